@@ -59,6 +59,7 @@ from pagefault.service.memory import Memory
 from pagefault.service.options import Options
 from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
+from pagefault.service.regions import Regions
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
@@ -269,6 +270,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             blobs=store.blobs,
             receipts=Receipts(store.log, store.index),
             quarantine=Quarantine(store.log, store.index),
+            regions=Regions(store.log, store.index),
             journal=Journal(
                 store,
                 committer,
@@ -307,6 +309,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
                     index=above.index,
                     blobs=above.blobs,
                     receipts=Receipts(above.log, above.index),
+                    regions=Regions(above.log, above.index),
                     journal=Journal(above, writer, screen),
                     pages=texts,
                     searcher=Searcher(above.index, None, Texts(texts), reranking),

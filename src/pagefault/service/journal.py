@@ -9,7 +9,16 @@ from typing import TypeVar
 
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import PlanOutdated, StoreClosed
-from pagefault.model.events import Body, Draft, Event, SessionOpened
+from pagefault.model.events import (
+    Body,
+    ConsentSet,
+    Draft,
+    Event,
+    LabelSet,
+    MountSet,
+    RegionSet,
+    SessionOpened,
+)
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.model.texts import check_text
@@ -135,6 +144,28 @@ class Journal:
         self._appended()
         return events
 
+    async def share(self, plan: Callable[[Seq], Sequence[Draft]]) -> list[Event]:
+        """Write into regions, which nobody leases: `plan` is called while nobody else writes, with
+        the seq that its first record gets, and may refuse.
+        """
+
+        def shared() -> list[Event]:
+            drafts = [self._clean(draft) for draft in plan(Seq(self._store.log.head() + 1))]
+            regions = {draft.session for draft in drafts}
+            events = self._store.append(drafts, unfenced=regions)
+            self._store.settle(events, sync=True)
+            return events
+
+        events = await self._committer.run(shared)
+        self._appended()
+        return events
+
+    async def rule(self, plan: Callable[[], RegionSet | LabelSet | MountSet | ConsentSet]) -> Event:
+        """Write down who may see what of a region from now on. `plan` is called while nobody else
+        writes, and may refuse.
+        """
+        return await self._committer.run(lambda: self._store.note(self._screen.clean_body(plan())))
+
     async def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""
         return await self._committer.run(lambda: self._store.lease(session))
@@ -156,7 +187,7 @@ class Journal:
 
     @property
     def forgets(self) -> int:
-        """How often another process was seen to forget something."""
+        """How often another process was seen to forget something, or to rule who sees what."""
         return self._store.forgets
 
     def _clean(self, draft: Draft) -> Draft:

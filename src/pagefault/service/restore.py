@@ -61,7 +61,9 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.renew_budget(list(_calls_of_turn(reader, scope, state.turn)))
     state.layout.compose_sent()  # here, and not where the event loop waits
     since = max(row.epoch_seq, Seq(row.session))
-    if _was_forgotten_from(reader, scope, since=since):
+    if runtime.regions.lost(scope, since=since):
+        state.epoch_due = "unmounted"
+    if _was_forgotten_from(reader, runtime.could_see(row.session), since=since):
         state.epoch_due = "forgotten"
     # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
     lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
@@ -131,9 +133,10 @@ def _fold(
     settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     aside: dict[Seq, str] = {}
     events = list(_shown_by(reader, scope, start))
-    pages = _named_by(runtime, scope, events)
+    seen = runtime.seen(scope)
+    pages = _named_by(runtime, seen, events)
     while True:
-        state = SessionState(settings, runtime.limits, runtime.sources(scope, pages))
+        state = SessionState(settings, runtime.limits, runtime.sources(seen, pages))
         last, at = Seq(row.session), NOTHING
         try:
             for event in events:

@@ -9,6 +9,7 @@ from typing import Final, assert_never
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -19,13 +20,16 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     Packed,
     PageBody,
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -43,6 +47,9 @@ from pagefault.model.page import DERIVED_ORDER, SessionRow
 
 RECEIPTS: Final = ("forget_begun", "forget_done")
 """Records that outlive the session they speak of: they prove what was done to it."""
+
+RULINGS: Final = ("region_set", "label_set", "mount_set", "consent_set")
+"""Records that say which session may see what of which region."""
 
 NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
 """A page's id: what it is called after, and its number."""
@@ -159,6 +166,8 @@ class SessionTally:
                 pass  # nor these
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # nor what is of the whole store
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+                pass  # likewise
             case Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read
             case undecided:

@@ -25,6 +25,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -35,7 +36,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     OfferedTool,
     Opaque,
     Packed,
@@ -43,6 +46,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     Represented,
@@ -150,6 +154,13 @@ def flaw(event: Event) -> str:
             return "" if are else "its sessions cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
+        case RegionSet(region=region):
+            return "" if 0 < region < SESSIONS_MAX else "its region cannot be"
+        case LabelSet(session=session):
+            return "" if 0 < session < SESSIONS_MAX else "its session cannot be"
+        case MountSet(session=session, region=region) | ConsentSet(session=session, region=region):
+            are = 0 < session < SESSIONS_MAX and 0 < region < SESSIONS_MAX
+            return "" if are else "its sessions cannot be"
         case RetentionSet(rules=rules):
             return "" if all(0 <= rule.days <= INT_MAX for rule in rules) else "its days cannot be"
         case Searched() | Faulted() | CallRefused() | ForgetDone() | ControlSet():

@@ -24,12 +24,16 @@ from pagefault.model.errors import (
     StoreLatched,
 )
 from pagefault.model.events import (
+    ConsentSet,
     ControlSet,
     Descent,
     Draft,
     Event,
     ForgetBegun,
     ForgetDone,
+    LabelSet,
+    MountSet,
+    RegionSet,
     RetentionSet,
     SessionLeased,
     SessionOpened,
@@ -51,7 +55,7 @@ from pagefault.store.api import (
     VectorsUnusable,
     WriterLock,
 )
-from pagefault.store.fold import RECEIPTS
+from pagefault.store.fold import RECEIPTS, RULINGS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
@@ -64,6 +68,7 @@ STORE: Final = SessionNo(0)
 _BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
+_NOTICED: Final = (*RECEIPTS, *RULINGS)
 _LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
@@ -104,7 +109,7 @@ class Store:
     aside: int = 0  # records that no fold can take, at opening
     unfinished: str = ""  # why an earlier forget could not be finished, if so
     forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since it opened
-    forgets: int = 0  # how often it was noticed that another process forgot something
+    forgets: int = 0  # how often another process was noticed to forget, or to rule who sees what
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
     acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
@@ -216,7 +221,7 @@ class Store:
 
     def _notice_forgets(self) -> None:
         with self._noticing:
-            seqs = self.index.events(STORE, types=RECEIPTS, after=self._receipt_seen)
+            seqs = self.index.events(STORE, types=_NOTICED, after=self._receipt_seen)
             if not seqs:
                 return
             self._receipt_seen = seqs[-1]
@@ -276,10 +281,17 @@ class Store:
         self._latch.check()
         self.log.check_writable()
 
-    def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        planned: int | None = None,
+        unfenced: Collection[SessionNo] = (),
+    ) -> list[Event]:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
 
-        Sessions must be ours: `SessionBusy` otherwise. `planned` is what `forgets` was when these
+        Sessions must be ours, but for those that are `unfenced`, into which anybody writes:
+        `SessionBusy` otherwise. `planned` is what `forgets` was when these
         drafts were made, where they rest on what could be forgotten: `PlanOutdated` if it is not
         any more, and likewise if a blob that they name was deleted since it was put.
         """
@@ -290,7 +302,7 @@ class Store:
             for blob in blobs_of(draft.body):
                 if not self.blobs.holds(blob):
                     raise PlanOutdated(f"blob {blob} was deleted since it was put")
-        for session in {draft.session for draft in drafts}:
+        for session in {draft.session for draft in drafts}.difference(unfenced):
             self._check_fence(session)
         with self._the_last_if_half_done():
             events = self.log.append([self._with_holder(draft) for draft in drafts])
@@ -437,15 +449,24 @@ class Store:
             self._drop_vectors()
             self.open_vectors(make=was_open)
 
-    def note(self, body: RetentionSet | ControlSet) -> Event:
+    def note(
+        self, body: RetentionSet | ControlSet | RegionSet | LabelSet | MountSet | ConsentSet
+    ) -> Event:
         """Write down what holds for the whole memory from now on. In `writing`."""
         self.check_writable()
-        draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
-        events = self.append([draft])
-        self.settle(events, sync=True)
-        return events[0]
+        return self._note(body)
 
-    def _note(self, body: ForgetBegun | ForgetDone) -> Event:
+    def _note(
+        self,
+        body: RetentionSet
+        | ControlSet
+        | RegionSet
+        | LabelSet
+        | MountSet
+        | ConsentSet
+        | ForgetBegun
+        | ForgetDone,
+    ) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         with self._noticing:  # or a reader here would take it for another's
             events = self.append([draft])
@@ -673,7 +694,7 @@ class Store:
     def let_others_in(self) -> None:
         """Everything is open: from here on the lock is held in `writing` only."""
         self._known = self.log.head()
-        self._receipt_seen = max(self.index.events(STORE, types=RECEIPTS), default=NOTHING)
+        self._receipt_seen = max(self.index.events(STORE, types=_NOTICED), default=NOTHING)
         self.aside = len(self.index.set_aside())
         self._depth = 0
         self.is_opening = False

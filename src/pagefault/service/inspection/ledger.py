@@ -16,6 +16,7 @@ from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -26,13 +27,16 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     Packed,
     PageBody,
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -173,7 +177,14 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
-            case ImportApproved() | ImportRevoked():
+            case (
+                ImportApproved()
+                | ImportRevoked()
+                | RegionSet()
+                | LabelSet()
+                | MountSet()
+                | ConsentSet()
+            ):
                 pass  # what may be recalled, and not what was
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
                 pass  # the store's own

@@ -36,6 +36,7 @@ from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     DerivedBody,
     EpochBegun,
@@ -47,13 +48,16 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     Packed,
     PageBody,
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -264,7 +268,14 @@ class Meter:
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
-            case ImportApproved() | ImportRevoked():
+            case (
+                ImportApproved()
+                | ImportRevoked()
+                | RegionSet()
+                | LabelSet()
+                | MountSet()
+                | ConsentSet()
+            ):
                 pass  # what may be recalled, and not what was
             case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # the store's own bookkeeping: it weighs as a record, and says nothing

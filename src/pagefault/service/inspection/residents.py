@@ -14,6 +14,7 @@ from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     DerivedBody,
     EpochBegun,
@@ -25,13 +26,16 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     Packed,
     PageBody,
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -89,6 +93,8 @@ class Residents:
                 pass  # no page has a part in it
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+                pass  # nor is who may look where
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it did cannot be told any more, or not yet
             case undecided:

@@ -17,6 +17,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ConsentSet,
     ControlSet,
     DerivedBody,
     EpochBegun,
@@ -28,7 +29,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginalBody,
     Packed,
@@ -36,6 +39,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     Represented,
@@ -532,7 +536,14 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
-        case ImportApproved() | ImportRevoked():
+        case (
+            ImportApproved()
+            | ImportRevoked()
+            | RegionSet()
+            | LabelSet()
+            | MountSet()
+            | ConsentSet()
+        ):
             pass  # what may be recalled, and not what was
         case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was

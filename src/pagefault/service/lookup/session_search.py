@@ -8,6 +8,8 @@ who asks for their kind.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -60,8 +62,13 @@ class Finder:
             if some or (not kinds and not part.of_derived):
                 these = replace(wanted, kinds=tuple(some))
                 result = await search(part, query, limit=limit, wanted=these, profile=profile)
-                found += result.hits
+                hits = [result.hits]
                 total += result.total
+                for region in [] if part.of_derived else self._runtime.reach(scope):
+                    result = await search(region, query, limit=limit, wanted=these, profile=profile)
+                    hits.append(result.hits)
+                    total += result.total
+                found += merged(hits)
         return SearchResult(tuple(found[: max(limit, 0)]), total)
 
     async def claims(
@@ -93,6 +100,17 @@ class Finder:
             if row is not None and claims.admits(row):
                 found.setdefault(row.page_id, replace(hit, page=row))
         return list(found.values())
+
+
+def merged(found: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
+    """Hits of several scopes as one list: always the likeliest of those that come next, of equals
+    that of the earlier scope. Scores are of one scope and cannot be compared; each keeps its order.
+    """
+    left = [deque(hits) for hits in found]
+    order: list[SearchHit] = []
+    while waiting := [hits for hits in left if hits]:
+        order.append(max(waiting, key=lambda hits: hits[0].relevance).popleft())
+    return order
 
 
 def _last(scope: Scope) -> int:

@@ -23,7 +23,7 @@ from pagefault.recall.gate import asks, gate
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
-from pagefault.service.lookup.session_search import SAID, Finder
+from pagefault.service.lookup.session_search import SAID, Finder, merged
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher
@@ -70,9 +70,9 @@ class TurnRecall:
         recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
         chosen = await self._claims_for_turn(query, recall_room)
         chosen += await self._procedures_for_turn(query, recall_room)
-        hits = await self._released(query)
-        self.bearing = [hit.page.page_id for hit in hits]
-        admitted = [hit.page for hit in calls_for.admitted(hits)]
+        found = await self._released(query)
+        self.bearing = [hit.page.page_id for hit in merged(found)]
+        admitted = [hit.page for hit in merged([calls_for.admitted(hits) for hits in found])]
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]
@@ -191,12 +191,18 @@ class TurnRecall:
             self._before_newest(), query, limit=limit, wanted=_of(modality)
         )
 
-    async def _released(self, query: str) -> list[SearchHit]:
-        """What `find_earlier` finds, less what is in quarantine: that takes nobody's room."""
-        found = await self.find_earlier(query, RECALL_CANDIDATES, None)
+    async def _released(self, query: str) -> list[list[SearchHit]]:
+        """What `find_earlier` finds, and what each region has that the session may look into."""
+        reach = self._runtime.reach(self._owned.scope)
+        return [await self._released_of(one, query) for one in (self._before_newest(), *reach)]
+
+    async def _released_of(self, scope: Scope, query: str) -> list[SearchHit]:
+        """What is found there, less what is in quarantine: that takes nobody's room."""
+        search = self._runtime.search
+        found = await search(scope, query, limit=RECALL_CANDIDATES)
         holds = self._runtime.quarantine.holds
         if any(holds(hit.page) for hit in found.hits):
-            found = await self.find_earlier(query, _BEHIND_QUARANTINE, None)
+            found = await search(scope, query, limit=_BEHIND_QUARANTINE)
         hits = []
         for hit in found.hits:
             page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)

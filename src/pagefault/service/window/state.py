@@ -26,6 +26,7 @@ from pagefault.model.events import (
     Called,
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -36,7 +37,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     Packed,
     PageBody,
@@ -44,6 +47,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     Represented,
@@ -55,6 +59,7 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
+    Shared,
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
@@ -287,6 +292,8 @@ class SessionState:
                 pass  # of the whole store: what may be recalled, `service/quarantine.py` folds
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+                pass  # likewise: `service/regions.py` folds them
             case Opaque() | SetAside():
                 pass  # whatever it is, nothing of it is understood here
             case undecided:
@@ -327,7 +334,7 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
-        if page.row.origin == IMPORT:
+        if page.row.origin == IMPORT or isinstance(body, Shared):
             return  # it enters no window by itself: nobody said it here
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)
