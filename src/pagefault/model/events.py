@@ -782,6 +782,9 @@ Body = (
     | SetAside
 )
 
+Ruling = RegionSet | LabelSet | MountSet | ConsentSet
+"""What says which session may see what of which region."""
+
 _TYPES: Final[dict[type, str]] = {
     SessionOpened: "session_opened",
     SessionConfigured: "session_configured",

@@ -41,6 +41,7 @@ from pagefault.model.kinds import Role
 from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
 from pagefault.pack.citations import cited_pages
 from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
+from pagefault.service.regions import bare
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.store.api import PageFilter
 
@@ -80,6 +81,7 @@ class Forgetting:
     quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
     done: bool
     calls: int = 0  # of the model, that go with these pages
+    copies: tuple[str, ...] = ()  # in regions, that go with them: "REGION: PAGE"
     stays: tuple[Staying, ...] = ()
     beyond_reach: tuple[str, ...] = (
         "backups and copies of this directory made earlier",
@@ -93,6 +95,7 @@ class ForgetPlan:
     """A forgetting before it is carried out, as of what the index tells now."""
 
     session_id: str
+    called: str
     rows: list[PageRow]
     seqs: list[Seq]
     calls: int
@@ -103,6 +106,11 @@ class ForgetPlan:
     forks: list[str]
     quoted_by: list[str]
     stays: list[Staying]
+    copies: list[ForgetPlan]  # what was brought to regions of these pages, a plan for each
+
+    def whole(self) -> list[ForgetPlan]:
+        """This, and what goes with it in regions."""
+        return [self, *(one for copies in self.copies for one in copies.whole())]
 
     def report(self, *, done: bool) -> Forgetting:
         return Forgetting(
@@ -113,6 +121,9 @@ class ForgetPlan:
             quoted_by=tuple(self.quoted_by),
             done=done,
             calls=self.calls,
+            copies=tuple(
+                f"{bare(one.called)}: {row.page_id}" for one in self.whole()[1:] for row in one.rows
+            ),
             stays=tuple(self.stays),
         )
 
@@ -186,7 +197,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         other
         for other in index.sessions()
         if other.session != target
-        and any(part in owners for part, _ in runtime.scope(other.session).parts)
+        and any(part in owners for part, _ in runtime.could_see(other.session).parts)
     ]
     family = sorted({target, *owners, *(fork.session for fork in forks)})
     # Also of forks: what they inherited cannot be counted again once the records are gone.
@@ -211,11 +222,13 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}
+        seqs |= {*runtime.regions.records_about(session)}
     target_row = index.session(target)
     assert target_row is not None
     descends = whole and target_row.parent
     return ForgetPlan(
         session_id=target_row.session_id,
+        called=_called(target_row),
         rows=going.rows,
         seqs=sorted(seqs),
         calls=len(calls),
@@ -232,7 +245,20 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         if whole
         else _quoting(runtime, target, forks, {row.page_id for row in going.rows}),
         stays=list(_of_session(runtime, target) if whole else _of_page(runtime, family, seqs)),
+        copies=_copies(runtime, {row.seq for row in going.rows}),
     )
+
+
+def _copies(runtime: Runtime, seqs: Collection[Seq]) -> list[ForgetPlan]:
+    """To forget what was brought to regions of these pages."""
+    plans = []
+    for region in runtime.regions.policies():
+        found = {seq for seq, body in runtime.regions.shared(region) if body.copy_of in seqs}
+        rows = [row for seq in sorted(found) if (row := runtime.index.page_at(seq)) is not None]
+        rows = [row for row in rows if row.seq not in seqs]
+        if rows:
+            plans.append(_plan(runtime, region, rows, whole=False))
+    return plans
 
 
 def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> Iterator[Event]:

@@ -11,12 +11,9 @@ from pagefault.guard.screen import Screen
 from pagefault.model.errors import PlanOutdated, StoreClosed
 from pagefault.model.events import (
     Body,
-    ConsentSet,
     Draft,
     Event,
-    LabelSet,
-    MountSet,
-    RegionSet,
+    Ruling,
     SessionOpened,
 )
 from pagefault.model.ids import Seq, SessionNo
@@ -151,6 +148,8 @@ class Journal:
 
         def shared() -> list[Event]:
             drafts = [self._clean(draft) for draft in plan(Seq(self._store.log.head() + 1))]
+            if not drafts:
+                return []
             regions = {draft.session for draft in drafts}
             events = self._store.append(drafts, unfenced=regions)
             self._store.settle(events, sync=True)
@@ -160,7 +159,7 @@ class Journal:
         self._appended()
         return events
 
-    async def rule(self, plan: Callable[[], RegionSet | LabelSet | MountSet | ConsentSet]) -> Event:
+    async def rule(self, plan: Callable[[], Ruling]) -> Event:
         """Write down who may see what of a region from now on. `plan` is called while nobody else
         writes, and may refuse.
         """

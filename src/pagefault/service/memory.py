@@ -38,8 +38,10 @@ from pagefault.service.lookup.imported import (
 )
 from pagefault.service.lookup.questions import parts_of
 from pagefault.service.lookup.topics import pages_about
+from pagefault.service.regions import REGION_PREFIX
 from pagefault.service.root.caretaker import Caretaker
 from pagefault.service.root.controller import Controller
+from pagefault.service.root.curator import Curator
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import check_open
@@ -48,7 +50,7 @@ from pagefault.store.api import PageFilter
 
 
 @checked_verbs(usable=check_open)
-class Memory(Controller, Eraser, Historian, Caretaker):
+class Memory(Controller, Eraser, Historian, Curator, Caretaker):
     """Made by `pagefault.open`. Use it from one event loop."""
 
     @property
@@ -107,6 +109,11 @@ class Memory(Controller, Eraser, Historian, Caretaker):
         async with self._opening:
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
+            if name.startswith(REGION_PREFIX) or (row and row.name.startswith(REGION_PREFIX)):
+                raise BadInput(
+                    f"{name!r}: a region is no session, and no conversation goes on there",
+                    hint="`Session.mount` looks into it; give a session another name",
+                )
             if row is not None:
                 session = await self._open(row)
                 await self._follow(session)
@@ -142,10 +149,11 @@ class Memory(Controller, Eraser, Historian, Caretaker):
             return await self._begin_above(opened)
 
     async def sessions(self) -> list[SessionRow]:
-        """Every session, the most recently used first."""
+        """Every session, the most recently used first. Regions are none: `regions` lists them."""
         self._committer.check_open()
         await self._runtime.journal.look()
-        return await asyncio.to_thread(self._runtime.index.sessions)
+        rows = await asyncio.to_thread(self._runtime.index.sessions)
+        return [row for row in rows if not row.name.startswith(REGION_PREFIX)]
 
     async def pages(
         self,

@@ -28,9 +28,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from pagefault.model.errors import ArchiveMissing, StoreCorrupt
+from pagefault.model.errors import AccessRefused, ArchiveMissing, StoreCorrupt
 from pagefault.model.events import ConsentSet, Event, LabelSet, MountSet, RegionSet, Shared
-from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import MountMode
 from pagefault.model.page import Scope, SessionRow
 from pagefault.store.api import EventLog, PageIndex
@@ -196,14 +196,22 @@ class Regions:
                 if isinstance(body, Shared):
                     yield seq, body
 
-    def records_about(self, session: SessionNo, *, as_region: bool) -> list[Seq]:
-        """The rulings that hold words about a session or a region: they go with it."""
-        return [
-            event.seq
-            for event in self._read(self._index.events(STORE, types=("region_set", "label_set")))
-            if (isinstance(event.body, RegionSet) and as_region and event.body.region == session)
-            or (isinstance(event.body, LabelSet) and event.body.session == session)
-        ]
+    def records_about(self, session: SessionNo) -> list[Seq]:
+        """The rulings that say in words something about a session or a region: they go with it."""
+        about = []
+        for event in self._read(self._index.events(STORE, types=("region_set", "label_set"))):
+            match event.body:
+                case RegionSet(region=number) | LabelSet(session=number) if number == session:
+                    about.append(event.seq)
+        return about
+
+    def mounting(self, region: SessionNo) -> frozenset[SessionNo]:
+        """The sessions that mounted a region themselves, whether or not they still do."""
+        return frozenset(
+            session
+            for session, mounts in self._now().mounts.items()
+            if any(body.region == region for _, body in mounts)
+        )
 
     # --- sessions -----------------------------------------------------------------------------
 
@@ -267,3 +275,77 @@ def joined(scope: Scope, others: Sequence[Scope]) -> Scope:
         for session, last in other.parts:
             upto[session] = max(last, upto.get(session, last))
     return Scope(tuple(upto.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A session's mount of a region: `mode` is "ro" or "rw"; where it is not open, `why` is
+    "policy" (the region's does not let the session), "consent" (its owner has not agreed, or no
+    more), "gone" (there is no such region any more), or "" where there is no mount.
+    """
+
+    region: str
+    session: str  # its name, or its id where it has none
+    session_id: str
+    mode: str
+    is_open: bool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A region: whom it is for, who may do what there, and the sessions that mount it.
+
+    `scope` is "project", "user" or "global". `read`, `write` and `promote` are grants: "owner",
+    "anyone", "project:NAME", "user:NAME", "session:NAME". `consent` says for which mounts the owner
+    is asked: "never", "write" or "always".
+    """
+
+    name: str
+    region_id: str
+    scope: str
+    owner: str
+    project: str
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+    promote: tuple[str, ...]
+    consent: str
+    pages: int
+    fork_of: str = ""
+    mounts: tuple[Mount, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What was brought to a region: the `pages` that there are now, of these `sources` of the
+    session's, or none of them where the words are its own; with `dry_run` none yet.
+    """
+
+    region: str
+    pages: tuple[PageId, ...]
+    sources: tuple[PageId, ...]
+    origin: str
+    done: bool
+
+
+def bare(name: str) -> str:
+    """What a region is called, less its prefix."""
+    return name.removeprefix(REGION_PREFIX)
+
+
+def refusal(policy: RegionSet, region: str, session: str, why: str, *, to: str) -> AccessRefused:
+    """The error for a session that may not do this: whose say it is, and what to do."""
+    owner = f"its owner, {policy.owner!r}," if policy.owner else "its owner"
+    if why == "consent":
+        return AccessRefused(
+            f"region {region!r}: {owner} has not agreed that session {session!r} may {to}",
+            hint="the owner agrees with `Memory.consent`",
+        )
+    grants = {"read": policy.read, "write": policy.write, "promote": policy.promote}.get(
+        to, (*policy.write, *policy.promote)
+    )
+    return AccessRefused(
+        f"region {region!r}: its policy does not let session {session!r} {to}",
+        hint=f"it lets {', '.join(dict.fromkeys(grants)) or 'nobody'}; {owner} changes that with "
+        "`Memory.set_policy`, and whose a session is says `Memory.set_label`",
+    )

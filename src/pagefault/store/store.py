@@ -24,17 +24,14 @@ from pagefault.model.errors import (
     StoreLatched,
 )
 from pagefault.model.events import (
-    ConsentSet,
     ControlSet,
     Descent,
     Draft,
     Event,
     ForgetBegun,
     ForgetDone,
-    LabelSet,
-    MountSet,
-    RegionSet,
     RetentionSet,
+    Ruling,
     SessionLeased,
     SessionOpened,
     SetAside,
@@ -449,24 +446,12 @@ class Store:
             self._drop_vectors()
             self.open_vectors(make=was_open)
 
-    def note(
-        self, body: RetentionSet | ControlSet | RegionSet | LabelSet | MountSet | ConsentSet
-    ) -> Event:
+    def note(self, body: RetentionSet | ControlSet | Ruling) -> Event:
         """Write down what holds for the whole memory from now on. In `writing`."""
         self.check_writable()
         return self._note(body)
 
-    def _note(
-        self,
-        body: RetentionSet
-        | ControlSet
-        | RegionSet
-        | LabelSet
-        | MountSet
-        | ConsentSet
-        | ForgetBegun
-        | ForgetDone,
-    ) -> Event:
+    def _note(self, body: RetentionSet | ControlSet | Ruling | ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         with self._noticing:  # or a reader here would take it for another's
             events = self.append([draft])

@@ -46,6 +46,11 @@ def _written(session: Session) -> SessionNo:
     return session.kept_as
 
 
+def _whole(plans: Sequence[ForgetPlan]) -> list[ForgetPlan]:
+    """These, and what goes with them in regions."""
+    return [one for plan in plans for one in plan.whole()]
+
+
 @checked_verbs(usable=check_open)
 class Eraser(MemoryParts):
     """The verbs that erase."""
@@ -200,12 +205,14 @@ class Eraser(MemoryParts):
                     held.add(session)
             going: list[ForgetPlan] = []
             busy: set[SessionNo] = set()
-            known = await asyncio.to_thread(lambda: self._references_for(planned()))
+            known = await asyncio.to_thread(lambda: self._references_for(_whole(planned())))
 
             def erase() -> list[ForgetPlan]:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
                 self._store.check_writable()
-                for owner in sorted({owner for plan in planned() for owner in plan.owners}):
+                regions = self._runtime.regions.policies()  # which nobody leases
+                owners = {owner for plan in _whole(planned()) for owner in plan.owners}
+                for owner in sorted(owners.difference(regions)):
                     try:
                         self._store.lease(owner)
                     except SessionBusy:
@@ -213,20 +220,26 @@ class Eraser(MemoryParts):
                             raise
                         busy.add(owner)
                 plans = planned()
-                going.extend(plan for plan in plans if busy.isdisjoint(plan.owners))
+                going.extend(
+                    plan
+                    for plan in plans
+                    if all(busy.isdisjoint(one.owners) for one in plan.whole())
+                )
                 # Apart: a receipt that names sessions tells nothing of turns (`Receipts`).
                 for whole in (False, True):
-                    self._forget([plan for plan in going if bool(plan.sessions) is whole], known)
+                    self._forget(
+                        [one for one in _whole(going) if bool(one.sessions) is whole], known
+                    )
                 return [plan for plan in plans if plan not in going]
 
             try:
                 left = await self._committer.run(erase)
             except StoreBusy:
                 if going:
-                    await self._after_forgetting(going)
+                    await self._after_forgetting(_whole(going))
                 raise
             if going:
-                await self._after_forgetting(going)
+                await self._after_forgetting(_whole(going))
         done = (plan.report(done=True) for plan in going)
         return (*done, *(plan.report(done=False) for plan in left))
 
@@ -265,7 +278,8 @@ class Eraser(MemoryParts):
             if gone is not None:
                 gone.owned.end()
         for live in self._live():
-            if any(part in owners for part, _ in live.owned.scope.parts):
+            seen = await asyncio.to_thread(live._runtime.could_see, live.session)
+            if any(part in owners for part, _ in seen.parts):
                 row = await asyncio.to_thread(live._runtime.index.session, live.session)
                 assert row is not None
                 state, folded = await asyncio.to_thread(restore, live._runtime, row)
