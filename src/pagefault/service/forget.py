@@ -222,7 +222,8 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}
-        seqs |= {*runtime.regions.records_about(session)}
+        if not forks:  # which stand on its label
+            seqs |= {*runtime.regions.records_about(session)}
     target_row = index.session(target)
     assert target_row is not None
     descends = whole and target_row.parent

@@ -145,6 +145,13 @@ class Session(Writer, Claimant, Reader, Sharer, Inspector):
         """
         await self._switch(self, a_control(mode))
 
+    def _check_kept(self) -> None:
+        if self.overlay is not None:
+            raise BadInput(
+                f"the conversation is {self.control}: nothing of it is written, and nothing shared",
+                hint="give it a mode that keeps what is said: `set_control`",
+            )
+
     async def _fork(
         self, name: str, then: SessionState | None = None, last: Event | None = None
     ) -> Session:

@@ -18,7 +18,6 @@ from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.regions import Mount, Promotion, bare, refusal
 from pagefault.service.runtime import LAST
 from pagefault.service.turn.split import split
-from pagefault.store.overlay.log import FIRST
 
 _STEM = PAGE_PREFIX["shared"]
 
@@ -148,11 +147,8 @@ class Sharer(SessionParts):
     # --- who may ------------------------------------------------------------------------------
 
     def _check_kept(self) -> None:
-        if self.session >= FIRST:
-            raise BadInput(
-                f"the conversation is {self._state.control}: nothing of it is written down",
-                hint="give it a mode that keeps what is said: `Session.set_control`",
-            )
+        """Raise `BadInput` where nothing of this session is written."""
+        raise NotImplementedError
 
     @property
     def _called(self) -> str:
