@@ -13,7 +13,7 @@ from pagefault.service import forget, regions
 from pagefault.testing.region_machine import RegionMachine
 
 SHORT = settings(
-    max_examples=12,
+    max_examples=8,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,
@@ -21,7 +21,7 @@ SHORT = settings(
     suppress_health_check=list(HealthCheck),
 )
 LONG = settings(SHORT, max_examples=300, stateful_step_count=60, phases=tuple(Phase))
-CONTROL = settings(SHORT, max_examples=60, derandomize=True, print_blob=False)
+CONTROL = settings(SHORT, max_examples=25, derandomize=True, print_blob=False)
 
 
 def test_a_session_is_shown_what_it_may_see_and_forgetting_leaves_no_word() -> None:

@@ -115,6 +115,7 @@ class RegionMachine(RuleBasedStateMachine):
         self.consents: dict[tuple[str, str], str] = {}
         self.every: list[Text] = []
         self.number = 0
+        self.looks = 0
         self.open()
         for name, (project, user) in LABELS.items():
             self.run(self.session(name))
@@ -122,6 +123,9 @@ class RegionMachine(RuleBasedStateMachine):
             self.tell(name)
         everybody = ("anyone",)
         self.make(REGIONS[0], "ann", everybody, everybody, everybody, "write")
+        for name, mode in (("ann-1", "rw"), ("ann-2", "ro"), ("bob-1", "ro")):
+            self.mounted(name, REGIONS[0], mode)
+        self.brought("ann-1", REGIONS[0], self.talks["ann-1"].texts[0])
 
     # --- the memory ---------------------------------------------------------------------------
 
@@ -270,7 +274,9 @@ class RegionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), mode=st.sampled_from(["ro", "rw"]))
     def mount(self, data: st.DataObject, mode: str) -> None:
-        name, region = self.pick(data)
+        self.mounted(*self.pick(data), mode)
+
+    def mounted(self, name: str, region: str, mode: str) -> None:
         try:
             told = self.on(name, lambda session: session.mount(region, mode))
         except AccessRefused:
@@ -298,13 +304,15 @@ class RegionMachine(RuleBasedStateMachine):
     @rule(data=st.data(), own=st.booleans())
     def bring(self, data: st.DataObject, own: bool) -> None:
         name, region = self.pick(data)
-        talk, place = self.talks[name], self.places[region]
-        grants = place.write if own else place.promote
         seen = [one for one in self.seen(name).values() if one.word]
-        if not own and not seen:
-            return
+        if own or seen:
+            self.brought(name, region, None if own else data.draw(st.sampled_from(seen)))
+
+    def brought(self, name: str, region: str, source: Text | None) -> None:
+        """A session promotes a text, or shares one of its own."""
+        talk, place = self.talks[name], self.places[region]
+        grants = place.write if source is None else place.promote
         text = self.new_text()
-        source = None if own else data.draw(st.sampled_from(seen))
         may = talk.mounts.get(region) == "rw" and self.is_open(name, region)
         may = may and self.names(talk, grants, place)
         try:
@@ -419,12 +427,19 @@ class RegionMachine(RuleBasedStateMachine):
                 else:
                     assert one.page_id in seen, f"{name} sees {one}"
                     assert one.word in page.text
-            found = await session.recall("harbour mast hangs", limit=50)
-            self.check_shown(name, "".join(hit.excerpt for hit in found.hits))
-            self.check_shown(name, "".join([str(found), str(await session.recent(50))]))
+            if name == searching:
+                found = await session.recall("harbour mast hangs", limit=50)
+                self.check_shown(name, "".join([str(found), str(await session.recent(50))]))
 
-        for name in self.talks:
-            self.on(name, lambda session, name=name: look(session, name))
+        names = sorted(self.talks)
+        self.looks += 1
+        searching = names[self.looks % len(names)]  # each in its turn
+
+        async def every() -> None:
+            for name in names:
+                await look(await self.session(name), name)
+
+        self.run(every())
 
     def check_shown(self, name: str, shown: str) -> None:
         may = {one.word for one in self.seen(name).values()}
