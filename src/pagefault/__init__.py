@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pagefault.model.catalogue import find_prices
     from pagefault.model.clock import Clock
     from pagefault.model.errors import (
+        AccessRefused,
         ArchiveMissing,
         BadInput,
         CallerError,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         PinsFull,
         RecordDamaged,
         RecordGone,
+        RegionNotFound,
         ScreenFailed,
         SessionBusy,
         SessionNotFound,
@@ -125,6 +127,7 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
+    from pagefault.service.regions import Mount, Promotion, Region
     from pagefault.service.session import Session
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
@@ -138,6 +141,7 @@ __all__ = [
     "VM_STRICT_PROMPT",
     "VM_TOOLS",
     "About",
+    "AccessRefused",
     "Actor",
     "Adoption",
     "Answer",
@@ -194,6 +198,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "Moment",
+    "Mount",
     "Movement",
     "NoSuchPage",
     "NotAdopted",
@@ -212,11 +217,14 @@ __all__ = [
     "Pressure",
     "PressureStatus",
     "PriceList",
+    "Promotion",
     "Proxied",
     "Quote",
     "RecordDamaged",
     "RecordGone",
     "Redaction",
+    "Region",
+    "RegionNotFound",
     "Relayed",
     "RemoteEmbedder",
     "RemoteEngine",
@@ -275,6 +283,7 @@ __all__ = [
 # Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
 _HOMES = {
     "About": "model.page",
+    "AccessRefused": "model.errors",
     "Actor": "model.kinds",
     "Answer": "service.turn.drive",
     "ArchiveMissing": "model.errors",
@@ -329,6 +338,7 @@ _HOMES = {
     "Mode": "model.kinds",
     "ModelError": "model.errors",
     "Moment": "service.inspection.timetravel",
+    "Mount": "service.regions",
     "Sent": "service.inspection.timetravel",
     "Seq": "model.ids",
     "Movement": "service.inspection.timetravel",
@@ -352,10 +362,12 @@ _HOMES = {
     "Pressure": "paging.pressure",
     "PressureStatus": "service.inspection.status",
     "PriceList": "model.prices",
+    "Promotion": "service.regions",
     "Proxied": "service.inspection.relayed",
     "Quote": "model.page",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
+    "RegionNotFound": "model.errors",
     "Relayed": "model.events",
     "RemoteEmbedder": "engine.remote_embedding",
     "RemoteEngine": "engine.remote",
@@ -365,6 +377,7 @@ _HOMES = {
     "Request": "model.request",
     "Reranker": "engine.reranking",
     "Redaction": "service.journal",
+    "Region": "service.regions",
     "RerankingStatus": "service.derived.reranking",
     "Retries": "engine.endpoint",
     "Role": "model.kinds",

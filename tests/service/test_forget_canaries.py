@@ -28,6 +28,8 @@ CHOICES = {
     "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
     "Memory.session.control", "Memory.set_control.mode", "Session.set_control.mode",
     "Memory.set_retention.keep", "Memory.set_retention.kind",
+    "Memory.create_region.scope", "Memory.create_region.consent", "Memory.set_policy.consent",
+    "Memory.consent.mode", "Session.mount.mode",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",

@@ -77,7 +77,7 @@ class Forgetting:
     session_id: str
     pages: tuple[PageId, ...]
     records: int
-    seen_from: tuple[str, ...]  # forks that lose sight of these pages
+    seen_from: tuple[str, ...]  # forks, and who mounts a region, that lose sight of these pages
     quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
     done: bool
     calls: int = 0  # of the model, that go with these pages
@@ -117,7 +117,7 @@ class ForgetPlan:
             session_id=self.session_id,
             pages=tuple(row.page_id for row in self.rows),
             records=len(self.seqs),
-            seen_from=tuple(self.forks),
+            seen_from=tuple(dict.fromkeys(fork for one in self.whole() for fork in one.forks)),
             quoted_by=tuple(self.quoted_by),
             done=done,
             calls=self.calls,

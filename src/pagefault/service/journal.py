@@ -48,6 +48,7 @@ class Journal:
         self._appended = appended
         self._committer = committer
         self._screen = screen
+        self.ruled = 0  # times, here, who may see what
 
     def check_open(self) -> None:
         """Raise `StoreClosed` if the memory was closed."""
@@ -163,7 +164,9 @@ class Journal:
         """Write down who may see what of a region from now on. `plan` is called while nobody else
         writes, and may refuse.
         """
-        return await self._committer.run(lambda: self._store.note(self._screen.clean_body(plan())))
+        event = await self._committer.run(lambda: self._store.note(self._screen.clean_body(plan())))
+        self.ruled += 1
+        return event
 
     async def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""

@@ -77,10 +77,11 @@ class Memory(Controller, Eraser, Historian, Curator, Caretaker):
 
     @property
     def forgettings(self) -> int:
-        """How often something was forgotten since this was opened, here or elsewhere, as far as
-        was noticed: who keeps texts of pages, keeps them until this changes.
+        """How often something was forgotten since this was opened, or what a session may see was
+        changed, here or elsewhere, as far as was noticed: who keeps texts of pages, keeps them
+        until this changes.
         """
-        return self._forgot + self._runtime.journal.forgets
+        return self._forgot + self._runtime.journal.forgets + self._runtime.journal.ruled
 
     async def session(
         self,

@@ -306,7 +306,6 @@ class Curator(MemoryParts):
 
     async def _renew(self, concerns: Callable[[Session], bool]) -> None:
         """Let no live session show what it may not see any more."""
-        self._forgot += 1  # who keeps texts of pages, lets go of them
         for session in self._live():
             if await asyncio.to_thread(concerns, session):
                 with suppress(SessionNotFound):
