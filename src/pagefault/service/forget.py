@@ -60,8 +60,9 @@ class Staying:
     tell how long it was. Forgetting that session whole erases it.
 
     `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt), imports
-    (the titles and projects of what was imported) or counts (tokens of requests, and which model
-    was asked); `count` is how many of them.
+    (the titles and projects of what was imported), label (whose it is, of which project; of a
+    region its policy) or counts (tokens of requests, and which model was asked); `count` is how
+    many of them.
     """
 
     what: str
@@ -222,7 +223,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}
-        if not forks:  # which stand on its label
+        if not forks or session in runtime.regions.policies():  # forks stand on its label
             seqs |= {*runtime.regions.records_about(session)}
     target_row = index.session(target)
     assert target_row is not None
@@ -245,7 +246,9 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         quoted_by=[]
         if whole
         else _quoting(runtime, target, forks, {row.page_id for row in going.rows}),
-        stays=list(_of_session(runtime, target) if whole else _of_page(runtime, family, seqs)),
+        stays=list(
+            _of_session(runtime, target, forks) if whole else _of_page(runtime, family, seqs)
+        ),
         copies=_copies(runtime, {row.seq for row in going.rows}),
     )
 
@@ -309,6 +312,7 @@ def _of_page(
             "name": int(bool(row.name)),
             "system": len(systems),
             "imports": len(runtime.index.events(session, types=("imported",))),
+            "label": len(runtime.regions.records_about(session)),
             "counts": len(runtime.index.events(session, types=_COUNTED)),
         }
         for what, count in counts.items():
@@ -316,8 +320,15 @@ def _of_page(
                 yield _staying(what, row, count)
 
 
-def _of_session(runtime: Runtime, target: SessionNo) -> Iterator[Staying]:
-    """Where the system prompt of a session stands besides: a fork begins with its parent's."""
+def _of_session(
+    runtime: Runtime, target: SessionNo, forks: Collection[SessionRow]
+) -> Iterator[Staying]:
+    """Where the system prompt of a session stands besides: a fork begins with its parent's. And
+    its label, which is that of its forks.
+    """
+    labels = len(runtime.regions.records_about(target))
+    for fork in forks if labels else ():
+        yield _staying("label", fork, labels)
     systems = {system for system in _systems(runtime, target) if system}
     for row in runtime.index.sessions() if systems else []:
         if row.session != target:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from pagefault.model.ids import Seq
 from pagefault.model.kinds import RUNTIME, Kind, Modality, Profile
 from pagefault.model.page import Scope
 from pagefault.model.wanted import ANY, SearchFilter
@@ -105,12 +106,14 @@ class Finder:
 def merged(found: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
     """Hits of several scopes as one list: always the likeliest of those that come next, of equals
     that of the earlier scope. Scores are of one scope and cannot be compared; each keeps its order.
+    A page that several of them see stands once.
     """
     left = [deque(hits) for hits in found]
-    order: list[SearchHit] = []
+    order: dict[Seq, SearchHit] = {}
     while waiting := [hits for hits in left if hits]:
-        order.append(max(waiting, key=lambda hits: hits[0].relevance).popleft())
-    return order
+        hit = max(waiting, key=lambda hits: hits[0].relevance).popleft()
+        order.setdefault(hit.page.seq, hit)
+    return list(order.values())
 
 
 def _last(scope: Scope) -> int:

@@ -214,7 +214,7 @@ class Curator(MemoryParts):
         policy = self._runtime.regions.policies()[row.session]
         if policy.owner != by:
             raise AccessRefused(
-                f"region {bare(row.name)!r} is not {by!r}'s"
+                f"region {bare(row.name)!r} has another owner than {by!r}"
                 if by
                 else f"region {bare(row.name)!r} has an owner, and nobody said who asks",
                 hint="only its owner rules it, who is named as `by`",
