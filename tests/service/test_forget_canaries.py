@@ -361,7 +361,7 @@ async def test_a_page_leaves_what_its_receipt_names_and_nothing_else(
     found = Files(root).traces(told.words)
     assert set(found) == staying(told, forgotten), "closed, too"
     assert {one.what for one in forgotten.stays} == {
-        "calls", "checkpoints", "name", "system", "counts",
+        "calls", "checkpoints", "name", "system", "counts", "label",
     }  # fmt: skip
     async with pagefault.open(root) as memory:
         assert (await memory.verify()).problems == ()
@@ -389,9 +389,10 @@ async def test_a_session_leaves_what_its_receipt_names_and_nothing_else(
             await fork.compress(page_id)
         await fork.flush()
         [receipt] = [await memory.forget(row.session_id)]
-        [stays] = receipt.stays
+        stays, label = receipt.stays
         assert (stays.what, stays.session) == ("system", told.words["Session.fork.name"])
-        of_fork = {"Session.fork.name", "Session.configure.system"}
+        assert (label.what, label.session_id) == ("label", stays.session_id)
+        of_fork = {"Session.fork.name", "Session.configure.system", *told.of["label"]}
         assert set(Files(root).traces(told.words)) == of_fork
         assert (await memory.verify()).problems == ()
         last = await memory.forget(stays.session_id)

@@ -223,8 +223,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}
-        if not forks or session in runtime.regions.policies():  # forks stand on its label
-            seqs |= {*runtime.regions.records_about(session)}
+        seqs |= _ruled(runtime, session)
     target_row = index.session(target)
     assert target_row is not None
     descends = whole and target_row.parent
@@ -251,6 +250,24 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         ),
         copies=_copies(runtime, {row.seq for row in going.rows}),
     )
+
+
+def _ruled(runtime: Runtime, target: SessionNo) -> set[Seq]:
+    """The rulings that say in words something about a session, or about what it was forked off and
+    is gone. A label that other forks stand on stays.
+    """
+    index, regions = runtime.index, runtime.regions
+    lineage = [session for session, _ in runtime.scope(target).parts]
+    about = {
+        session: regions.records_about(session)
+        for session in lineage
+        if session == target or index.session(session) is None
+    }
+    if not any(about.values()):
+        return set()
+    others = (runtime.scope(row.session) for row in index.sessions() if row.session != target)
+    held = {session for scope in others for session, _ in scope.parts} - set(regions.policies())
+    return {seq for session, seqs in about.items() if session not in held for seq in seqs}
 
 
 def _copies(runtime: Runtime, seqs: Collection[Seq]) -> list[ForgetPlan]:
@@ -326,15 +343,15 @@ def _of_session(
     """Where the system prompt of a session stands besides: a fork begins with its parent's. And
     its label, which is that of its forks.
     """
-    labels = len(runtime.regions.records_about(target))
-    for fork in forks if labels else ():
-        yield _staying("label", fork, labels)
     systems = {system for system in _systems(runtime, target) if system}
     for row in runtime.index.sessions() if systems else []:
         if row.session != target:
             shared = systems.intersection(_systems(runtime, row.session))
             if shared:
                 yield _staying("system", row, len(shared))
+    labels = len(runtime.regions.records_about(target))
+    for fork in forks if labels else ():
+        yield _staying("label", fork, labels)
 
 
 def _staying(what: str, row: SessionRow, count: int) -> Staying:
