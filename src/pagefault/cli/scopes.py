@@ -12,12 +12,13 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    find_kept,
     find_row,
     find_session,
     json_option,
     pass_app,
 )
-from pagefault.cli.term import plural
+from pagefault.cli.term import iso, plural
 from pagefault.model.kinds import Consent, MountMode, RegionScope
 
 if TYPE_CHECKING:
@@ -117,6 +118,52 @@ def show(app: App, region: str, as_json: bool) -> None:
             return found[name]
 
     _print_region(app, app.run(work()), as_json=as_json)
+
+
+@scopes.command("pages", cls=Command, help="""What a region holds, in full, the latest first.
+
+    JSON: {region, total, pages: [{page_id, role, speaker, origin, said_at, tokens, text}]}.
+    """)  # fmt: skip
+@click.argument("region")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@json_option
+@pass_app
+def pages(app: App, region: str, limit: int, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> dict[str, Any]:
+        from pagefault.model.wanted import SearchFilter
+
+        async with app.reading() as memory:
+            kept = await find_kept(memory, f"region:{region.removeprefix('region:')}")
+            found = await memory.recent(limit, SearchFilter(session=kept))
+            return {
+                "region": region.removeprefix("region:"),
+                "total": found.total,
+                "pages": [
+                    {
+                        "page_id": hit.page.page_id,
+                        "role": str(hit.page.role),
+                        "speaker": hit.speaker,
+                        "origin": str(hit.page.origin),
+                        "said_at": iso(hit.page.said_ms),
+                        "tokens": hit.page.tokens,
+                        "text": (await memory.read(hit.page)).text,
+                    }
+                    for hit in found.hits
+                ],
+            }
+
+    told = app.run(work())
+    if as_json:
+        app.term.data(told)
+        return
+    for one in told["pages"]:
+        who = ", ".join(filter(None, (one["speaker"] or one["role"], one["origin"])))
+        app.term.line(f"{one['page_id']}  {one['said_at']}  {who}")
+        app.term.text(one["text"], indent="  ")
+    if not told["pages"]:
+        app.term.line("nothing was brought there")
 
 
 @scopes.command("create", cls=Command, help=f"""Make a region.
