@@ -31,6 +31,8 @@ PIPE_CLOSED: Final = 141
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (errors.SessionNotFound, NOT_FOUND),
     (errors.NoSuchPage, NOT_FOUND),
+    (errors.RegionNotFound, NOT_FOUND),
+    (errors.AccessRefused, REFUSED),
     (errors.StoreMissing, NOT_FOUND),
     (errors.RecordDamaged, REFUSED),
     (errors.RecordGone, NOT_FOUND),
