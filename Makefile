@@ -4,7 +4,7 @@ ARGS =
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture docs format lint types layers bench lock clean setup
+.PHONY: help demo test torture clients docs format lint types layers bench lock clean setup
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -17,6 +17,9 @@ test:    ## every check: format, lint, types, layers, tests
 
 torture: ## every test, those that run long included, with new seeds
 	@sh script/torture $(ARGS)
+
+clients: ## install the coding clients that some tests run (needs npm)
+	@sh script/clients
 
 docs:    ## make anew the parts of docs/ that come from the code
 	@sh script/docs $(ARGS)

@@ -123,7 +123,12 @@ if TYPE_CHECKING:
     )
     from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
-    from pagefault.service.lookup.imported import ImportedSession, ImportReport, SourceCount
+    from pagefault.service.lookup.imported import (
+        Exported,
+        ImportedSession,
+        ImportReport,
+        SourceCount,
+    )
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -170,6 +175,7 @@ __all__ = [
     "Event",
     "EventType",
     "Evidence",
+    "Exported",
     "Facts",
     "FaultLimits",
     "FaultReason",
@@ -311,6 +317,7 @@ _HOMES = {
     "Event": "model.events",
     "EventType": "model.kinds",
     "Evidence": "model.page",
+    "Exported": "service.lookup.imported",
     "Facts": "policy.prefetch",
     "FaultLimits": "paging.fault",
     "FaultReason": "model.kinds",

@@ -51,7 +51,7 @@ from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
-from pagefault.service.lookup.imported import ImportedSession, ImportReport
+from pagefault.service.lookup.imported import Exported, ImportedSession, ImportReport
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
@@ -374,6 +374,30 @@ class Memory(_Asks):
         `BadInput` if the memory's control mode keeps nothing.
         """
         return _LOOP.run(self._memory.import_history(paths, dry_run=dry_run, progress=progress))
+
+    def export(
+        self,
+        target: str | Path,
+        *,
+        form: str = "snapshot",
+        wanted: SearchFilter = ANY,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write what this memory holds to `target`, for other programs and for people: `form` is
+        "snapshot" (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or
+        what a filter wants; claims and summaries only of sessions that are exported whole.
+        `import_history` reads each form again, and `docs/export.md` says how they are laid out.
+
+        What was forgotten is in none, and no secret that redaction knows by now. A later `forget`
+        does not reach into it. It appears only once it is whole. `progress` is told pages, done and
+        in all, in another thread. Raises `BadInput`, `SessionNotFound`, `StoreError`.
+        """
+        return _LOOP.run(
+            self._memory.export(
+                target, form=form, wanted=wanted, dry_run=dry_run, progress=progress
+            )
+        )
 
     def imports(self, source: str = "") -> list[ImportedSession]:
         """Every session that was imported, the latest first; those of a source, if one is named:

@@ -37,7 +37,7 @@ CHOICES = {
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
-    "Memory.keyed.text", "Memory.written.text", "Session.written.text",
+    "Memory.export.form", "Memory.keyed.text", "Memory.written.text", "Session.written.text",
     "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
 """One of a few words of ours, or a number: anything else is refused."""
@@ -58,7 +58,7 @@ NAMES_OF_OURS = {
     "Memory.imports.source", "Memory.approve_import.run", "Memory.approve_import.session",
     "Memory.approve_import.source", "Memory.revoke_import.run", "Memory.revoke_import.session",
     "Memory.revoke_import.source",
-    "Memory.backup.target", "Session.artifact_bytes.page_id",
+    "Memory.backup.target", "Memory.export.target", "Session.artifact_bytes.page_id",
     "Session.at_level.page_id", "Session.compress.page_id", "Session.defer.page_id",
     "Session.history.page_id", "Session.page.page_id", "Session.page_at.page_id",
     "Session.tiers.page_ids", "Session.pin.page_id",
@@ -274,6 +274,8 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
     await memory.recall("harbour", wanted=wanted)
     told.word("Memory.forget_matching.wanted", "nothing")
     await memory.forget_matching(word("Memory.forget_matching.query"), wanted=wanted, dry_run=True)
+    told.word("Memory.export.wanted", "nothing")
+    await memory.export("nowhere", wanted=wanted, dry_run=True)
     await memory.pages(session, topic=word("Memory.pages.topic"))
     await memory.pages(session, task=word("Memory.pages.task"))
     with pytest.raises(pagefault.BadInput):

@@ -149,6 +149,7 @@ COMMANDS: Final = {
     "Memory.verify": "`pagefault verify`",
     "Memory.backup": "`pagefault backup`",
     "Memory.embed": "`pagefault embed`",
+    "Memory.export": "`pagefault export DEST`",
     "Memory.import_history": "`pagefault import PATH`",
     "Memory.approve_import": "`pagefault import approve`",
     "Memory.set_control": "`pagefault mode assist`",

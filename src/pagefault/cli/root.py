@@ -57,6 +57,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "upgrade": "Make a memory of an earlier format one of this format.",
         "backup": "Copy a memory, and verify the copy.",
         "restore": "Make a backup a memory again.",
+        "export": "Write what a memory holds as files for others.",
         "forget": "Erase a page, all pages that match, or a whole session, for good.",
         "retention": "How long pages are kept, and what is past its time.",
         "archive": "Compress old segments, and read them as before.",

@@ -14,7 +14,7 @@ import json
 import random
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC
@@ -375,7 +375,30 @@ class Endpoint:
             for data in events.close():
                 yield None if data.strip() == wire.DONE else wire.parse(data)
 
-    async def document(self, answer: Answer, call: Post, total: float) -> object:
+    async def told(self, path: str, model: str, fields: Mapping[str, Any], due: str) -> object:
+        """The JSON that answers a call about texts. An object without the key `due` is looked at
+        for a complaint.
+        """
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        call = Post(
+            path=path,
+            model=model,
+            body=text.encode("utf-8", "replace"),
+            too_long="use a model that takes longer texts",
+        )
+        total = self.deadline()
+        answer = await self.ask(call, total)
+        try:
+            document = await self._document(answer, call, total)
+        finally:
+            await answer.response.aclose()
+        if isinstance(document, dict) and due not in document:
+            problem = wire.problem_in(document)
+            if problem is not None:
+                raise self.refused(problem.status or 200, problem, call)
+        return document
+
+    async def _document(self, answer: Answer, call: Post, total: float) -> object:
         """The JSON that the whole answer is: an object, a list or anything else."""
         self._media(answer, call)
         async with aclosing(self._chunks(answer, total)) as chunks:

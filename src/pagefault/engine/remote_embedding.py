@@ -5,13 +5,11 @@ of retries holds here too.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from pagefault.engine import chat_completions as wire
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
-from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, cut_to_fit
+from pagefault.engine.endpoint import Endpoint, Retries, Timeouts, cut_to_fit
 from pagefault.engine.own_loop import OwnLoop
 from pagefault.model.errors import BadInput, EngineGarbled
 from pagefault.model.signatures import checked
@@ -116,32 +114,15 @@ class RemoteEmbedder:
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:
         fields = {"model": self.model, "input": texts, "encoding_format": "float"}
-        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-        call = Post(
-            path=PATH,
-            model=self.model,
-            body=text.encode("utf-8", "replace"),
-            too_long="use a model that takes longer texts",
-        )
-        endpoint = self._endpoint
-        total = endpoint.deadline()
-        answer = await endpoint.ask(call, total)
-        try:
-            async for document in endpoint.documents(answer, call, total):
-                if document is not None:
-                    problem = wire.problem_in(document)
-                    if problem is not None:
-                        raise endpoint.refused(problem.status or 200, problem, call)
-                    return self._rows(document, len(texts))
-        finally:
-            await answer.response.aclose()
-        raise EngineGarbled(f"{endpoint.host} answered with nothing")
+        return self._rows(await self._endpoint.told(PATH, self.model, fields, "data"), len(texts))
 
-    def _rows(self, document: dict[str, Any], count: int) -> Vectors:
+    def _rows(self, document: object, count: int) -> Vectors:
         """The vectors of an answer, in the order of their indexes. Raises `EngineGarbled`."""
         import numpy as np
 
         try:
+            if not isinstance(document, dict):
+                raise TypeError("no object")
             data = sorted(document["data"], key=lambda one: int(one["index"]))
             if [int(one["index"]) for one in data] != list(range(count)):
                 raise ValueError(f"{len(data)} vectors for {count} texts")

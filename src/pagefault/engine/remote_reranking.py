@@ -10,14 +10,12 @@ of missing `texts` is asked again the other way, and from then on. Answers are t
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from pagefault.engine import chat_completions as wire
-from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, cut_to_fit
+from pagefault.engine.endpoint import Endpoint, Retries, Timeouts, cut_to_fit
 from pagefault.engine.own_loop import OwnLoop
 from pagefault.model.errors import BadInput, EngineGarbled, EngineRefused
 from pagefault.model.signatures import checked
@@ -115,24 +113,7 @@ class RemoteReranker:
             if as_texts
             else {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
         )
-        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-        call = Post(
-            path=PATH,
-            model=self.model,
-            body=text.encode("utf-8", "replace"),
-            too_long="use a model that takes longer texts",
-        )
-        endpoint = self._endpoint
-        total = endpoint.deadline()
-        answer = await endpoint.ask(call, total)
-        try:
-            document = await endpoint.document(answer, call, total)
-        finally:
-            await answer.response.aclose()
-        if isinstance(document, dict) and "results" not in document:
-            problem = wire.problem_in(document)
-            if problem is not None:
-                raise endpoint.refused(problem.status or 200, problem, call)
+        document = await self._endpoint.told(PATH, self.model, fields, "results")
         return self._scores(document, len(texts))
 
     def _scores(self, document: object, count: int) -> list[float]:

@@ -18,6 +18,7 @@ from pagefault.history import (
     claude_code,
     claude_export,
     codex,
+    exported,
     messages,
     notes,
     opencode,
@@ -39,7 +40,7 @@ class Format:
 
 FORMATS: Final = tuple(
     Format(one.SOURCE, one.recognises, one.read)
-    for one in (claude_code, codex, chatgpt, claude_export, opencode, aider, messages)
+    for one in (exported, claude_code, codex, chatgpt, claude_export, opencode, aider, messages)
 )
 """The first that recognises a file reads it: the more particular ones come first."""
 

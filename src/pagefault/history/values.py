@@ -51,6 +51,7 @@ class Entry:
     media_type: str = ""
     goes_on: bool = False  # more of the message that the entry before it began
     place: str = ""  # in the file, for a person
+    seq: int = 0  # in the log of the memory that it was exported from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,9 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """`id` is what its program calls it; "" where nothing does, and its file has to tell it."""
+    """`id` is what its program calls it; "" where nothing does, and its file has to tell it. Of an
+    export of ours, `memory` tells which memory it is from.
+    """
 
     id: str
     entries: Iterable[Entry | Flaw]
@@ -72,3 +75,4 @@ class Transcript:
     project: str = ""  # a name, never a path
     of: str = ""  # the conversation that it was begun from
     place: str = ""
+    memory: str = ""

@@ -325,6 +325,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             runtime=runtime,
             embedding=embedding,
             reranking=reranking,
+            home=home,
             copy=None if home is None else partial(_copied, home, real_clock),
             window_tokens=window,
             mode=mode,

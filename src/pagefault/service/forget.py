@@ -85,7 +85,7 @@ class Forgetting:
     copies: tuple[str, ...] = ()  # in regions, that go with them: "REGION: PAGE"
     stays: tuple[Staying, ...] = ()
     beyond_reach: tuple[str, ...] = (
-        "backups and copies of this directory made earlier",
+        "backups, exports and copies of this directory made earlier",
         "requests already sent: providers' logs and prompt caches",
         "words of it that were repeated in other messages and answers",
     )

@@ -15,12 +15,11 @@ A dry run goes the same way and writes nothing: what is shown is what would be d
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -28,8 +27,16 @@ from typing import Any, Final, TypeVar
 from pagefault.history.files import File, Unreadable
 from pagefault.history.recognise import Recognised, recognised
 from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
-from pagefault.model.errors import BadInput, PlanOutdated, ScreenFailed, SessionBusy, StoreBusy
-from pagefault.model.events import Draft, Imported, OriginalBody, SessionOpened
+from pagefault.model.errors import (
+    ArchiveMissing,
+    BadInput,
+    PlanOutdated,
+    ScreenFailed,
+    SessionBusy,
+    StoreBusy,
+    StoreCorrupt,
+)
+from pagefault.model.events import Draft, Event, Imported, OriginalBody, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
     IMPORT,
@@ -45,7 +52,7 @@ from pagefault.model.page import Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.times import iso_utc
 from pagefault.pack.count import BLOCK_CHARS
-from pagefault.service.lookup.imported import IMPORT_PREFIX, ImportReport, SourceCount
+from pagefault.service.lookup.imported import IMPORT_PREFIX, ImportReport, SourceCount, project_id
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.service.turn.artifacts import NAME_CHARS_MAX, describe
@@ -128,6 +135,7 @@ class _Family:
     alias: dict[str, str] = field(default_factory=dict)  # what said nothing, and what it follows
     last: dict[str, str] = field(default_factory=dict)  # of each lane
     is_known: bool = False  # some of it is there
+    is_ours: bool = False  # it was exported from this memory
 
 
 class Stopped(Exception):
@@ -249,6 +257,7 @@ class Importer:
                 of=found.of[:_NAME_CHARS],
             ),
             tally=tally,
+            is_ours=bool(found.memory) and found.memory == project_id(self._runtime),
         )
         where = f"{one.name}, {found.place}" if found.place else one.name
         for entry in found.entries:
@@ -268,7 +277,12 @@ class Importer:
         if parent and parent not in family.placed and parent not in family.pending:
             parent = family.last.get(entry.lane, "")
         key = entry.key
-        if key in family.placed or key in family.pending or _says_nothing(entry):
+        if (
+            key in family.placed
+            or key in family.pending
+            or _says_nothing(entry)
+            or (family.is_ours and self._is_ours(family, entry, where))
+        ):
             family.alias.setdefault(key, parent)
             return
         main = self._main(family, entry.lane)
@@ -295,6 +309,22 @@ class Importer:
             del family.pending[parent]
             family.placed[parent] = target, seq
             parent = family.parents.pop(parent)
+
+    def _is_ours(self, family: _Family, entry: Entry, where: str) -> bool:
+        """Whether an entry of an export of this memory is in its log, or was: what was forgotten
+        does not come back by a file that was made before.
+        """
+        event: Event | None = None
+        if 0 < entry.seq <= self._runtime.log.head():
+            with suppress(StoreCorrupt, ArchiveMissing):
+                event = self._runtime.log.get(Seq(entry.seq))
+        if event is None or event.event_id != entry.key:
+            return False
+        if isinstance(event.body, OriginalBody):
+            family.tally.known += 1
+        else:
+            self._flaw(Flaw(place=f"{where}, {entry.place}", why="forgotten here, and stays so"))
+        return True
 
     def _note_known(self, family: _Family, key: str, known: tuple[_Target, Seq]) -> None:
         target, seq = family.placed[key] = known
@@ -633,7 +663,7 @@ class Importer:
         return f"{front}{joint}{self._keyed(f'import of {own}')}"
 
     def _keyed(self, text: str) -> str:
-        return keyed(self._runtime, text)
+        return self._runtime.keyed(text)
 
     def _told(self, bytes_read: int) -> None:
         self._read += bytes_read
@@ -658,14 +688,6 @@ _EVENTS: Final = {
 """What each form is written as. A client's shell, edit and test calls are calls like others."""
 
 _TITLES: Final = {EntryKind.REASONING: "reasoning"}
-
-
-def keyed(runtime: Runtime, text: str) -> str:
-    """A digest of a text that is the same whenever a memory is opened, and tells nothing to who has
-    not got its secret.
-    """
-    hashed = runtime.hash_key(SessionNo(0), f"keyed {text}")
-    return hashlib.sha256(hashed.encode()).hexdigest()[:16]
 
 
 def _says_nothing(entry: Entry) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -16,7 +15,6 @@ from pagefault.model.events import (
     Event,
     SessionOpened,
 )
-from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import Profile
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.signatures import checked_verbs
@@ -211,8 +209,7 @@ class Memory(Controller, Eraser, Historian, Curator, Caretaker):
         """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It
         is keyed with the memory's secret, so it tells nothing to who has not got that.
         """
-        hashed = self._runtime.hash_key(SessionNo(0), f"keyed {text}")
-        return hashlib.sha256(hashed.encode()).hexdigest()[:16]
+        return self._runtime.keyed(text)
 
     async def proxied(self, session: Session) -> Proxied | None:
         """What a proxy passed on under a session, and how large it was; None if nothing ever was.

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -192,6 +193,13 @@ class Runtime:
         except RuntimeError as closed:
             raise StoreClosed from closed
         return await found
+
+    def keyed(self, text: str) -> str:
+        """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It
+        tells nothing to who has not got the memory's secret.
+        """
+        hashed = self.hash_key(SessionNo(0), f"keyed {text}")
+        return sha256(hashed.encode()).hexdigest()[:16]
 
     def scope(self, session: SessionNo) -> Scope:
         """What a session can see: itself and its ancestors, each up to where it was forked."""

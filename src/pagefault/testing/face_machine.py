@@ -174,6 +174,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
         ),
         max_size=3,
     ),
+    "form": st.sampled_from(["snapshot", "events", "markdown", "csv"]),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
     "is_error": st.booleans(),

@@ -1,10 +1,13 @@
-"""What an import tells, and which sessions were imported: told by names that no other may have."""
+"""What imports and exports tell, and which sessions were imported: told by names that no other may
+have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from pagefault.history.values import Flaw
@@ -22,6 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IMPORT_PREFIX: Final = "import:"
+
+
+def project_id(runtime: Runtime) -> str:
+    """What an export calls this memory, so that an import knows its own again."""
+    return f"pagefault:{runtime.keyed('project id')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +105,31 @@ class ImportedSession:
     conversation: str = ""
     pages: int = 0
     is_approved: bool = False
+
+
+class ExportForm(StrEnum):
+    EVENTS = "events"
+    SNAPSHOT = "snapshot"
+    MARKDOWN = "markdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What an export holds, or with `dry_run` would hold (`done` is false). `away` texts are left
+    out, as their segments are in an archive that is not there, or damaged; `redacted` ones held
+    what counts as a secret now, and did not when they were written.
+    """
+
+    done: bool
+    path: str
+    form: str
+    sessions: int
+    messages: int
+    claims: int
+    artifacts: int
+    bytes: int
+    redacted: int = 0
+    away: int = 0
 
 
 def is_from(name: str, source: str) -> bool:

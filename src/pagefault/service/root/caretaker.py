@@ -64,16 +64,7 @@ class Caretaker(MemoryParts):
         self._committer.check_open()
         stop = threading.Event()
         tell = progress or (lambda done, total: None)
-        task = asyncio.ensure_future(
-            asyncio.to_thread(embedding.embed_all, tell, stop, prune=prune)
-        )
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            stop.set()
-            raise
+        return await self._stoppable(lambda: embedding.embed_all(tell, stop, prune=prune), stop)
 
     async def embedding(self) -> EmbeddingStatus | None:
         """How far the vectors of pages are, and whether the embedder failed; nothing without one.

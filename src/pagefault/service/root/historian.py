@@ -1,4 +1,4 @@
-"""What other programs kept of one's conversations: imported, approved, revoked."""
+"""One's conversations as files: imported, approved, revoked; exported."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ from pagefault.model.ids import TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, ControlMode
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
-from pagefault.service.arguments import a_path
+from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.service.arguments import a_path, one_of
 from pagefault.service.control import controls
-from pagefault.service.lookup.imported import ImportedSession, ImportReport, imported_sessions
+from pagefault.service.lookup.imported import (
+    Exported,
+    ExportForm,
+    ImportedSession,
+    ImportReport,
+    imported_sessions,
+    project_id,
+)
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.store.store import STORE
 
 
 @checked_verbs(usable=check_open)
 class Historian(MemoryParts):
-    """The verbs about imports."""
+    """The verbs about imports and exports."""
 
     async def import_history(
         self,
@@ -69,14 +77,43 @@ class Historian(MemoryParts):
             stop=stop,
             progress=progress,
         )
-        task = asyncio.ensure_future(asyncio.to_thread(importer.run, places))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            stop.set()
-            raise
+        return await self._stoppable(lambda: importer.run(places), stop)
+
+    async def export(
+        self,
+        target: str | Path,
+        *,
+        form: str = "snapshot",
+        wanted: SearchFilter = ANY,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write what this memory holds to `target`, for other programs and for people: `form` is
+        "snapshot" (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or
+        what a filter wants; claims and summaries only of sessions that are exported whole.
+        `import_history` reads each form again, and `docs/export.md` says how they are laid out.
+
+        What was forgotten is in none, and no secret that redaction knows by now. A later `forget`
+        does not reach into it. It appears only once it is whole. `progress` is told pages, done and
+        in all, in another thread. Raises `BadInput`, `SessionNotFound`, `StoreError`.
+        """
+        from pagefault.service.exports import Exporter, check_target
+
+        shape = one_of(ExportForm, form, "form of export")
+        if wanted.session:
+            await self._find_session(wanted.session)
+        place = None if dry_run else check_target(a_path(target, called="target"), self._home)
+        for session in self._live():
+            await session.owned.written()
+        stop = threading.Event()
+        exporter = Exporter(
+            self._runtime,
+            project_id=project_id(self._runtime),
+            wanted=wanted,
+            stop=stop,
+            progress=progress,
+        )
+        return await self._stoppable(lambda: exporter.run(place, shape), stop)
 
     async def imports(self, source: str = "") -> list[ImportedSession]:
         """Every session that was imported, the latest first; those of a source, if one is named:

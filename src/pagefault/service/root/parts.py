@@ -6,6 +6,7 @@ The façades beside this module add verbs to it and no field, and none knows ano
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -53,6 +54,7 @@ class MemoryParts(Asking):
         runtime: Runtime,
         embedding: Embedding | None = None,
         reranking: Reranking | None = None,
+        home: Path | None = None,
         copy: Callable[[Path, Progress | None], Copied] | None = None,
         window_tokens: int,
         mode: Mode,
@@ -65,6 +67,7 @@ class MemoryParts(Asking):
         self._runtime = runtime
         self._embedding = embedding
         self._reranking = reranking
+        self._home = home  # the folder that it is, if it is one
         self._copy = copy  # what copies its files, if it has any
         self._window_tokens = window_tokens
         self._mode = mode
@@ -162,6 +165,20 @@ class MemoryParts(Asking):
         """The control mode that was given to the whole memory last, or that new sessions have."""
         given, _ = await asyncio.to_thread(given_control, self._runtime)
         return given or self._control
+
+    async def _stoppable(self, work: Callable[[], T], stop: threading.Event) -> T:
+        """Do it in a thread, and set `stop` if whoever awaits it gives up. Closing waits for its
+        end.
+        """
+        task = asyncio.ensure_future(asyncio.to_thread(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            stop.set()
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            raise
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it to its end, even if whoever awaits it gives up: half of a forgetting would leave

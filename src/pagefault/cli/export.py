@@ -1,0 +1,114 @@
+"""`pagefault export`: what a memory holds, as files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.asking import filter_of
+from pagefault.cli.outcome import PROBLEMS
+from pagefault.cli.term import plural
+from pagefault.model.kinds import Kind
+
+
+@click.command(cls=Command)
+@click.argument("target", metavar="DEST", type=click.Path(path_type=Path))
+@click.option(
+    "--form",
+    type=click.Choice(["snapshot", "events", "markdown"]),
+    default="snapshot",
+    show_default=True,
+    help="A zip archive, JSON lines, or a folder of documents.",
+)
+@click.option("--session", "session_name", metavar="NAME", help="Only this one, by name or id.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([str(kind) for kind in (Kind.TRANSCRIPT, Kind.ARTIFACT)]),
+    help="Only pages of this kind; may be given again.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Only what came this way: user_typed, tool, tool:NAME …; may be given again.",
+)
+@click.option("--in", "imported_from", metavar="SOURCE", help="Only what was imported from there.")
+@click.option("--since", metavar="WHEN", help="Only what was said from then on.")
+@click.option("--until", metavar="WHEN", help="Only what was said before, or on that day.")
+@click.option("--dry-run", is_flag=True, help="Only say what it would hold.")
+@json_option
+@pass_app
+def export(
+    app: App,
+    target: Path,
+    form: str,
+    session_name: str | None,
+    kinds: tuple[str, ...],
+    origins: tuple[str, ...],
+    imported_from: str | None,
+    since: str | None,
+    until: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Write what a memory holds to DEST, for other programs and for people.
+
+    DEST must not exist, and not be within the memory; it appears once it is whole, for its owner
+    alone to read. Claims and summaries are of sessions that are exported whole. `pagefault import
+    DEST` reads each form again. What was forgotten is in none, and a later `forget` does not reach
+    into it. To keep a memory as it is, make a `backup`.
+
+    JSON: {done, path, form, sessions, messages, claims, artifacts, bytes, redacted (texts that held
+    what counts as a secret now), away (texts that could not be read, which are left out: exits 1)}.
+    """
+    app.existing_directory()
+
+    with app.term.progress() as progress:
+
+        async def work() -> dict[str, object]:
+            async with app.reading() as memory:
+                wanted = filter_of(
+                    kinds, (), origins, since, until, imported_from=imported_from or ""
+                )
+                if session_name:
+                    row = await find_row(memory, session_name)
+                    wanted = replace(wanted, session=row.session_id)
+                made = await memory.export(
+                    target,
+                    form=form,
+                    wanted=wanted,
+                    dry_run=dry_run,
+                    progress=lambda done, total: progress("exporting", done, total),
+                )
+                return {name: getattr(made, name) for name in made.__slots__}
+
+        made = app.run(work())
+    if as_json:
+        app.term.data(made)
+    else:
+        what = ", ".join(
+            plural(int(str(made[name])), name.removesuffix("s"))
+            for name in ("sessions", "messages", "claims", "artifacts")
+            if made[name]
+        )
+        if dry_run:
+            app.term.line(f"it would hold {what or 'nothing'}")
+        else:
+            mark = app.term.style("✓", "green", "bold")
+            app.term.line(f"{mark} {made['path']}: {what or 'nothing'}, {made['bytes']:,} bytes")
+            app.term.note("a later `pagefault forget` does not reach into it")
+        if made["redacted"]:
+            app.term.note(
+                f"{plural(int(str(made['redacted'])), 'text')} held what counts as a secret now: "
+                "it was taken out there"
+            )
+        if made["away"]:
+            app.term.warn(f"{plural(int(str(made['away'])), 'text')} could not be read")
+    if made["away"]:
+        raise click.exceptions.Exit(PROBLEMS)
