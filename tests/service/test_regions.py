@@ -339,6 +339,19 @@ async def test_a_conversation_that_is_not_kept_brings_nothing_anywhere() -> None
         assert (await writer.page(page)).text == SAID
 
 
+async def test_what_another_process_rules_holds_in_a_conversation_that_is_not_kept(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m") as memory, pagefault.open(tmp_path / "m") as other:
+        _, reader, page = await shelf(memory)
+        await reader.set_control("incognito")
+        assert WORD in await asked(reader)
+        await other.set_policy("shelf", read=["session:writer"])
+        with pytest.raises(NoSuchPage):
+            await reader.page(page)
+        assert WORD not in await asked(reader, "And now?")
+
+
 # --- forks ----------------------------------------------------------------------------------------
 
 

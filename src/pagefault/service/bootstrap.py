@@ -310,7 +310,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
                     blobs=above.blobs,
                     receipts=Receipts(above.log, above.index),
                     regions=Regions(above.log, above.index),
-                    journal=Journal(above, writer, screen),
+                    journal=Journal(above, writer, screen, below=runtime.journal),
                     pages=texts,
                     searcher=Searcher(above.index, None, Texts(texts), reranking),
                     hash_key=above.log.hash_key,

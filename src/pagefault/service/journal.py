@@ -42,8 +42,12 @@ class Journal:
         committer: Committer,
         screen: Screen,
         appended: Callable[[], None] = lambda: None,
+        below: Journal | None = None,
     ) -> None:
-        """`appended` is told of each append once it is acknowledged; it must not wait."""
+        """`appended` is told of each append once it is acknowledged; it must not wait. `below` is
+        the journal of the store that an overlay lies over: others write to that.
+        """
+        self._below = below
         self._store = store
         self._appended = appended
         self._committer = committer
@@ -174,6 +178,8 @@ class Journal:
 
     async def look(self) -> None:
         """Notice what other processes wrote. Never waits for them."""
+        if self._below is not None:
+            await self._below.look()
         if not self._store.is_current():  # one `fstat`; what is to be read is read in a thread
             await asyncio.to_thread(self._store.look)
 

@@ -3,8 +3,8 @@
 Every text has a word of its own. The model beside the memory knows nothing of records or scopes: it
 keeps which texts stand where, whom each policy names, who mounted and who agreed, and answers which
 words a session may see now. After each step some session is looked at in every way there is: its
-pages by their ids, a search, a request, a fault; now and then the memory is closed and opened, its
-index is built anew, and it is verified. At the end no file has a word of what was forgotten.
+pages by their ids, a search, a request, a fault; rules are given here and by another opening of the
+memory; now and then it is closed and opened, its index is built anew, and it is verified. At the end no file has a word of what was forgotten.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(RegionMachine)`.
 """
@@ -70,11 +70,10 @@ class Text:
 
 @dataclass
 class Talk:
-    """A session, as the model knows it."""
+    """A session, as the model knows it. Without a label it has its parent's."""
 
     names: set[str]
-    project: str
-    user: str
+    label: tuple[str, str] | None = None  # its project and its user
     texts: list[Text] = field(default_factory=list)
     mounts: dict[str, str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)  # nearest first
@@ -107,10 +106,7 @@ class RegionMachine(RuleBasedStateMachine):
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="pagefault-regions-"))
         self.runner = asyncio.Runner()
-        self.talks = {
-            name: Talk(names={name}, project=LABELS[name][0], user=LABELS[name][1])
-            for name in SESSIONS
-        }
+        self.talks = {name: Talk(names={name}, label=LABELS[name]) for name in SESSIONS}
         self.places: dict[str, Place] = {}
         self.consents: dict[tuple[str, str], str] = {}
         self.every: list[Text] = []
@@ -134,8 +130,15 @@ class RegionMachine(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.stack = AsyncExitStack()
-        entered = self.stack.enter_async_context(open_memory(self.root, window=16_000))
-        self.memory: Memory = self.run(entered)
+        self.memory: Memory = self.run(self.entered())
+        self.other: Memory = self.run(self.entered())
+
+    async def entered(self) -> Memory:
+        return await self.stack.enter_async_context(open_memory(self.root, window=16_000))
+
+    def either(self, there: bool) -> Memory:
+        """The memory, or another opening of it, as another process has it."""
+        return self.other if there else self.memory
 
     def close(self) -> None:
         self.run(self.stack.aclose())
@@ -164,18 +167,24 @@ class RegionMachine(RuleBasedStateMachine):
 
     # --- the model ----------------------------------------------------------------------------
 
-    def names(self, talk: Talk, grants: tuple[str, ...], place: Place) -> bool:
+    def label(self, name: str) -> tuple[str, str]:
+        """The project and the user of a session."""
+        labels = (self.talks[one].label for one in (name, *self.talks[name].parents))
+        return next(filter(None, labels), ("", ""))
+
+    def names(self, name: str, grants: tuple[str, ...], place: Place) -> bool:
         """Whether one of these grants names a session."""
-        own = {"anyone"} | {f"session:{name}" for name in talk.names}
-        own |= {f"project:{talk.project}"} if talk.project else set()
-        own |= {f"user:{talk.user}"} if talk.user else set()
-        own |= {"owner"} if talk.user == place.owner else set()
+        project, user = self.label(name)
+        own = {"anyone"} | {f"session:{one}" for one in self.talks[name].names}
+        own |= {f"project:{project}"} if project else set()
+        own |= {f"user:{user}"} if user else set()
+        own |= {"owner"} if user == place.owner else set()
         return bool(own.intersection(grants))
 
     def allows(self, name: str, region: str, mode: str) -> bool:
-        talk, place = self.talks[name], self.places[region]
+        place = self.places[region]
         grants = place.read if mode == "ro" else place.write + place.promote
-        return self.names(talk, grants, place)
+        return self.names(name, grants, place)
 
     def is_open(self, name: str, region: str) -> bool:
         """Whether a session may look into a region now."""
@@ -184,7 +193,7 @@ class RegionMachine(RuleBasedStateMachine):
         if mode is None or not self.allows(name, region, mode):
             return False
         is_asked = place.consent == "always" or (place.consent == "write" and mode == "rw")
-        if talk.user == place.owner or not is_asked:
+        if self.label(name)[1] == place.owner or not is_asked:
             return True
         for one in (name, *talk.parents):
             if (region, one) in self.consents:
@@ -238,6 +247,7 @@ class RegionMachine(RuleBasedStateMachine):
         write=st.sampled_from(GRANTS),
         promote=st.sampled_from(GRANTS),
         consent=st.sampled_from(["never", "write", "always"]),
+        there=st.booleans(),
     )
     def make_or_rule(
         self,
@@ -247,14 +257,15 @@ class RegionMachine(RuleBasedStateMachine):
         write: tuple[str, ...],
         promote: tuple[str, ...],
         consent: str,
+        there: bool,
     ) -> None:
         if region not in self.places:
-            self.make(region, owner, read, write, promote, consent)
+            self.make(region, owner, read, write, promote, consent, there=there)
             return
         given: dict[str, Any] = {"read": read, "write": write, "promote": promote}
         place = self.places[region]
         by = place.owner
-        self.run(self.memory.set_policy(region, consent=consent, by=by, **given))
+        self.run(self.either(there).set_policy(region, consent=consent, by=by, **given))
         place.read, place.write, place.promote, place.consent = read, write, promote, consent
 
     def make(
@@ -265,8 +276,9 @@ class RegionMachine(RuleBasedStateMachine):
         write: tuple[str, ...],
         promote: tuple[str, ...],
         consent: str,
+        there: bool = False,
     ) -> None:
-        made = self.memory.create_region(
+        made = self.either(there).create_region(
             region, owner=owner, read=read, write=write, promote=promote, consent=consent
         )
         self.run(made)
@@ -294,11 +306,11 @@ class RegionMachine(RuleBasedStateMachine):
         self.on(name, lambda session: session.unmount(region))
         self.talks[name].mounts.pop(region, None)
 
-    @rule(data=st.data(), mode=st.sampled_from(["ro", "rw", "none"]))
-    def agree(self, data: st.DataObject, mode: str) -> None:
+    @rule(data=st.data(), mode=st.sampled_from(["ro", "rw", "none"]), there=st.booleans())
+    def agree(self, data: st.DataObject, mode: str, there: bool) -> None:
         name, region = self.pick(data)
         by = self.places[region].owner
-        self.run(self.memory.consent(region, name, mode, by=by))
+        self.run(self.either(there).consent(region, name, mode, by=by))
         self.consents[region, name] = mode
 
     @rule(data=st.data(), own=st.booleans())
@@ -314,7 +326,7 @@ class RegionMachine(RuleBasedStateMachine):
         grants = place.write if source is None else place.promote
         text = self.new_text()
         may = talk.mounts.get(region) == "rw" and self.is_open(name, region)
-        may = may and self.names(talk, grants, place)
+        may = may and self.names(name, grants, place)
         try:
             told = self.on(
                 name,
@@ -349,6 +361,31 @@ class RegionMachine(RuleBasedStateMachine):
         assert done.done
         self.forget(one)
 
+    @rule(
+        data=st.data(),
+        project=st.sampled_from(["", "red"]),
+        user=st.sampled_from(["", "ann", "bob"]),
+        there=st.booleans(),
+    )
+    def relabel(self, data: st.DataObject, project: str, user: str, there: bool) -> None:
+        name = data.draw(st.sampled_from(sorted(self.talks)))
+        if self.label(name) != (project, user):
+            self.run(self.either(there).set_label(name, project=project, user=user))
+            self.talks[name].label = project, user
+
+    @rule(data=st.data())
+    def let_a_region_go(self, data: st.DataObject) -> None:
+        region = data.draw(st.sampled_from(sorted(self.places)))
+        forked = {page for at in self.places if at != region for page in self.places[at].texts}
+        if len(self.places) == 1 or forked.intersection(self.places[region].texts):
+            return  # a fork of it would lose its pages, too
+        self.run(self.memory.forget(f"region:{region}"))
+        for text in self.places.pop(region).texts:
+            self.forget(text)
+        for talk in self.talks.values():
+            talk.mounts.pop(region, None)
+        self.consents = {key: mode for key, mode in self.consents.items() if key[0] != region}
+
     # --- forks --------------------------------------------------------------------------------
 
     @rule(data=st.data())
@@ -361,21 +398,19 @@ class RegionMachine(RuleBasedStateMachine):
         talk = self.talks[name]
         self.talks[fork] = Talk(
             names={fork},
-            project=talk.project,
-            user=talk.user,
             texts=list(talk.texts),
             mounts=dict(talk.mounts),
             parents=[name, *talk.parents],
         )
 
-    @rule(data=st.data())
-    def fork_region(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), there=st.booleans())
+    def fork_region(self, data: st.DataObject, there: bool) -> None:
         missing = [one for one in REGIONS if one not in self.places]
         if not missing:
             return
         region = data.draw(st.sampled_from(sorted(self.places)))
         place = self.places[region]
-        self.run(self.memory.fork_region(region, missing[0], by=place.owner))
+        self.run(self.either(there).fork_region(region, missing[0], by=place.owner))
         self.places[missing[0]] = Place(
             *(place.owner, place.read, place.write, place.promote, place.consent),
             texts=list(place.texts),
