@@ -2,9 +2,10 @@
 
 Every text has a word of its own. The model beside the memory knows nothing of records or scopes: it
 keeps which texts stand where, whom each policy names, who mounted and who agreed, and answers which
-words a session may see now. After each step some session is looked at in every way there is: its
-pages by their ids, a search, a request, a fault; rules are given here and by another opening of the
-memory; now and then it is closed and opened, its index is built anew, and it is verified. At the end no file has a word of what was forgotten.
+words a session may see now. After each step every session is asked for every page by its id, and
+one of them searches; steps ask for requests and faults. Rules are given here, and by another
+opening of the memory; now and then it is closed and opened, its index is built anew, and it is
+verified. At the end no file has a word of what was forgotten.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(RegionMachine)`.
 """
@@ -77,6 +78,7 @@ class Talk:
     texts: list[Text] = field(default_factory=list)
     mounts: dict[str, str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)  # nearest first
+    is_gone: bool = False  # forgotten whole; its forks have its label still
 
 
 @dataclass
@@ -167,6 +169,10 @@ class RegionMachine(RuleBasedStateMachine):
 
     # --- the model ----------------------------------------------------------------------------
 
+    def alive(self) -> list[str]:
+        """The sessions that were not forgotten."""
+        return sorted(name for name, talk in self.talks.items() if not talk.is_gone)
+
     def label(self, name: str) -> tuple[str, str]:
         """The project and the user of a session."""
         labels = (self.talks[one].label for one in (name, *self.talks[name].parents))
@@ -219,7 +225,7 @@ class RegionMachine(RuleBasedStateMachine):
 
     def pick(self, data: st.DataObject) -> tuple[str, str]:
         """A session and a region."""
-        name = data.draw(st.sampled_from(sorted(self.talks)), label="session")
+        name = data.draw(st.sampled_from(self.alive()), label="session")
         return name, data.draw(st.sampled_from(sorted(self.places)), label="region")
 
     def new_text(self) -> str:
@@ -231,7 +237,7 @@ class RegionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def say(self, data: st.DataObject) -> None:
-        self.tell(data.draw(st.sampled_from(sorted(self.talks)), label="session"))
+        self.tell(data.draw(st.sampled_from(self.alive()), label="session"))
 
     def tell(self, name: str) -> None:
         text = self.new_text()
@@ -351,7 +357,7 @@ class RegionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def let_go(self, data: st.DataObject) -> None:
-        there = [(talk, one) for talk in self.talks for one in self.talks[talk].texts]
+        there = [(talk, one) for talk in self.alive() for one in self.talks[talk].texts]
         there += [(f"region:{at}", one) for at in self.places for one in self.places[at].texts]
         there = [(at, one) for at, one in there if not one.is_gone]
         if not there:
@@ -368,10 +374,23 @@ class RegionMachine(RuleBasedStateMachine):
         there=st.booleans(),
     )
     def relabel(self, data: st.DataObject, project: str, user: str, there: bool) -> None:
-        name = data.draw(st.sampled_from(sorted(self.talks)))
+        name = data.draw(st.sampled_from(self.alive()))
         if self.label(name) != (project, user):
             self.run(self.either(there).set_label(name, project=project, user=user))
             self.talks[name].label = project, user
+
+    @rule(data=st.data())
+    def let_a_session_go(self, data: st.DataObject) -> None:
+        if len(self.alive()) < 3:
+            return
+        name = data.draw(st.sampled_from(self.alive()))
+        talk = self.talks[name]
+        inherited = {one for parent in talk.parents for one in self.talks[parent].texts}
+        self.run(self.memory.forget(name))
+        talk.is_gone = True
+        for text in talk.texts:
+            if text not in inherited:
+                self.forget(text)
 
     @rule(data=st.data())
     def let_a_region_go(self, data: st.DataObject) -> None:
@@ -392,7 +411,7 @@ class RegionMachine(RuleBasedStateMachine):
     def fork(self, data: st.DataObject) -> None:
         if len(self.talks) >= len(SESSIONS) + _FORKS_MAX:
             return
-        name = data.draw(st.sampled_from(sorted(self.talks)))
+        name = data.draw(st.sampled_from(self.alive()))
         fork = f"{name}-fork{len(self.talks)}"
         self.on(name, lambda session: session.fork(fork))
         talk = self.talks[name]
@@ -420,7 +439,7 @@ class RegionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def ask(self, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(sorted(self.talks)))
+        name = data.draw(st.sampled_from(self.alive()))
 
         async def asked(session: Session) -> tuple[str, str]:
             page_id = await session.user(_ASKED)
@@ -434,7 +453,7 @@ class RegionMachine(RuleBasedStateMachine):
     @precondition(lambda self: any(one.texts for one in self.places.values()))
     @rule(data=st.data())
     def fault(self, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(sorted(self.talks)))
+        name = data.draw(st.sampled_from(self.alive()))
         there = [one for place in self.places.values() for one in place.texts]
         one = data.draw(st.sampled_from(there))
         calls = [
@@ -466,7 +485,7 @@ class RegionMachine(RuleBasedStateMachine):
                 found = await session.recall("harbour mast hangs", limit=50)
                 self.check_shown(name, "".join([str(found), str(await session.recent(50))]))
 
-        names = sorted(self.talks)
+        names = self.alive()
         self.looks += 1
         searching = names[self.looks % len(names)]  # each in its turn
 
