@@ -94,6 +94,29 @@ async def test_a_page_of_a_region_is_shown_whole_or_not_at_all() -> None:
         assert not [row for row in await memory.pages(reader) if row.page_id != page]
 
 
+async def test_every_verb_of_a_page_takes_one_of_a_region() -> None:
+    async with pagefault.open(":memory:") as memory:
+        _, reader, page = await shelf(memory)
+        await asked(reader)
+        assert (await reader.page(page, details=True)).access_count == 1
+        assert [one.what for one in await reader.history(page)] == ["recalled"]
+        assert (await reader.page_at(page, turn=0)).text == SAID
+        with pytest.raises(BadInput, match="not written by then"):
+            await reader.page_at(page, seq=3)
+        assert (await reader.tiers([page]))[page] == "L0"
+        assert (await (await reader.defer(page)).page()).text == SAID
+        assert page in [one.page_id for one in (await reader.at(turn=0)).pages]
+        await reader.pin(page)
+        assert page in (await reader.status()).pinned
+        await reader.unpin(page)
+        with pytest.raises(BadInput, match="no bytes"):
+            await reader.artifact_bytes(page)
+        with pytest.raises(pagefault.CallerError):
+            await reader.claim("barometer", evidence=[pagefault.Quote(WORD, page)])
+        with pytest.raises(pagefault.CallerError):
+            await reader.remember(WORD, page_id=page)
+
+
 async def test_a_region_is_no_session() -> None:
     async with pagefault.open(":memory:") as memory:
         await shelf(memory)
@@ -101,6 +124,10 @@ async def test_a_region_is_no_session() -> None:
         for name in ("region:shelf", "region:new", (await memory.regions())[0].region_id):
             with pytest.raises(BadInput, match="no session"):
                 await memory.session(name)
+        with pytest.raises(BadInput, match="is a region"):
+            await (await memory.session("writer")).fork("region:new")
+        with pytest.raises(BadInput, match="name"):
+            await memory.create_region("x" * 125)
 
 
 # --- who may --------------------------------------------------------------------------------------

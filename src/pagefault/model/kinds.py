@@ -278,6 +278,9 @@ class ClaimType(StrEnum):
 GOAL_SUBJECT: Final = "vm:goal"
 """The subject of a goal, and of its end: no claim that is found in a text has such a one."""
 
+REGION_PREFIX: Final = "region:"
+"""What the names of regions begin with among those of sessions, and no session's name does."""
+
 PAGE_PREFIX: Final[dict[str, str]] = {
     "message": "msg",
     "tool": "tool",

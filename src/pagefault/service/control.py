@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.events import ControlSet, Draft, SessionConfigured, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, ControlMode
+from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, ControlMode
 from pagefault.service.configure import configure
 from pagefault.service.ownership import Owned
-from pagefault.service.regions import REGION_PREFIX
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.store.commit import Committer

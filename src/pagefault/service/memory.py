@@ -15,7 +15,7 @@ from pagefault.model.events import (
     Event,
     SessionOpened,
 )
-from pagefault.model.kinds import Profile
+from pagefault.model.kinds import REGION_PREFIX, Profile
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
@@ -36,7 +36,6 @@ from pagefault.service.lookup.imported import (
 )
 from pagefault.service.lookup.questions import parts_of
 from pagefault.service.lookup.topics import pages_about
-from pagefault.service.regions import REGION_PREFIX
 from pagefault.service.root.caretaker import Caretaker
 from pagefault.service.root.controller import Controller
 from pagefault.service.root.curator import Curator

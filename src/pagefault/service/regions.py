@@ -26,18 +26,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from pagefault.model.errors import AccessRefused, ArchiveMissing, StoreCorrupt
 from pagefault.model.events import ConsentSet, Event, LabelSet, MountSet, RegionSet, Shared
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import MountMode
+from pagefault.model.kinds import REGION_PREFIX, MountMode
 from pagefault.model.page import Scope, SessionRow
 from pagefault.store.api import EventLog, PageIndex
 from pagefault.store.fold import RULINGS
 from pagefault.store.store import STORE
-
-REGION_PREFIX: Final = "region:"
 
 Lineage: TypeAlias = Sequence[tuple[SessionNo, Seq]]
 """A session and what it was forked off, nearest first, as the parts of its scope."""

@@ -132,7 +132,8 @@ def _fold(
     settings = _settings(reader, scope, start, row)
     settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     aside: dict[Seq, str] = {}
-    events = list(_shown_by(reader, scope, start))
+    is_talk = not runtime.regions.is_region(row)  # no window shows what a region holds as such
+    events = list(_shown_by(reader, scope, start)) if is_talk else []
     seen = runtime.seen(scope)
     pages = _named_by(runtime, seen, events)
     while True:

@@ -48,7 +48,7 @@ class Sharer(SessionParts):
 
             def plan() -> MountSet:
                 if self._why_not(row, wanted) not in ("", "consent"):
-                    raise self._refused(row, "policy", to="read" if mode == "ro" else "write")
+                    raise self._refused(row, "policy", to="read" if mode == "ro" else "write there")
                 return MountSet(session=self.session, region=row.session, mode=wanted)
 
             if dry_run or self._mode_of(row) is wanted:

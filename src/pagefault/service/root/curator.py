@@ -15,11 +15,11 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import ConsentSet, Draft, LabelSet, RegionSet, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, Consent, MountMode, RegionScope
+from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, Consent, MountMode, RegionScope
 from pagefault.model.page import SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_short_text, check_name, one_of
-from pagefault.service.regions import REGION_PREFIX, Mount, Region, bare
+from pagefault.service.regions import Mount, Region, bare
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.service.session import Session
 from pagefault.store.store import STORE
@@ -60,9 +60,7 @@ class Curator(MemoryParts):
         need none. Raises `BadInput`, also if there is a region of this name.
         """
         name = self._runtime.journal.clean(name)
-        check_name(name, of="region")
-        if len(name) > 128 - len(REGION_PREFIX) or name.startswith(REGION_PREFIX):
-            raise BadInput(f"{name!r} cannot be a region's name", hint="a shorter, plain one")
+        _check_region_name(name)
         asked = one_of(RegionScope, scope, "scope of a region")
         if (asked is RegionScope.PROJECT) != bool(project):
             raise BadInput(
@@ -96,7 +94,7 @@ class Curator(MemoryParts):
         is gone from both. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
         """
         name = self._runtime.journal.clean(name)
-        check_name(name, of="region")
+        _check_region_name(name)
         row, policy = await asyncio.to_thread(self._owned_region, region, by)
         return await self._open_region(name, policy, parent=row.session, dry_run=dry_run)
 
@@ -310,6 +308,11 @@ class Curator(MemoryParts):
             if await asyncio.to_thread(concerns, session):
                 with suppress(SessionNotFound):
                     await session.owned.whole(session.owned.renew)
+
+
+def _check_region_name(name: str) -> None:
+    check_name(name, of="region")
+    check_name(f"{'-' * len(REGION_PREFIX)}{name}", of="region")  # as long as it is written
 
 
 def _descends(session: Session, ancestor: SessionNo) -> bool:
