@@ -138,6 +138,8 @@ def flaw(event: Event) -> str:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (*counts, body.cache_write_tokens)))
             return "" if are else "its counts cannot be"
+        case EpochBegun(epoch=epoch) if not 0 <= epoch < INT_MAX:
+            return "its epoch cannot be"
         case EpochBegun(summaries=summaries):
             is_level = all(item.level in _LEVELS for item in summaries)
             return "" if is_level else "it shows a page at no level there is"
