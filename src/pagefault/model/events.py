@@ -221,7 +221,7 @@ class Shared(OriginalBody):
     words, or those of the page whose record is `copy_of`. No fold of a conversation takes it.
     """
 
-    by: SessionNo
+    by: SessionNo = SessionNo(0)
     copy_of: Seq = NOTHING
     event_type: ClassVar[EventType] = EventType.SHARED
 
