@@ -17,6 +17,10 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests import warm
 
+# On many cores the threads of numpy wait for one another longer than a small sum takes. Workers of
+# xdist, and the processes that tests start, are told so; this one may have numpy already.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 if typing.TYPE_CHECKING:
     from pagefault.model.clock import Clock
     from pagefault.model.ids import IdMinter
@@ -37,7 +41,7 @@ settings.register_profile(
     "fixed",
     settings.get_profile("drawn"),
     derandomize=True,
-    max_examples=25,
+    max_examples=10,
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("fixed")
@@ -61,6 +65,15 @@ def nursery(
     nursery = Nursery(tmp_path_factory.mktemp("nursery"))
     yield nursery
     nursery.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing but this machine is asked, and each client would read a hundred of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -82,7 +82,6 @@ def test_python_in_the_documentation_runs(code: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)  # a page of them starts some forty processes
 @pytest.mark.parametrize("code", SHELL)
 def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
     folder = away.parent / "bin"
@@ -95,7 +94,7 @@ def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
         env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

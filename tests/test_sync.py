@@ -147,7 +147,7 @@ def test_after_a_fork_it_says_what_to_do(tmp_path: Path) -> None:
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": str(source)},
     )
     assert done.returncode == 0, done.stderr

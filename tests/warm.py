@@ -2,9 +2,8 @@
 
 To start Python, import what a command needs and load a vocabulary takes a second of a core, and the
 tests start hundreds of processes. So one warm process, which starts no thread and opens no memory,
-listens at a socket. This file, run as a program, stands for `python`: it hands over its stdin,
-stdout and stderr, folder, environment and words, and a child that is forked has them. It stops when
-the child stops, ends as the child ends, and the child is killed when it is.
+listens at a socket. `warm_child.py` stands for `python` and asks there for a child, which is
+forked; it stops, ends and is killed with the child, and the child with it.
 
 Other signals do not reach the child. Where they have to, or where what is tested is how a process
 starts, take a real one.
@@ -16,13 +15,12 @@ import os
 import signal
 import socket
 import sys
+from subprocess import PIPE, Popen
+from tempfile import TemporaryDirectory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # what is imported here is imported at each command
-    from subprocess import Popen
-    from tempfile import TemporaryDirectory
+import pagefault
 
-    _Running = tuple[Popen[bytes], TemporaryDirectory[str]]
+_Running = tuple[Popen[bytes], TemporaryDirectory[str]]
 
 _running: list[_Running] = []
 
@@ -31,7 +29,8 @@ def python() -> list[str]:
     """What stands for `python`: `-m MODULE …` or `-c CODE …` follow."""
     if not _running:
         _running.append(_start())
-    return [sys.executable, "-I", "-S", __file__, _place(_running[0][1].name)]
+    asker = os.path.join(os.path.dirname(__file__), "warm_child.py")
+    return [sys.executable, "-I", "-S", asker, _place(_running[0][1].name)]
 
 
 def _place(folder: str) -> str:
@@ -39,16 +38,11 @@ def _place(folder: str) -> str:
 
 
 def _start() -> _Running:
-    from subprocess import PIPE, Popen
-    from tempfile import TemporaryDirectory
-
-    import pagefault
-
     folder = TemporaryDirectory()  # of a short name, as a socket's has to be
     repository = os.path.dirname(os.path.dirname(__file__))
     path = os.pathsep.join([os.path.dirname(os.path.dirname(pagefault.__file__)), repository])
     server = Popen(
-        [sys.executable, "-m", "tests.warm", "--serve", _place(folder.name)],
+        [sys.executable, "-m", "tests.warm", _place(folder.name)],
         stdin=PIPE,
         stdout=PIPE,
         cwd=folder.name,
@@ -63,25 +57,8 @@ def close() -> None:
     """End it, if it was started."""
     while _running:
         server, folder = _running.pop()
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)
         folder.cleanup()
-
-
-def ask(place: str, words: list[str]) -> int:
-    """Have a child run these words; returns its status, or dies as it did."""
-    environment = (f"{name}={value}" for name, value in os.environ.items())
-    fields = [str(os.getpid()), os.getcwd(), str(len(words)), *words, *environment]
-    told = "\0".join(fields).encode(errors="surrogateescape")
-    with socket.socket(socket.AF_UNIX) as server:
-        server.connect(place)
-        socket.send_fds(server, [len(told).to_bytes(8, "big")], [0, 1, 2])
-        server.sendall(told)
-        os.close(0)  # the child's alone
-        status = int(server.recv(8) or b"1")
-    if status < 0:
-        signal.signal(-status, signal.SIG_DFL) if -status != signal.SIGKILL else None
-        os.kill(os.getpid(), -status)
-    return status
 
 
 # --- inside -----------------------------------------------------------------------------------
@@ -162,6 +139,7 @@ class Server:
 
 def prepare() -> None:
     """Load what a command loads when it runs, the vocabulary above all, and start no thread."""
+    import gc
     from importlib import import_module
     from pkgutil import walk_packages
 
@@ -176,6 +154,7 @@ def prepare() -> None:
         import_module(name)
     O200k().count("hello world")
     query_terms("hello worlds")
+    gc.freeze()  # else each child looks through it all, and so gets a copy of its own
 
 
 def _live(fds: list[int], folder: str, words: list[str], environment: list[str]) -> None:
@@ -216,8 +195,5 @@ def _live(fds: list[int], folder: str, words: list[str], environment: list[str])
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--serve":
-        prepare()
-        Server(sys.argv[2]).serve()
-    else:
-        sys.exit(ask(sys.argv[1], sys.argv[2:]))
+    prepare()
+    Server(sys.argv[1]).serve()

@@ -153,7 +153,7 @@ class Worker:
             assert self._process.stdin is not None
             self._process.stdin.close()
             try:
-                self._process.wait(timeout=20)
+                self._process.wait(timeout=300)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

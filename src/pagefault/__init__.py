@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from pagefault.service.open import open
     from pagefault.service.options import Options
     from pagefault.service.regions import Mount, Promotion, Region
+    from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
@@ -244,6 +245,8 @@ __all__ = [
     "Role",
     "ScreenFailed",
     "ScriptedEngine",
+    "ScrubbedSession",
+    "Scrubbing",
     "SearchFilter",
     "SearchHit",
     "SearchResult",
@@ -390,6 +393,8 @@ _HOMES = {
     "Role": "model.kinds",
     "ScreenFailed": "model.errors",
     "ScriptedEngine": "engine.scripted",
+    "ScrubbedSession": "service.scrub",
+    "Scrubbing": "service.scrub",
     "SearchFilter": "model.wanted",
     "SearchHit": "recall.search",
     "SearchResult": "recall.search",

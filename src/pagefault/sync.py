@@ -57,6 +57,7 @@ from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
 from pagefault.service.regions import Mount, Promotion, Region
+from pagefault.service.scrub import Scrubbing
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
@@ -318,6 +319,23 @@ class Memory(_Asks):
         session is forgotten whole by its name.
         """
         return _LOOP.run(self._memory.forget_matching(query, wanted=wanted, dry_run=dry_run))
+
+    def scrub(
+        self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
+    ) -> Scrubbing:
+        """Redact what is written already as what is written from now on is: by the rules and the
+        known values of this memory, and besides these `values`, in every spelling; with
+        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would
+        be redacted.
+
+        Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
+        showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
+        again is redacted only if it is a known value by then, or looks like a secret.
+
+        Raises `BadInput` for a value that is too short to be told from ordinary text,
+        `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
+        """
+        return _LOOP.run(self._memory.scrub(values, home_paths=home_paths, dry_run=dry_run))
 
     def retention(self) -> tuple[RetentionRule, ...]:
         """How long pages are kept, as it was set last; without a rule, for ever."""

@@ -451,8 +451,14 @@ STRAYS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures its own address space")
-@pytest.mark.parametrize("words", [("sessions",), ("verify",), ("repair",)], ids=" ".join)
-@pytest.mark.parametrize("kind", STRAYS)
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [  # each with one command, each command with some; in torture each with each
+        pytest.param(kind, (word,), marks=() if (at + turn) % 3 == 0 else pytest.mark.torture)
+        for at, kind in enumerate(STRAYS)
+        for turn, word in enumerate(("sessions", "verify", "repair"))
+    ],
+)
 def test_what_is_no_part_of_the_log_is_named_and_passed_over(
     nursery: Nursery, memory_root: Path, kind: str, words: tuple[str, ...]
 ) -> None:

@@ -39,6 +39,7 @@ ASKED = {
     "scopes mount.region", "scopes unmount.region", "scopes consent.region",
     "scopes promote.region", "scopes share.region", "scopes fork.by", "scopes policy.by",
     "scopes consent.by",
+    "export.origins", "export.imported_from",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
@@ -47,7 +48,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
-    "keep",
+    "keep", "files",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
     "scopes policy.promote",
@@ -81,7 +82,7 @@ def _typed(root: Path, *words: str, said: str = "") -> None:
     environment = os.environ | {"PAGEFAULT_HOME": str(root)}
     done = subprocess.run(
         [*python(), "-m", "pagefault.cli", *words],
-        input=said, text=True, capture_output=True, check=False, env=environment, timeout=60,
+        input=said, text=True, capture_output=True, check=False, env=environment, timeout=300,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
 

@@ -104,6 +104,7 @@ WALK: dict[str, list[list[str]]] = {
     "gc": [[]],
     "archive": [["--dry-run"]],
     "forget": [["msg_1"], [ACTING + LINES], ["--query", "ledger"]],
+    "scrub": [[], ["--value-from", f"no{BIDI}file\x1b"]],
     "export": [["x", "--dry-run"], [f"x{BIDI}", "--dry-run", "--session", ACTING]],
     "retention": [["set", "7d", "--session", NAMED], [], ["set", ACTING + LINES]],
     "adopt": [[], ["--revoke"], [f"no{BIDI}memory\x1b{LINES}"]],

@@ -6,12 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.cli.conftest import Cli, start
 from tests.history import exports
 
@@ -132,7 +132,7 @@ def test_watching_imports_what_is_added(cli: Cli, root: Path, tmp_path: Path) ->
     exports.jsonl(path, lines)
     added = json.loads(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     whole = cli("--root", root, "import", path.parent, "--dry-run", "--json").data
     assert added["messages"] > 0
     assert (whole["messages"], whole["known"]) == (
@@ -151,12 +151,12 @@ def test_killed_at_any_moment_it_goes_on(cli: Cli, root: Path, tmp_path: Path) -
         (folder / f"{number}.json").write_text(json.dumps(lines))
     for number, how in enumerate((signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGINT)):
         process = start("--root", root, "import", folder, "--yes", "--json")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not list(root.glob("log/*")) and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.15 * number)
         process.send_signal(how)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     report = cli("--root", root, "import", folder, "--yes", "--json").data
     assert report["messages"] + report["known"] == 4_000
     listed = cli("--root", root, "import", "list", "--json").data
@@ -170,7 +170,7 @@ def test_a_terminal_is_asked(root: Path, talk: Path, answer: str, written: bool)
     ours, theirs = os.openpty()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pagefault.cli", "--root", root, "import", talk],
+            [*warm.python(), "-m", "pagefault.cli", "--root", root, "import", talk],
             stdin=theirs,
             stdout=theirs,
             stderr=subprocess.PIPE,
@@ -182,7 +182,7 @@ def test_a_terminal_is_asked(root: Path, talk: Path, answer: str, written: bool)
             assert piece, told
             told += piece
         os.write(ours, answer.encode())
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert process.returncode == (0 if written else 1)
         assert root.exists() == written
     finally:

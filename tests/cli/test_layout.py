@@ -57,7 +57,7 @@ def test_a_replay_runs_in_either_layout(cli: Cli, tmp_path: Path, layout: str) -
 def test_a_replay_keeps_to_the_tokens_that_may_be_paged_in(cli: Cli, tmp_path: Path) -> None:
     said = [
         {"speaker": "Ann", "dia_id": f"D1:{n}", "text": f"The ferry to island {n} leaves at {n}."}
-        for n in range(1, 120)
+        for n in range(1, 70)
     ]
     talk = {"speaker_a": "Ann", "speaker_b": "Bo", "session_1": said}
     talk["session_1_date_time"] = "1:56 pm on 8 May, 2023"

@@ -31,7 +31,7 @@ def test_help_loads_nothing_that_is_slow() -> None:
 
 def test_the_version_is_told() -> None:
     with start("--version") as process:
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=300)
     assert out.startswith("pagefault ")
 
 
@@ -50,11 +50,11 @@ def test_any_text_can_be_printed_in_any_locale(memory_root: Path) -> None:
     environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     ask = ["chat", "talk", "--engine", "scripted", "--json"]
     with start("--root", memory_root, *ask, env=environment, stdin=subprocess.PIPE) as process:
-        out, err = process.communicate("spokes 漢字 red wheel?".encode().decode(), timeout=60)
+        out, err = process.communicate("spokes 漢字 red wheel?".encode().decode(), timeout=300)
     assert process.returncode == 0, err
     assert json.loads(out)["text"]
     with start("--root", memory_root, "pages", "ls", env=environment) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert out.isascii()
 
@@ -69,7 +69,7 @@ def _long_transcript(path: Path) -> Path:
 
 
 def _wait_for_records(root: Path, process: subprocess.Popen[str]) -> None:
-    for _ in range(600):
+    for _ in range(6_000):
         files = list((root / "log").glob("*")) if (root / "log").is_dir() else []
         if sum(file.stat().st_size for file in files) > 50_000:
             return
@@ -106,11 +106,10 @@ def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_work
                     json.loads(neighbour["out"])
         finally:
             writer.send_signal(signal.SIGINT)
-        out, err = writer.communicate(timeout=60)
+        _, err = writer.communicate(timeout=300)
     assert writer.returncode == 130
     assert "Traceback" not in err
     assert "interrupted" in err
-    with start("--root", root, "verify", "--json") as process:
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, out
-    assert json.loads(out)["notices"] == []
+    verified = nursery.bear("attempt", root=root, words=["verify", "--json"]).result
+    assert verified["code"] == 0, verified
+    assert json.loads(verified["out"])["notices"] == []

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests import warm
 from tests.cli.conftest import Cli
 from tests.proxy.histories import body, user
 from tests.proxy.upstream import Say, Seen, Upstream, always
@@ -26,8 +27,10 @@ KEY = "sk-ant-api03-none-of-your-business-0123456789"
 
 
 @contextmanager
-def serving(*words: str, root: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "pagefault.cli", "serve", "--port", "0", *words]
+def serving(
+    *words: str, root: Path, python: Sequence[str] = (sys.executable,)
+) -> Iterator[subprocess.Popen[str]]:
+    command = [*python, "-m", "pagefault.cli", "serve", "--port", "0", *words]
     process = subprocess.Popen(
         [*command, "--root", str(root)],
         stdout=subprocess.PIPE,
@@ -40,7 +43,7 @@ def serving(*words: str, root: Path) -> Iterator[subprocess.Popen[str]]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=300)
 
 
 @pytest.mark.slow
@@ -59,11 +62,11 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
             f"{told['url']}/v1/messages",
             json=body(user("hello")),
             headers={"x-api-key": KEY},
-            timeout=30,
+            timeout=300,
         )
         assert answer.json()["content"] == [{"type": "text", "text": "Good day."}]
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=300)
         assert process.returncode == 0
     assert "POST /v1/messages 200" in said
     assert "stopped after 1 request" in said
@@ -90,14 +93,14 @@ def test_who_waits_for_an_answer_is_told_in_its_own_format_that_the_proxy_was_st
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"]
         waiting = pool.submit(
-            httpx2.post, f"{url}/v1/messages", json=body(user("hello")), timeout=30
+            httpx2.post, f"{url}/v1/messages", json=body(user("hello")), timeout=300
         )
         assert asked.wait(20)
         process.send_signal(signal.SIGINT)
-        answer = waiting.result(timeout=30)
+        answer = waiting.result(timeout=300)
         assert (answer.status_code, answer.json()["type"]) == (503, "error")
         assert "stopped" in answer.json()["error"]["message"]
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=300)
         assert process.returncode == 0
     assert "Traceback" not in said
 
@@ -116,8 +119,8 @@ def test_what_would_be_unsafe_is_refused_before_anything_listens(
     tmp_path: Path, words: list[str], why: str
 ) -> None:
     root = tmp_path / "memory"
-    with serving(*words, root=root) as process:
-        _, said = process.communicate(timeout=30)
+    with serving(*words, root=root, python=warm.python()) as process:
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 2
     assert why in said
     assert "key@" not in said
@@ -130,8 +133,8 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         words = ["--upstream", "https://api.example.com", "--port", str(port)]
-        with serving(*words, root=tmp_path) as process:
-            _, said = process.communicate(timeout=30)
+        with serving(*words, root=tmp_path, python=warm.python()) as process:
+            _, said = process.communicate(timeout=300)
     assert process.returncode == 2
     assert f"port {port} is taken" in said
 

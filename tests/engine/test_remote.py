@@ -74,7 +74,7 @@ class Server:
             script = self.scripts[min(len(self.seen), len(self.scripts)) - 1]
             playing = asyncio.create_task(script(writer))
             hung_up = asyncio.create_task(reader.read())
-            await asyncio.wait({playing, hung_up}, timeout=60, return_when="FIRST_COMPLETED")
+            await asyncio.wait({playing, hung_up}, timeout=300, return_when="FIRST_COMPLETED")
             if hung_up.done() and not playing.done():
                 self.gone.set()
             playing.cancel()

@@ -59,6 +59,8 @@ class Rooms:
         self.folder = folder
         self._nursery = nursery
         self._made: dict[str, Path] = {}
+        self.calls: dict[tuple[str, str], list[str]] = {}
+        """Of each life and weakness, undisturbed: to trace one takes as long as to kill it."""
 
     def make(self, name: str, steps: list[Step], **options: Any) -> Path:
         """The template of that name, in which these steps were done."""

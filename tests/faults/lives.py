@@ -26,6 +26,8 @@ Note = Callable[..., None]
 
 WINDOW: Final = 2_000
 
+_MARK: Final = re.compile(r"(\[REDACTED:given\.1):[0-9a-f]{8}\]")  # keyed with the root's secret
+
 
 def warm() -> None:
     """Load what takes long, and start nothing: this process forks."""
@@ -108,6 +110,7 @@ VERBS: Final[dict[str, Callable[..., Any]]] = {
         hand.memory.forget(session, hand.page_of(session, text)).records
     ),
     "forget_session": _forget_session,
+    "scrub": lambda hand, text: hand.memory.scrub([text.split()[0]]).records,
 }
 
 
@@ -518,7 +521,7 @@ def said_in(memory: Any, session: Any) -> list[tuple[str, str]]:
     """The texts of a session, the parts of each joined, and the page that each begins with."""
     said: list[tuple[str, str]] = []
     for page in memory.pages(session, limit=10**6):
-        text = session.page(page.page_id).text
+        text = _MARK.sub(r"\1]", session.page(page.page_id).text)
         if page.part:
             first, before = said.pop()
             said.append((first, before + text))

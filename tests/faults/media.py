@@ -25,11 +25,11 @@ def _found(tool: str) -> str | None:
 
 def _run(tool: str, *words: str | Path) -> None:
     command = [_found(tool) or tool, *map(str, words)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
 
 
 def _unmount(folder: Path) -> None:
-    done = subprocess.run(["umount", str(folder)], capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["umount", str(folder)], capture_output=True, check=False, timeout=300)
     if done.returncode:
         _run("umount", "-l", folder)
 

@@ -7,6 +7,7 @@ new command is one line there, and one in `fold` if it changes what can be found
     ["request", session]                ["forget_page", session, text]
     ["forget_session", session]         ["command", word, …]    (a command line)
     ["artifact", session, text]         (found as `described(text)`)
+    ["scrub", text]                     (the first word of it, wherever it stands)
     ["backup"]                          ["restore"]             (from and to a place beside)
     ["litter"]                          (what killed processes left, long ago)
     ["damage", session, text]           (done to the files, not by a life)
@@ -16,11 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 Step = list[Any]
 Texts = dict[str, list[str]]
 """By session: the texts that stand in it, in order."""
+
+
+MARK: Final = "[REDACTED:given.1]"
 
 
 def fold(steps: Sequence[Step]) -> Texts:
@@ -37,6 +41,10 @@ def fold(steps: Sequence[Step]) -> Texts:
             texts[arguments[0]].remove(arguments[1])
         elif verb == "forget_session":
             texts.pop(arguments[0], None)
+        elif verb == "scrub":
+            word = arguments[0].split()[0]
+            for session, said in texts.items():
+                texts[session] = [one.replace(word, MARK) for one in said]
     return {session: said for session, said in texts.items() if said}
 
 
@@ -48,6 +56,8 @@ def forgotten(steps: Sequence[Step]) -> list[str]:
             gone.append(arguments[1])
         elif verb == "forget_session":
             gone += fold(steps[:number]).get(arguments[0], [])
+        elif verb == "scrub":
+            gone.append(arguments[0])
     return gone
 
 

@@ -123,7 +123,7 @@ CASES = [(errno.EIO, 0), (errno.EIO, FOREVER), (errno.ENOSPC, FOREVER)]
 def test_a_call_that_fails_loses_nothing_acknowledged(
     number: int, until: int, device: Device, chance: random.Random
 ) -> None:
-    for at in sample(_calls(device), chance, 7):
+    for at in sample(_calls(device), chance, 4):
         device.strike(Fault(do="error", at=at, until=until, number=number))
 
 
@@ -149,7 +149,7 @@ def test_the_log_latches_when_it_cannot_be_written_or_synced(call: str, device: 
 
 
 def test_a_short_write_is_gone_on_with(device: Device, chance: random.Random) -> None:
-    for at in range(1, 6):
+    for at in range(1, 4):
         size = chance.choice([1, 100, 699])
         ended = device.strike(
             Fault(do="short", at=at, number=size, calls=("write",), path=".jsonl")

@@ -74,7 +74,7 @@ def bounds(nursery: Nursery, rooms: Rooms, tally: Tally) -> Bounds:
 def test_a_process_that_may_open_few_files_loses_nothing(
     bounds: Bounds, chance: random.Random
 ) -> None:
-    for count in chance.sample(range(9, 34), 5):
+    for count in chance.sample(range(9, 34), 3):
         bounds.check(limits={"NOFILE": count})
 
 
@@ -92,7 +92,7 @@ def _size(bounds: Bounds) -> int:
 def test_a_process_whose_files_may_not_grow_loses_nothing(
     bounds: Bounds, chance: random.Random
 ) -> None:
-    for more in (0, *(chance.randrange(1, 20_000) for _ in range(4))):
+    for more in (0, *(chance.randrange(1, 20_000) for _ in range(2))):
         bounds.check(limits={"FSIZE": _size(bounds) + more})
 
 
@@ -108,12 +108,12 @@ def test_a_process_whose_files_may_not_grow_beyond_any_size_loses_nothing(
 def test_a_process_that_may_take_little_memory_loses_nothing(
     bounds: Bounds, chance: random.Random
 ) -> None:
-    for mib in chance.sample(range(1, 120), 4):
+    for mib in chance.sample(range(1, 120), 2):
         bounds.check(limits={"AS": mib << 20})
 
 
 def test_a_process_that_runs_out_of_memory_as_threads_start_does_not_hang(bounds: Bounds) -> None:
-    for kib in range(17_000, 17_500, 50):  # where a thread gets its stack and nothing more
+    for kib in range(17_000, 17_500, 100):  # where a thread gets its stack and nothing more
         bounds.check(limits={"AS": kib << 10})
 
 
@@ -129,7 +129,7 @@ def test_a_process_that_may_take_any_amount_of_memory_loses_nothing(
 def test_a_memory_error_at_some_line_of_the_store_loses_nothing(
     bounds: Bounds, chance: random.Random
 ) -> None:
-    _memory_errors(bounds, chance, 4)
+    _memory_errors(bounds, chance, 2)
 
 
 def test_an_append_that_has_no_memory_once_it_is_written_is_the_last(

@@ -10,6 +10,7 @@ import json
 import random
 import re
 import string
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -393,8 +394,16 @@ def test_a_home_folder_loses_its_owner(text: str, cleaned: str) -> None:
         "name: key\n" * 15_000,
         "$1$" * 50_000,
         "authorization: " * 10_000,
+        "password for a b c " * 10_000,
+        "пароль" * 20_000,
+        "密码" * 40_000,
+        "mysql -u root " * 10_000,
+        "| password | " * 15_000,
+        "| password |\n" * 15_000,
+        "| token " + " " * 100_000 + "x |\n|---|\n",
     ],
 )
-@pytest.mark.timeout(20)
 def test_a_hostile_text_takes_no_longer_than_its_length_allows(text: str) -> None:
+    began = time.process_time()
     screen(Structure(), HomePaths()).clean(text)
+    assert time.process_time() - began < 20

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from pagefault.lab import northstar
 from pagefault.lab.northstar import FAULTS_MAX, PHRASINGS, TURNS_MIN, Run, figures, run_script
 
 
@@ -19,7 +20,15 @@ def large() -> Run:
     return asyncio.run(run_script(1, window=32_000))
 
 
-@pytest.mark.parametrize("which", ["large", "small"])
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversations of fewer turns."""
+    monkeypatch.setattr(northstar, "DECIDING_TURNS", 15)
+    monkeypatch.setattr(northstar, "OTHER_TURNS", 20)
+    monkeypatch.setattr(northstar, "TURNS_MIN", 50)
+
+
+@pytest.mark.parametrize("which", [pytest.param("large", marks=pytest.mark.torture), "small"])
 def test_two_hundred_turns_keep_to_their_window_and_their_faults(
     which: str, request: pytest.FixtureRequest
 ) -> None:
@@ -38,11 +47,13 @@ async def test_without_claims_a_small_window_forgets_what_was_decided() -> None:
     assert run.wrong
 
 
-async def test_the_same_seed_is_the_same_conversation(small: Run) -> None:
-    again = await run_script(1, window=4_000)
-    assert figures([again], 4_000) == figures([small], 4_000)
+@pytest.mark.usefixtures("short")
+async def test_the_same_seed_is_the_same_conversation() -> None:
+    once, again, other = [await run_script(seed, window=2_000) for seed in (1, 1, 2)]
+    assert figures([once], 2_000) == figures([again], 2_000) != figures([other], 2_000)
 
 
+@pytest.mark.usefixtures("short")
 async def test_what_never_left_the_window_is_visible_and_so_is_what_it_replaced() -> None:
     run = await run_script(2, window=128_000, phrasing="talk")
     assert run.visible == run.visible_at_once == run.recalls > 0

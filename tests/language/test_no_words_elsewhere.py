@@ -25,7 +25,6 @@ ALLOWED: Final = {
     "guard/neutralise.py": "the names of tags",
     "guard/structure.py": "parts of the names of what holds a secret, and keywords of programs",
     "guard/screen.py": "parts of the names of settings that are no secrets",
-    "recall/when.py": "the keys of units, which every language fills",
     "represent/sentences.py": "keywords of programming languages",
     "service/inspection/metrics.py": "the words of which names of figures are made",
     "truth/english.py": "whole English sentences that are claims; docs/truth.md has the reason",

@@ -92,7 +92,7 @@ async def standing(
         serving = asyncio.create_task(server._serve(sockets=[listening]))
         own = f"http://127.0.0.1:{listening.getsockname()[1]}"
         try:
-            async with httpx2.AsyncClient(base_url=own, timeout=20) as http:
+            async with httpx2.AsyncClient(base_url=own, timeout=300) as http:
                 yield Standing(own, http, proxy, memory, upstream, log)
         finally:
             server.should_exit = True

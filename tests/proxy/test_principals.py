@@ -58,9 +58,17 @@ def requests_of(said: list[Json]) -> list[list[Json]]:
     return [said[:upto] for upto in range(1, len(said) + 1, 2)]
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("more", [{}, {"prompt_cache_key": "app"}], ids=["plain", "cache key"])
-@pytest.mark.parametrize("bob", [BOB, ANN], ids=["two keys", "one key"])
+@pytest.mark.parametrize(
+    ("path", "more", "bob"),
+    [  # each beside each of the others; in torture all three at once as well
+        pytest.param(
+            path, more, bob, marks=() if (one + two + three) % 2 == 0 else pytest.mark.torture
+        )
+        for one, path in enumerate(PATHS)
+        for two, more in enumerate(({}, {"prompt_cache_key": "app"}))
+        for three, bob in enumerate((BOB, ANN))
+    ],
+)
 async def test_two_who_begin_alike_never_see_each_other(
     upstream: Upstream, path: str, more: Json, bob: dict[str, str]
 ) -> None:

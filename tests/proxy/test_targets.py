@@ -30,7 +30,7 @@ async def raw(to: Standing, line: str, *headers: str, content: bytes = b"") -> b
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     lines = [line, *headers, f"Content-Length: {len(content)}", "Connection: close", "", ""]
     writer.write("\r\n".join(lines).encode("latin-1") + content)
-    answer = await asyncio.wait_for(reader.read(), 20)
+    answer = await asyncio.wait_for(reader.read(), 300)
     writer.close()
     return answer
 
@@ -103,7 +103,7 @@ async def test_a_body_is_refused_for_the_length_it_announces(upstream: Upstream)
         writer.write(
             b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n"
         )
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n"), 20)  # nothing of it was sent
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n"), 300)  # nothing of it was sent
         writer.close()
     assert answer.startswith(b"HTTP/1.1 413")
 

@@ -69,7 +69,7 @@ def told(hits: Sequence[SearchHit]) -> list[set[str]]:
 
 COPIES = {
     "written otherwise": FEW_WORDS.upper().replace(",", " --"),
-    "in another order": "Tell the watch about it; then restart the gateway of the harbour cluster.",
+    "with other marks": "restart the gateway of the harbour cluster; then tell the watch about it!",
 }
 LONG_COPIES = {
     "greeted": f"Hi again, please just read this: {LONG}",
@@ -137,6 +137,57 @@ async def test_control_by_the_words_alone_it_would_be(
     hits = await found(
         await heard(memory, LONG, changed(LONG, change)), "restart the harbour gateway"
     )
+    assert told(hits) == [{"msg_1", "msg_3"}]
+
+
+SWAPPED = {
+    "names": (
+        "Anna pays Bob for the boat.",
+        "Bob pays Anna for the boat.",
+        "who pays for the boat",
+    ),
+    "no names": (
+        "the baker pays the smith for the boat",
+        "the smith pays the baker for the boat",
+        "who pays for the boat",
+    ),
+    "German": (
+        "Der Hund jagt den Kater durch das Boot.",
+        "Der Kater jagt den Hund durch das Boot.",
+        "wer jagt durch das Boot",
+    ),
+    "said twice there": (
+        "Anna and Bob have a boat. Anna pays Bob.",
+        "Anna and Bob have a boat. Bob pays Anna.",
+        "who pays for the boat",
+    ),
+    "Chinese": ("猫追狗，在船上。", "狗追猫，在船上。", "谁在船上"),
+    "names in a long text": (
+        f"{' '.join(WORDS)}. Anna pays Bob for the boat.",
+        f"{' '.join(WORDS)}. Bob pays Anna for the boat.",
+        "who pays for the boat",
+    ),
+    "numbers in a long text": (
+        f"{' '.join(WORDS)}. The boat moved from berth 4 to berth 9.",
+        f"{' '.join(WORDS)}. The boat moved from berth 9 to berth 4.",
+        "which berth has the boat",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "query"), SWAPPED.values(), ids=SWAPPED)
+async def test_the_same_words_in_another_order_are_another_text(
+    memory: Memory, one: str, other: str, query: str
+) -> None:
+    hits = await found(await heard(memory, one, other), query)
+    assert sorted(map(sorted, told(hits))) == [["msg_1"], ["msg_3"]]
+
+
+@pytest.mark.parametrize(("one", "other", "query"), SWAPPED.values(), ids=SWAPPED)
+async def test_control_in_the_same_order_they_are_one_hit(
+    memory: Memory, one: str, other: str, query: str
+) -> None:
+    hits = await found(await heard(memory, one, one), query)
     assert told(hits) == [{"msg_1", "msg_3"}]
 
 
@@ -253,15 +304,22 @@ texts = st.builds(
 def number(words: Sequence[str]) -> int:
     text = " ".join(words)
     it = said.said_by(text)
-    return likeness(it.told, it.terms.keys(), by="user")
+    return likeness(it.told, it.order, by="user")
 
 
 @few(30)
 @given(texts, st.randoms(use_true_random=False))
-def test_the_order_of_words_is_indifferent(words: list[str], chance: random.Random) -> None:
+def test_texts_in_another_order_say_the_same_only_if_they_are_long_and_of_plain_words(
+    words: list[str], chance: random.Random
+) -> None:
     shuffled = words[:]
     chance.shuffle(shuffled)
-    assert number(words) == number(shuffled)
+    plain = [word for word in words if word in WORDS]
+    is_long = len({*words} & {*WORDS}) >= LONG_TERMS and "über" not in words and "不" not in words
+    if not is_long:
+        assert (number(words) == number(shuffled)) == (words == shuffled)
+    elif plain == words:
+        assert number(words) == number(shuffled)
     assert -(2**63) <= number(words) < 2**63
 
 
@@ -269,7 +327,7 @@ def test_what_is_remembered_of_words_holds_no_file() -> None:
     """Each in a text of its own, as a tool returns them: a long line of JSON without a blank."""
     for at in range(50):
         for line in (f"{at}{'ab9' * 100}", f"{at}{'[7],' * 100}"):
-            assert number([line, "and", "so"]) == number(["so", "and", line])
+            assert number([line, "and", "so"]) != number(["so", "and", line])
             assert analyze(line)
     for remembered in (said._PIECES, analyzer._TERMS):
         assert remembered, "words are"

@@ -14,9 +14,9 @@ import pytest
 
 import pagefault
 from pagefault import SearchFilter
+from pagefault.language.days import days_named
 from pagefault.recall import search
 from pagefault.recall.gate import gate
-from pagefault.recall.when import days_named
 from pagefault.represent.topics import topic_tags
 from pagefault.service.turn.auto_recall import is_chat
 

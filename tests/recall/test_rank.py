@@ -61,6 +61,8 @@ def ranked(
             marks=np.array([marks.get(place, 0) for place in at], dtype=np.int64),
             likenesses=np.array(at, dtype=np.int64),
             spoken=np.array([place in spoken for place in at], dtype=np.bool_),
+            told_first=np.zeros(len(at), dtype=np.int64),
+            told_last=np.zeros(len(at), dtype=np.int64),
         )
 
     found = rank(
@@ -96,7 +98,8 @@ def unremarkable(places: Collection[int]) -> Traits:
     """Pages of nobody in particular, of no day, at these places."""
     at = np.array(sorted(places), dtype=np.int64)
     nothing = np.zeros_like(at)
-    return Traits(at, nothing, nothing, nothing, nothing, nothing, nothing.astype(float))
+    seen = (at, nothing, nothing, nothing, nothing, nothing, nothing.astype(float))
+    return Traits(*seen, told_first=nothing, told_last=nothing)
 
 
 def test_all_places_are_counted_and_the_best_are_told() -> None:

@@ -9,7 +9,7 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Scope
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.hint import WORDS_MAX, hint
-from pagefault.recall.search import STRETCHES_MAX, Searcher, SearchResult
+from pagefault.recall.search import RELEVANCE_MIN, STRETCHES_MAX, Searcher, SearchResult
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
@@ -33,10 +33,14 @@ class Talk:
         for _ in range(pages):
             self.records.say(1, FILLER)
 
-    def search(self, query: str, *, limit: int = 5, **filters: object) -> SearchResult:
+    def search(
+        self, query: str, *, limit: int = 5, strict: bool = False, **filters: object
+    ) -> SearchResult:
         self.index.apply(self.records.events)
         wanted = SearchFilter(**filters)  # type: ignore[arg-type]
-        return Searcher(self.index).search(whole(1), query, limit=limit, wanted=wanted)
+        return Searcher(self.index).search(
+            whole(1), query, limit=limit, wanted=wanted, strict=strict
+        )
 
     def best(self, query: str) -> Seq | None:
         result = self.search(query, limit=1)
@@ -88,6 +92,32 @@ def test_an_empty_or_senseless_query_finds_nothing(talk: Talk, query: str) -> No
 
 def test_one_chance_word_among_many_unknown_ones_is_not_enough(talk: Talk) -> None:
     assert talk.search("xyzzy plugh frobnicate quux thud grue waldo afternoon").hits == ()
+
+
+def test_a_word_of_most_pages_beside_an_unknown_one_finds_its_pages(talk: Talk) -> None:
+    for number in range(30):
+        talk.records.say(1, f"The mast was looked after in week {number}.")
+    found = talk.search("tell me about the mast of the zorblax", limit=40)
+    assert len(found.hits) == 30
+    assert all(
+        0 < hit.coverage < RELEVANCE_MIN and hit.relevance <= hit.coverage for hit in found.hits
+    )
+
+
+def test_control_where_something_tells_more_nothing_else_is_added(talk: Talk) -> None:
+    for number in range(30):
+        talk.records.say(1, f"The mast was looked after in week {number}.")
+    said = talk.records.say(1, "The zorblax is broken.", role=Role.TOOL)
+    talk.filler()
+    hits = talk.search("tell me about the mast of the zorblax", limit=40).hits
+    assert hits[0].page.seq == said.seq
+    assert all(hit.coverage >= RELEVANCE_MIN for hit in hits)
+
+
+def test_what_nobody_asked_to_be_searched_for_is_not_found_by_a_common_word(talk: Talk) -> None:
+    for number in range(30):
+        talk.records.say(1, f"The mast was looked after in week {number}.")
+    assert talk.search("tell me about the mast of the zorblax", strict=True).hits == ()
 
 
 def test_the_best_comes_first_whatever_the_limit(talk: Talk) -> None:
@@ -164,7 +194,9 @@ def test_of_two_alike_the_more_important_comes_first(talk: Talk) -> None:
 def test_pages_that_say_the_same_do_not_fill_the_list(talk: Talk) -> None:
     said = [talk.records.say(1, "Green tea, and cake!").seq]
     talk.filler()
-    said += [talk.records.say(1, text).seq for text in ("green tea and cake", "Cake and green tea")]
+    said += [
+        talk.records.say(1, text).seq for text in ("green tea and cake", "GREEN TEA -- and cake")
+    ]
     other = talk.records.say(1, "Green tea, and two cakes!").seq
     result = talk.search("green tea and cake", limit=50)
     found = [hit for hit in result.hits if hit.page.seq in said]

@@ -143,7 +143,7 @@ async def test_whoever_comes_behind_the_end_is_told(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os") as memory:
         session = await memory.session("s")
     late = [asyncio.create_task(session.user(f"{number}")) for number in range(5)]
-    outcomes = await asyncio.wait_for(asyncio.gather(*late, return_exceptions=True), 60)
+    outcomes = await asyncio.wait_for(asyncio.gather(*late, return_exceptions=True), 300)
     assert all(isinstance(outcome, StoreError) for outcome in outcomes)
 
 

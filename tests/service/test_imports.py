@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import pagefault
 from pagefault import BadInput, Memory, SearchFilter, SessionNotFound
 from pagefault.service import imports
 from pagefault.service.bootstrap import open_memory
+from tests.examples import few
 from tests.history import exports
 from tests.service.memories import text_of
 
@@ -199,9 +200,7 @@ class Killed(Exception):
 STEPS = st.lists(st.integers(0, 6), min_size=1, max_size=4)
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@few(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, batch=st.integers(1, 7), opens=st.booleans())
 def test_however_often_it_is_killed_each_message_comes_in_once(
     steps: list[int], batch: int, opens: bool, monkeypatch: pytest.MonkeyPatch, empty_home: Path

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,15 +38,25 @@ async def _talk(session: Session, turns: int, *, since: int = 0) -> Request:
 
 
 @pytest.fixture(scope="module")
-def talked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, list[str]]]:
     """A memory whose session has an index, and the lines of it that its last request showed."""
-    path = tmp_path_factory.mktemp("index") / "m"
 
-    async def talk() -> Request:
-        async with open_memory(path, sync="os", window=3_000, seed=1) as memory:
-            return await _talk(await memory.session("work"), 160)
+    @cache
+    def make(layout: str) -> tuple[Path, list[str]]:
+        path = tmp_path_factory.mktemp("index") / "m"
 
-    return path, _index_lines(asyncio.run(talk()))
+        async def talk() -> Request:
+            async with open_memory(path, sync="os", window=3_000, layout=layout, seed=1) as memory:
+                return await _talk(await memory.session("work"), 160)
+
+        return path, _index_lines(asyncio.run(talk()))
+
+    return make
+
+
+@pytest.fixture
+def talked(made: Callable[[str], tuple[Path, list[str]]]) -> tuple[Path, list[str]]:
+    return made("stable")
 
 
 @pytest.fixture
@@ -64,11 +76,18 @@ async def _index(session: Session) -> tuple[str, list[IndexLine]]:
     return page.text, lines_of(page.text)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-async def test_a_long_session_lists_its_oldest_summaries_in_one_index(layout: str) -> None:
-    async with open_memory(":memory:", window=3_000, layout=layout) as memory:
+@pytest.fixture(params=LAYOUTS)
+def laid_out(
+    made: Callable[[str], tuple[Path, list[str]]], tmp_path: Path, request: pytest.FixtureRequest
+) -> Path:
+    """One in each layout."""
+    return copied(made(request.param)[0], tmp_path / "m")
+
+
+async def test_a_long_session_lists_its_oldest_summaries_in_one_index(laid_out: Path) -> None:
+    async with open_memory(laid_out, sync="os", window=3_000) as memory:
         session = await memory.session("work")
-        request = await _talk(session, 200)
+        request = await _talk(session, 10, since=160)
         assert len(_index_lines(request)) == 1
         text, lines = await _index(session)
         assert str(lines[0]) == text.split("\n")[0]
@@ -85,7 +104,7 @@ async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists(root
         session = await memory.session("work")
         await session.request()
         before, lines = await _index(session)
-        await _talk(session, 160, since=160)
+        await _talk(session, 100, since=160)
         after, more = await _index(session)
         assert sum(line.count for line in more) > sum(line.count for line in lines)
         assert COUNT(after) <= 3_000 * 0.15 * INDEX_SHARE

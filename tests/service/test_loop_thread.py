@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import pagefault
 from pagefault.model.errors import StoreError
 from pagefault.service import loop_thread
 from pagefault.service.loop_thread import LoopThread
@@ -133,3 +137,22 @@ def test_a_thread_is_not_started_where_it_could_not_say_that_it_runs(
     verb = _in_a_thread()
     with pytest.raises(RuntimeError, match="no memory for another thread"):
         LoopThread().run(verb)
+
+
+def test_a_program_that_ends_within_its_memory_is_told_that_and_nothing_of_room(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import sys, pagefault\n"
+        "opened = pagefault.sync.open(sys.argv[1])\n"
+        "opened.__enter__().session('a').user('hello')\n"
+        "raise RuntimeError('the end')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "m"], capture_output=True, text=True, check=False
+    )
+    assert "the end" in done.stderr
+    assert "out of memory" not in done.stderr
+    assert "the program ended before this memory was closed" in done.stderr
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        assert memory.session("a").page("msg_1").text == "hello"

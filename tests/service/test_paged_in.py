@@ -165,3 +165,31 @@ async def test_control_an_epoch_that_does_not_know_the_question_takes_the_answer
     unknown = property(lambda self: frozenset(), lambda self, value: None)
     monkeypatch.setattr(SessionState, "called_for", unknown, raising=False)
     assert not await _asked_after_a_pause(tmp_path)
+
+
+async def test_a_search_finds_by_a_common_word_what_a_turn_does_not_bring_in(
+    tmp_path: Path,
+) -> None:
+    """Beside a word that nobody ever said, a word of most pages tells a turn too little."""
+    async with pagefault.open(tmp_path, sync="os", window=2_000, mode="passive") as memory:
+        session = await memory.session("s")
+        for number in range(60):
+            await session.user(f"The mast was painted in week {number}, and it stands.")
+            await session.request()
+            await session.assistant(f"Week {number} is written down.")
+        asked = "What did we say about the mast and the zorblax?"
+        assert len((await session.recall(asked)).hits) == 5
+        await session.user(asked)
+        assert _context_tokens(await session.request()) == 0
+
+
+async def test_control_a_word_that_was_said_brings_in_what_has_it(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, sync="os", window=2_000, mode="passive") as memory:
+        session = await memory.session("s")
+        await session.user("The zorblax is in the attic.")
+        for number in range(60):
+            await session.user(f"The mast was painted in week {number}, and it stands.")
+            await session.request()
+            await session.assistant(f"Week {number} is written down.")
+        await session.user("What did we say about the mast and the zorblax?")
+        assert "in the attic" in text_of(await session.request())

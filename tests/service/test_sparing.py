@@ -252,7 +252,7 @@ async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: 
             await session.request()
             await session.assistant(words(40))
         epochs = 0
-        for number in range(24):
+        for number in range(12):
             await session.user(f"Next {number}: {words(40)}")
             await session.request()
             result = await faulted(session, fault(page))

@@ -51,7 +51,7 @@ def test_what_a_killed_process_wrote_and_the_next_one_showed_survives_a_power_cu
     lives: Callable[[int], StoreMachine], after: int, saying: Saying
 ) -> None:
     """It was not synced, it is shown and its key is known: so opening has to sync it."""
-    for seed in SEEDS:
+    for seed in SEEDS[:3]:
         _kill_then_cut(lives(seed), after, saying)
 
 
@@ -88,7 +88,7 @@ def _roll_and_lose_power(machine: StoreMachine, after: int) -> None:
 def test_no_seal_survives_a_power_cut_that_what_it_seals_does_not(
     lives: Callable[[int], StoreMachine], after: int
 ) -> None:
-    for seed in range(30):
+    for seed in range(8):
         _roll_and_lose_power(lives(seed), after)
 
 

@@ -409,7 +409,7 @@ def test_a_backup_that_is_killed_does_not_look_like_one(
             process.stdout.readline()
         with suppress(ProcessLookupError):  # it has ended
             os.kill(pid, signal.SIGKILL)
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
         assert snapshot(source) == before
         if target.exists():
             check(target, 61).close()

@@ -178,5 +178,5 @@ print(checks)
 
 def test_another_default_vfs_that_is_gone_takes_no_file_with_it(tmp_path: Path) -> None:
     told = [sys.executable, "-c", BESIDE, str(tmp_path / "a.db"), str(tmp_path / "b.db")]
-    ended = subprocess.run(told, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(told, capture_output=True, text=True, timeout=300, check=False)
     assert (ended.returncode, ended.stdout) == (0, "True\n"), ended.stderr

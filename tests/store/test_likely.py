@@ -49,21 +49,18 @@ def chosen(lists: list[set[int]], *, pages: int, limit: int) -> list[int]:
 
 @settings(deadline=None)
 @given(lists=lists, pages=st.integers(200, 10_000), limit=st.integers(1, 20))
-def test_the_best_stretches_are_chosen_wherever_blocks_and_regions_end(
+def test_the_best_stretches_are_chosen_wherever_groups_and_regions_end(
     lists: list[set[int]], pages: int, limit: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likely, "_BLOCK", 3)
+        patch.setattr(likely, "_GROUP", 3)
         patch.setattr(likely, "_REGION_BITS", 5)
         found = chosen(lists, pages=pages, limit=limit)
     assert found == slowly(lists, pages=pages, limit=limit)
 
 
-def test_what_stands_in_the_next_block_counts_for_the_last_stretch_of_this(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_stands_in_the_next_stretch_counts_for_this() -> None:
     tea, cake = {0, 12, 40}, {16, 60}  # together only in the stretches 3 and 4
-    monkeypatch.setattr(likely, "_BLOCK", 4)  # which end and begin a block
     assert chosen([tea, cake], pages=100, limit=1) == [12, 16]
 
 

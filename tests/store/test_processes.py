@@ -94,7 +94,7 @@ def check_shares(root: Path, *, weakened: str = "") -> None:
             taker.stdin.write("\n")
             taker.stdin.flush()
         for taker in takers:
-            assert taker.wait(timeout=60) == 0
+            assert taker.wait(timeout=300) == 0
     finally:
         for taker in takers:
             taker.kill()

@@ -55,10 +55,10 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
 )
 @click.option(
     "--phrasing",
-    type=click.Choice(["script", "talk", "both"]),
+    type=click.Choice(["script", "talk", "both", "club", "german", "spanish", "all"]),
     default="both",
     show_default=True,
-    help="Short sentences, or as people talk, with changes of mind.",
+    help="Short sentences, or as people talk, with changes of mind; both; other talk; all.",
 )
 @click.option(
     "--claims",
@@ -80,6 +80,7 @@ def northstar(
     """
     from pagefault.lab.northstar import PHRASINGS, bench_northstar
 
+    several = {"both": ("script", "talk"), "all": tuple(PHRASINGS)}
     try:
         tokens = [int(window) for window in windows.split(",")]
     except ValueError:
@@ -89,7 +90,7 @@ def northstar(
             bench_northstar(
                 seeds=seeds,
                 windows=tokens,
-                phrasings=tuple(PHRASINGS) if phrasing == "both" else (phrasing,),
+                phrasings=several.get(phrasing, (phrasing,)),
                 claims=claims,
                 progress=progress,
             )

@@ -152,6 +152,7 @@ COMMANDS: Final = {
     "Memory.export": "`pagefault export DEST`",
     "Memory.import_history": "`pagefault import PATH`",
     "Memory.approve_import": "`pagefault import approve`",
+    "Memory.forget_matching": "`pagefault forget --query WORDS`",
     "Memory.set_control": "`pagefault mode assist`",
     "Memory.regions": "`pagefault scopes`",
     "Memory.set_policy": "`pagefault scopes policy REGION`",

@@ -59,6 +59,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "restore": "Make a backup a memory again.",
         "export": "Write what a memory holds as files for others.",
         "forget": "Erase a page, all pages that match, or a whole session, for good.",
+        "scrub": "Redact what is written already as what is written from now on is.",
         "retention": "How long pages are kept, and what is past its time.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find unreferenced files, and with --yes delete them.",

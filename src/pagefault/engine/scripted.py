@@ -50,7 +50,8 @@ _RECALLING: Final = re.compile(
 _CLAIM: Final = "C"
 _SUMMARY: Final = "S"
 _BY_NOBODY: Final = frozenset({_CLAIM, _SUMMARY})
-_ID: Final = re.compile(r"\bclm_[0-9]+\b")
+_CLAIM_ID: Final = re.compile(r"\bclm_[0-9]+\b")
+_PAGE_ID: Final = re.compile(r"\b[a-z]{3,4}_[0-9]+\b")
 _OF_CLAIMS: Final = (
     "decide decided decision choose chose chosen choice pick picked agree agreed settle settled "
     "select selected use using used take go going went gone land landed prefer preferred"
@@ -72,6 +73,8 @@ class Passage:
     who: str
     text: str
     letter: str = ""  # of its line, if it has one (docs/protocol.md)
+    newer_than: tuple[str, ...] = ()  # of which its label says so
+    older_than: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -141,13 +144,26 @@ def passages_of(message: Message) -> list[Passage]:
     return [
         Passage(
             match["id"],
-            "" if match["letter"] in _BY_NOBODY else match["rest"].strip(" ·").split(" · ")[0],
+            "" if match["letter"] in _BY_NOBODY else _speaker(match["rest"]),
             _uncited(content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
             match["letter"] or "",
+            *(tuple(_PAGE_ID.findall(_told(how, match["rest"]))) for how in ("newer", "older")),
         )
         for match, end in zip(found, ends, strict=True)
         if match["letter"] != _INDEX  # which lists what there is, and says none of it
     ]
+
+
+def _told(how: str, rest: str) -> str:
+    """What a label says that its page is newer, or older, than."""
+    _, found, after = rest.partition(f" · {how} than ")
+    return after.partition(" · ")[0] if found else ""
+
+
+def _speaker(rest: str) -> str:
+    """Who said it, by the rest of a label."""
+    first = rest.strip(" ·").split(" · ")[0]
+    return "" if first.startswith(("newer than ", "older than ")) else first
 
 
 def _has_context(system: str) -> bool:
@@ -220,7 +236,7 @@ def _still_true(passages: list[Passage]) -> list[Passage]:
         name
         for passage in passages
         if passage.letter == _CLAIM
-        for name in _ID.findall(passage.text)
+        for name in _CLAIM_ID.findall(passage.text)
     }
     left = [passage for passage in passages if passage.page_id not in closed]
     if left and left[0].letter == _CLAIM:

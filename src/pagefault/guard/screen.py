@@ -220,11 +220,38 @@ class Screen:
         """
         try:
             return [
-                Finding(start, end, match[1] if (match := _MARK.match(mark)) else "path", mark)
-                for start, end, mark in self._spans(text)
+                Finding(start, end, rule_of(mark), mark) for start, end, mark in self._spans(text)
             ]
         except Exception as error:  # fail closed, whatever it was
             failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
+        raise ScreenFailed(failure)
+
+    def changes(self, text: str) -> list[Finding]:
+        """What `clean` changes in a text, in order: each stretch that goes, and the mark that then
+        stands there. A mark with which a secret reads on goes as a whole.
+
+        Nothing is withheld: where a layer fails, as for anything else, this raises `ScreenFailed`.
+        """
+        try:
+            made: list[tuple[int, int, str]] = []
+            if not self._is_suspect(text):
+                return []
+            for _ in range(ROUNDS_MAX):
+                spans = self._spans(applied(text, made))
+                if not spans:
+                    return [Finding(a, b, rule_of(mark), mark) for a, b, mark in made]
+                made = composed(made, spans)
+            failure = "a secret reads on through its mark"
+        except Exception as error:  # fail closed, whatever it was
+            failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
+        raise ScreenFailed(failure)
+
+    def holds_known(self, text: str) -> bool:
+        """Whether a known value stands in what is perhaps no text. Raises `ScreenFailed`."""
+        try:
+            return bool(self._spans(text, detect=False))
+        except Exception as error:  # fail closed, whatever it was
+            failure = type(error).__name__
         raise ScreenFailed(failure)
 
     def _known_clean(self, text: str) -> str:
@@ -302,12 +329,7 @@ class Screen:
             spans = self._spans(text, detect=detect)
             if not spans:
                 return text
-            pieces: list[str] = []
-            at = 0
-            for start, end, mark in spans:
-                pieces += (text[at:start], mark)
-                at = end
-            text = "".join(pieces) + text[at:]
+            text = applied(text, spans)
         return None
 
     def _spans(self, text: str, *, detect: bool = True) -> list[tuple[int, int, str]]:
@@ -392,6 +414,48 @@ def _merged(hits: list[_Hit]) -> list[tuple[int, int, str]]:
         else:
             merged.append((start, end, chars, mark))
     return [(start, end, mark) for start, end, _, mark in merged]
+
+
+def rule_of(mark: str) -> str:
+    """Which rule a mark names."""
+    return match[1] if (match := _MARK.match(mark)) else "path"
+
+
+def applied(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """A text with marks in the place of these stretches, which stand in order."""
+    pieces: list[str] = []
+    at = 0
+    for start, end, mark in spans:
+        pieces += (text[at:start], mark)
+        at = end
+    return "".join(pieces) + text[at:]
+
+
+def composed(
+    made: Sequence[tuple[int, int, str]], later: Sequence[tuple[int, int, str]]
+) -> list[tuple[int, int, str]]:
+    """Changes of a text and later ones of what came of it, as changes of the text."""
+    placed: list[tuple[int, int, int, int, str]] = []  # each with where its mark stands
+    shift = 0
+    for start, end, mark in made:
+        placed.append((start + shift, start + shift + len(mark), start, end, mark))
+        shift += len(mark) - (end - start)
+    joined = [one[2:] for one in placed if not any(a < one[1] and one[0] < b for a, b, _ in later)]
+    for now, upto, mark in later:
+        met = [one for one in placed if one[0] < upto and now < one[1]]
+        before = [one for one in placed if one[1] <= now]
+        back = before[-1][3] - before[-1][1] if before else 0
+        start, end = now + back, upto + back
+        if met:
+            start = met[0][2] if met[0][0] <= now else start
+            end = met[-1][3] + max(0, upto - met[-1][1])
+        joined.append((start, end, mark))
+    told: list[tuple[int, int, str]] = []
+    for start, end, mark in sorted(joined):
+        if told and start < told[-1][1]:  # both met one mark
+            start, _, mark = told.pop()
+        told.append((start, end, mark))
+    return told
 
 
 def _same(one: object, other: object) -> bool:

@@ -30,6 +30,7 @@ from typing import Final
 
 from pagefault.guard.detect import Finding
 from pagefault.guard.names import words_of
+from pagefault.language.passwords import SPOKEN_PASSWORDS, SpokenPassword
 
 # --- tokens ---------------------------------------------------------------------------------------
 
@@ -119,6 +120,7 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{40,}"),
     ("nvidia-key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{60,}"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ("telegram-token", "bot", r"(?<=bot)\d{8,10}:[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     ("telegram-token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33,45}(?![A-Za-z0-9_-])"),
     (
         "discord-webhook",
@@ -253,6 +255,14 @@ _USER_FLAG: Final = re.compile(
 )
 """`user:password` in one pair of quotes or in two, or each in its own."""
 
+_SHORT_FLAG: Final = re.compile(
+    r"(?:(?:mysql|mariadb)[a-z-]*\b(?:[^\n|;&\\]|\\\r?\n){0,200}?\s-p|sshpass\s{1,4}-p\s{0,4})"
+    r"(?:\"(?P<a>[^\"\n]{4,80})\"|'(?P<b>[^'\n]{4,80})'|(?P<c>[^\s\"'`|;&<>]{4,80}))",
+    re.IGNORECASE,
+)
+_SHORT_FLAGS_OF: Final = ("mysql", "mariadb", "sshpass")
+"""`mysql -pX`: no blank stands before the password. `sshpass -p X` has one."""
+
 _PGPASS: Final = re.compile(
     r"(?:^|(?<=[.!?] ))[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE
 )
@@ -282,6 +292,12 @@ def _places(text: str, low: str) -> Iterator[Finding]:
     if "curl" in low or "wget" in low:
         for match in _USER_FLAG.finditer(text):
             yield from _user_password(match)
+    for program in _SHORT_FLAGS_OF:
+        for at in _each(low, program):
+            is_begun = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_.-")
+            flag = _SHORT_FLAG.match(text, at) if is_begun else None
+            if flag is not None and _is_chosen(flag[flag.lastgroup or 0]):
+                yield Finding(*flag.span(flag.lastgroup or 0), "password")
     if ":" in text:
         for match in _PGPASS.finditer(text):
             if _is_chosen(match["value"]):
@@ -450,6 +466,85 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
         looks = _is_random(value)
     if looks:
         yield Finding(*span, rule)
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def _spoken_of(one: SpokenPassword) -> str:
+    """What leads up to a password in a sentence: its name, a few words, and "is" or a colon."""
+    names = "|".join(map(re.escape, one.names))
+    if one.apart:
+        word = r"[ \t]{1,3}[\w@/'-]{1,40}(?:\.[\w-]{1,40}){0,4}"  # no stop, which ends a sentence
+        return rf"(?:{names})\w{{0,12}}(?:{word}){{0,6}}?(?:[ \t]+(?:{one.leads})[ \t]|[ ]?:[ \t])"
+    return rf"(?:{names})[^\s.,;:!?。，；！？|=<>]{{0,20}}?(?:(?:{one.leads})[:：]?|[:：])"
+
+
+_SPOKEN: Final = tuple(
+    (
+        name,
+        re.compile(
+            rf"(?:{_spoken_of(one)})[ \t]{{0,3}}[\"'`“”„«»「]?[ ]?(?P<value>[!-~]{{6,80}})",
+            re.IGNORECASE,
+        ),
+    )
+    for one in SPOKEN_PASSWORDS
+    for name in one.names
+)
+_SPOKEN_NAMES: Final = tuple(
+    name for name, _ in _SPOKEN if not any(map(name.__contains__, _TELLING))
+)
+_AFTER_SPOKEN: Final = "\"'`.,;:)>]"
+
+
+def _each(text: str, word: str) -> Iterator[int]:
+    """Where a word stands in a text."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+def _spoken(text: str, low: str) -> Iterator[Finding]:
+    """`the password for prod is X`, in any language that has words for it."""
+    matches = (pattern.match(text, at) for name, pattern in _SPOKEN for at in _each(low, name))
+    for match in filter(None, matches if len(low) == len(text) else ()):
+        value = match["value"].rstrip(_AFTER_SPOKEN)
+        if _is_chosen(value) and not _is_words(value) and not _is_reference(value):
+            yield Finding(match.start("value"), match.start("value") + len(value), "password")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+_ROW: Final = re.compile(r"^\|.*\|[ \t]*$", re.MULTILINE)
+_RULE: Final = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?)?[ \t]*\Z")
+_CELL: Final = re.compile(r"(?<=\|)[^|\n]*(?=\|)")
+_CELL_MARKS: Final = " \t`*_\"'"
+
+
+def _tables(text: str) -> Iterator[Finding]:
+    """Cells of a Markdown table under a telling name, or behind one in their row."""
+    kinds: dict[int, str] = {}  # by column, of the table that the row before was of
+    above: list[str] = []
+    end = 0
+    for row in _ROW.finditer(text):
+        if row.start() > end + 1:
+            kinds, above = {}, []
+        end = row.end()
+        if not (kinds or above or _NAMES.search(row[0].lower())):
+            continue
+        cells = list(_CELL.finditer(text, row.start(), row.end()))
+        if _RULE.match(row[0]):
+            kinds = {at: kind for at, name in enumerate(above) if (kind := kind_of(name))}
+            continue
+        above = [cell[0].strip(_CELL_MARKS) for cell in cells]
+        for at, cell in enumerate(cells):
+            kind = kinds.get(at) or (kind_of(above[at - 1]) if at == 1 else "")
+            value = above[at]
+            looks = _is_chosen(value) if kind == "password" else _is_made(value)
+            if kind in ("password", "token") and looks and not _is_words(value):
+                start = cell.start() + cell[0].find(value)
+                yield Finding(start, start + len(value), kind)
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -645,7 +740,7 @@ def _bits(value: str) -> float:
 
 _ANCHORS: Final = tuple(dict.fromkeys(anchor for _, anchor, _ in _COMPILED))
 _SURELY: Final = ("PRIVATE KEY", "Private-Lines", "://")
-_SURELY_LOW: Final = ("bearer", "cookie", "curl", "wget")
+_SURELY_LOW: Final = ("bearer", "cookie", "curl", "wget", "mysql", "mariadb")
 _TELLING_OR_SURELY: Final = (*_TELLING, *_SURELY_LOW)
 _PGPASS_MAY: Final = re.compile(r":(?:\d{4,5}|\*):")
 
@@ -664,14 +759,18 @@ class Structure:
                 return True
         if any(anchor in text for anchor in _SURELY) or _PGPASS_MAY.search(text):
             return True
+        if any(name in low for name in _SPOKEN_NAMES):
+            return True
         words = _long_words(text)
         return bool(words) and any(anchor in words for anchor in _ANCHORS)
 
     def find(self, text: str) -> list[Finding]:
         low = text.lower()
-        found = [*_tokens(text), *_blocks(text), *_places(text, low)]
+        found = [*_tokens(text), *_blocks(text), *_places(text, low), *_spoken(text, low)]
         if _NAMES.search(low):
             found += _assignments(text, low)
+            if text.startswith("|") or "\n|" in text:
+                found += _tables(text)
         return found
 
     def open_from(self, text: str) -> int:
@@ -683,6 +782,10 @@ class Structure:
             at = _sentence_start(text, len(text))
         while line and text[:line].rstrip("\r\n").endswith("\\"):  # a command goes on
             at = line = text.rfind("\n", 0, line - 1) + 1
+        begin = text.rfind("\n", 0, max(0, line - 1)) + 1
+        while line and text[begin:line].lstrip(" \t").startswith("|"):  # so does a table
+            at = line = begin
+            begin = text.rfind("\n", 0, max(0, line - 1)) + 1
         if pair := _MAY_PAIR.search(text, max(0, line - _PAIR_CHARS), line):
             at = min(at, text.rfind("\n", 0, pair.start()) + 1)
         for begins, ends in ((_KEY_BEGINS, _KEY_ENDS), (_PUTTY_BEGINS, _PUTTY_ENDS)):

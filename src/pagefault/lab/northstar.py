@@ -24,7 +24,11 @@ from statistics import mean
 from typing import Any, Final
 
 from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
-from pagefault.lab import northstar_templates, northstar_templates_talk
+from pagefault.lab import (
+    northstar_templates,
+    northstar_templates_further,
+    northstar_templates_talk,
+)
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.errors import NoSuchPage, RecordGone
 from pagefault.model.events import Faulted
@@ -64,6 +68,8 @@ class Phrasing:
     change: Sequence[str]  # none where no mind is changed
     recall: Sequence[str]
     chatter: Sequence[tuple[str, str]]
+    offer: str = "There is {w}, and there is {v}."
+    noted: str = "Noted."
 
 
 _SCRIPT, _TALK = northstar_templates, northstar_templates_talk
@@ -90,6 +96,9 @@ PHRASINGS: Final = {
         recall=_TALK.RECALL,
         chatter=_TALK.CHATTER,
     ),
+    "club": Phrasing(**northstar_templates_further.CLUB),
+    "german": Phrasing(**northstar_templates_further.GERMAN),
+    "spanish": Phrasing(**northstar_templates_further.SPANISH),
 }
 
 
@@ -120,7 +129,8 @@ class Run:
     changed: int = 0  # questions about what was decided otherwise before
     outdated: int = 0  # of these, with the old choice shown and the new one not
     both: int = 0  # of these, with both shown
-    both_marked: int = 0  # of these, with a claim that names the old one as closed
+    both_marked: int = 0  # of these, with a mark of which is newer, or a claim that closes another
+    both_told: int = 0  # of these, or with both as turns, in the order in which they were said
     decisions_claimed: int = 0
     faults_max: int = 0
     faults: int = 0
@@ -185,6 +195,7 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
         "outdated_alone_frac": _share(sum(run.outdated for run in runs), changed),
         "both_shown_frac": _share(both, changed),
         "both_marked_frac": _share(sum(run.both_marked for run in runs), both),
+        "both_told_frac": _share(sum(run.both_told for run in runs), both),
         "rate": round(rate, 4),
         "reached": rate >= RATE_MIN,
         "window_tokens": window,
@@ -287,22 +298,22 @@ class _Script:
         match chance.choice(("decide", "agree", "ask")):
             case "decide":
                 await self._user(self._fill(self._phrasing.opening, topic))
-                await self._assistant(f"There is {topic.other}, and there is {topic.value}.")
+                await self._assistant(self._phrasing.offer.format(w=topic.other, v=topic.value))
                 said = self._fill(chance.choice(self._phrasing.decide), topic)
                 topic.sources.add(await self._user(said))
-                await self._assistant("Noted.")
+                await self._assistant(self._phrasing.noted)
             case "agree":
                 shown, yes = chance.choice(self._phrasing.agree)
                 await self._user(self._fill(self._phrasing.asking, topic))
                 topic.sources.add(await self._assistant(self._fill(shown, topic)))
                 topic.sources.add(await self._user(self._fill(yes, topic)))
-                await self._assistant("Noted.")
+                await self._assistant(self._phrasing.noted)
             case _:
                 question, options, decision = chance.choice(self._phrasing.ask)
                 await self._user(self._fill(question, topic))
                 await self._assistant(self._fill(options, topic))
                 topic.sources.add(await self._user(self._fill(decision, topic)))
-                await self._assistant("Noted.")
+                await self._assistant(self._phrasing.noted)
 
     async def _change(self, topic: Topic) -> None:
         """Decide a topic otherwise."""
@@ -312,7 +323,7 @@ class _Script:
         topic.value = self._chance.choice(values)
         said = self._fill(self._chance.choice(self._phrasing.change), topic)
         topic.sources = {await self._user(said)}
-        await self._assistant("Noted.")
+        await self._assistant(self._phrasing.noted)
 
     def _values(self, topic: Topic) -> Sequence[str]:
         return next(v for v, names in self._phrasing.topics.values() if names == topic.names)
@@ -364,9 +375,10 @@ class _Script:
         self.run.changed += 1
         self.run.outdated += is_old_shown and not is_shown
         self.run.both += is_old_shown and is_shown
-        self.run.both_marked += (
-            is_old_shown and is_shown and any("(instead of clm_" in p.text for p in last)
-        )
+        if is_old_shown and is_shown:
+            is_marked = _is_marked(last, topic)
+            self.run.both_marked += is_marked
+            self.run.both_told += is_marked or _in_place(last, topic)
 
     async def _show(self, shown: Sequence[Passage], sources: set[PageId], value: str) -> bool:
         """Whether one of these is a source that has the value, or a claim that rests on one."""
@@ -420,6 +432,22 @@ class _Script:
         self.run.request_tokens_max = max(self.run.request_tokens_max, request.tokens)
         if request.tokens * request.factor > request.window_tokens:
             self.run.requests_over_window += 1
+
+
+def _is_marked(shown: Sequence[Passage], topic: Topic) -> bool:
+    """Whether something shown says which of a topic's pages, or claims, is the newer."""
+    return any(
+        "(instead of clm_" in passage.text
+        or (passage.page_id in topic.sources and topic.outdated & set(passage.newer_than))
+        or (passage.page_id in topic.outdated and topic.sources & set(passage.older_than))
+        for passage in shown
+    )
+
+
+def _in_place(shown: Sequence[Passage], topic: Topic) -> bool:
+    """Whether a topic's pages stand as turns, in the order in which they were said."""
+    either = topic.sources | topic.outdated
+    return all(not passage.letter for passage in shown if passage.page_id in either)
 
 
 async def thrash_index(session: Session, turns: int) -> float:

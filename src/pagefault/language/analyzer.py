@@ -190,14 +190,21 @@ def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
     words = list(_words(text))
     shown = told(text)
     stops = [one.code for one in shown] if shown else languages
+    _, elisions = _stops(tuple(stops))
     asked: list[Sought] = []
-    for word in _telling(words, stops) or words:
+    for word in (_unelided(one, elisions) for one in _telling(words, stops) or words):
         told_by_all = [_terms_in(word, _ENGLISH)]
         told_by_all += [_terms_in(word, (code,)) for code in languages]
         for terms in zip_longest(*told_by_all, fillvalue=""):
             any_of = tuple(dict.fromkeys(filter(None, terms)))
             asked.append(any_of if len(any_of) > 1 else any_of[0])
     return list(dict.fromkeys(asked))
+
+
+def _unelided(word: str, elisions: Collection[str]) -> str:
+    """A word without what is elided before it: `d'octobre` is asked of pages in English, too."""
+    before, _, after = word.partition("'")
+    return after if after and before.casefold() in elisions else word
 
 
 def terms_of(text: str, language: Language) -> list[str]:

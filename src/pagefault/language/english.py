@@ -318,7 +318,8 @@ ENGLISH: Final = Language(
         """
         happen talk discuss say tell speak chat mention go do share news new anything something
         everything one two three four five six day week weekend month year yesterday today tonight
-        last past ago
+        last past ago first second third fourth early mid middle late beginning start end
+        spring summer autumn fall winter
         monday tuesday wednesday thursday friday saturday sunday january february march april may
         june july august september october november december
         """
@@ -332,7 +333,20 @@ ENGLISH: Final = Language(
     ),
     joins=words("and or nor"),
     dates=Dates(
-        months=MONTHS,
+        months=(
+            "jan(?:uary)?",
+            "feb(?:ruary)?",
+            "mar(?:ch)?",
+            "apr(?:il)?",
+            "may",
+            "june?",
+            "july?",
+            "aug(?:ust)?",
+            "sept?(?:ember)?",
+            "oct(?:ober)?",
+            "nov(?:ember)?",
+            "dec(?:ember)?",
+        ),
         weekdays=WEEKDAYS,
         units={
             "day": "days?",
@@ -344,15 +358,41 @@ ENGLISH: Final = Language(
         near={"yesterday": 1, "today": 0, "tonight": 0},
         numbers={"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6},
         date=(
-            r"(?:\b{d}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b{month}\b"
+            r"(?:\b{d}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b{month}\b\.?"
             r"(?:\s+{d2}(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?{y}\b)?"
         ),
+        seasons=("spring", "summer", "autumn|fall", "winter"),
+        ordinals={
+            "first|1st": 1,
+            "second|2nd": 2,
+            "third|3rd": 3,
+            "fourth|4th": 4,
+            "last|final": -1,
+        },
+        parts={
+            "early|beginning|start": "early",
+            "mid|middle": "mid",
+            "late|end": "late",
+        },
+        part=r"\b{part}(?:\s+(?:of|in)\s+|[\s-]+){month}\b\.?(?:,?\s*(?:of\s+)?{y}\b)?",
+        nth=(
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:of|in)\s+{month}\b\.?"
+            r"(?:,?\s*(?:of\s+)?{y}\b)?"
+        ),
+        season=(
+            r"\b{season}\s+(?:of\s+)?{y}\b"
+            r"|\b(?:in|during|over|since|of)\s+(?:the\s+)?{season2}\b(?!\s+(?:of\s+)?(?:19|20)\d\d)"
+        ),
+        last_season=r"\b(?:last|past)\s+{season}\b",
+        this_season=r"\bthis\s+{season}\b",
         year=r"\b(?:in|of|since|during|from)\s+{y}\b(?!-)",
         ago=r"\b{n}\s+{unit}\s+ago\b",
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
         this=r"\bthis\s+{unit}(?<!s)\b",
         weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
-        doubtful_months=frozenset({"may", "march"}),
+        doubtful_months=frozenset(
+            words("may march jan feb mar apr jun jul aug sep sept oct nov dec")
+        ),
         before_a_month=(
             r"\b(?:in|of|since|until|till|by|during|last|this|early|mid|late|end|before|after)\W+$"
         ),

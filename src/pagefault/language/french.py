@@ -75,7 +75,8 @@ FRENCH: Final = Language(
         passer passé passe arriver arrivé parler parlé discuter discuté dire dit raconter raconté faire fait décider décidé neuf
         nouveau chose dernier dernière derniers jour jours semaine semaines week-end mois an ans année années hier avant-hier
         aujourd'hui lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin juillet août septembre
-        octobre novembre décembre deux trois quatre cinq six
+        octobre novembre décembre deux trois quatre cinq six premier première deuxième second seconde troisième quatrième début
+        mi milieu fin printemps été automne hiver
         """
     ),
     calendar=words(
@@ -88,18 +89,18 @@ FRENCH: Final = Language(
     joins=words("et ou"),
     dates=Dates(
         months=(
-            "janvier",
-            "f[ée]vrier",
+            "janv(?:ier)?",
+            "f[ée]vr?(?:ier)?",
             "mars",
-            "avril",
+            "avr(?:il)?",
             "mai",
             "juin",
-            "juillet",
+            "juil(?:let)?",
             "ao[uû]t",
-            "septembre",
-            "octobre",
-            "novembre",
-            "d[ée]cembre",
+            "sept(?:embre)?",
+            "oct(?:obre)?",
+            "nov(?:embre)?",
+            "d[ée]c(?:embre)?",
         ),
         weekdays=("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
         units={
@@ -112,9 +113,30 @@ FRENCH: Final = Language(
         near={"avant-hier": 2, "hier": 1, "aujourd['’]hui": 0, "ce soir": 0},
         numbers={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "six": 6},
         date=(
-            r"\b{d}(?:er)?\s+{month}\b(?:\s+{y}\b)?"
-            r"|\b(?:en|depuis|de|début|mi|fin|jusqu['’]en|ce|mois d['e’])[ -]?\s*{month2}\b(?:\s+{y2}\b)?|\b{month3}\s+{y3}\b"
+            r"\b{d}(?:er)?\s+{month}\b\.?(?:\s+{y}\b)?"
+            r"|\b(?:en|depuis|de|jusqu['’]en|ce|mois d['e’])[ -]?\s*{month2}\b\.?(?:\s+{y2}\b)?"
+            r"|\b{month3}\b\.?\s+{y3}\b"
         ),
+        seasons=("printemps", "été", "automne", "hiver"),
+        ordinals={
+            "premi(?:er|ère)": 1,
+            "deuxième|seconde?": 2,
+            "troisième": 3,
+            "quatrième": 4,
+            "derni(?:er|ère)": -1,
+        },
+        parts={"début": "early", "mi|milieu": "mid", "fin": "late"},
+        part=r"\b{part}[\s-]+(?:du\s+mois\s+)?(?:de\s+|d['’]\s*)?{month}\b\.?(?:\s+{y}\b)?",
+        nth=(
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:du\s+mois\s+)?(?:de\s+|d['’]\s*){month}\b\.?"
+            r"(?:\s+{y}\b)?"
+        ),
+        season=(
+            r"\b(?:au|en|(?:à|pendant|depuis|durant)\s+l['’]|(?:pendant|depuis|durant)\s+le)\s*{season}\b"
+            r"(?!\s+(?:derni|pass))(?:\s+(?:de\s+)?{y}\b)?|\b{season2}\s+(?:de\s+)?{y2}\b"
+        ),
+        last_season=r"\b{season}\s+(?:dernier|passé|précédent)\b",
+        this_season=r"\b(?:cet|ce)\s+{season}\b(?!\s+(?:derni|pass|précéd))",
         year=r"\b(?:en|depuis|de|pendant|dès)\s+{y}\b(?!-)",
         ago=r"\bil y a\s+{n}\s+{unit}\b",
         last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",

@@ -88,7 +88,10 @@ GERMAN: Final = Language(
         gesprochen machen gemacht tun getan los neues etwas alles beschließen beschlossen entscheiden entschieden letzte letzter
         letzten letztes vergangene vergangenen vergangener tag tage tagen woche wochen wochenende monat monate monaten jahr jahre
         jahren gestern vorgestern heute vor zwei drei vier fünf sechs januar februar märz april mai juni juli august september
-        oktober november dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
+        oktober november dezember montag dienstag mittwoch donnerstag freitag samstag sonntag erste erster ersten zweite zweiten
+        dritte dritten vierte vierten anfang beginn mitte ende frühling frühjahr sommer herbst winter
+        januarwochenende februarwochenende märzwochenende aprilwochenende maiwochenende juniwochenende
+        juliwochenende augustwochenende septemberwochenende oktoberwochenende novemberwochenende dezemberwochenende
         """
     ),
     calendar=words(
@@ -101,18 +104,18 @@ GERMAN: Final = Language(
     joins=words("und oder sowie"),
     dates=Dates(
         months=(
-            "januar|jänner",
-            "februar|feber",
-            "märz",
-            "april",
+            "jan(?:uar)?|jänner",
+            "feb(?:ruar)?|feber",
+            "märz|mrz",
+            "apr(?:il)?",
             "mai",
-            "juni",
-            "juli",
-            "august",
-            "september",
-            "oktober",
-            "november",
-            "dezember",
+            "juni?",
+            "juli?",
+            "aug(?:ust)?",
+            "sept?(?:ember)?",
+            "okt(?:ober)?",
+            "nov(?:ember)?",
+            "dez(?:ember)?",
         ),
         weekdays=(
             "montag",
@@ -142,9 +145,26 @@ GERMAN: Final = Language(
             "sechs": 6,
         },
         date=(
-            rf"\b{{d}}\.\s*{{month}}\b(?:\s+{{y}}\b)?|\b{_IN}\s+{{month2}}\b(?:\s+{{y2}}\b)?"
-            r"|\b{month3}\s+{y3}\b"
+            rf"\b{{d}}\.\s*{{month}}\b\.?(?:\s+{{y}}\b)?"
+            rf"|\b{_IN}\s+{{month2}}\b\.?(?:\s+{{y2}}\b)?|\b{{month3}}\b\.?\s+{{y3}}\b"
         ),
+        seasons=("frühling|frühjahr", "sommer", "herbst", "winter"),
+        ordinals={
+            "erste[nrsm]?": 1,
+            "zweite[nrsm]?": 2,
+            "dritte[nrsm]?": 3,
+            "vierte[nrsm]?": 4,
+            "letzte[nrsm]?": -1,
+        },
+        parts={"anfang|beginn": "early", "mitte": "mid", "ende": "late"},
+        part=r"\b{part}\s+(?:des\s+)?{month}s?\b\.?(?:\s+{y}\b)?",
+        nth=(
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:im|des|vom|in|von)\s+{month}s?\b\.?(?:\s+{y}\b)?"
+            r"|\b{nth2}\s+{month2}(?:{unit2}|{weekday2})\b(?:\s+{y2}\b)?"
+        ),
+        season=r"\b(?:im|seit|vom)\s+{season}\b(?:\s+{y}\b)?|\b{season2}\s+{y2}\b",
+        last_season=r"\b(?:letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)\s+{season}\b",
+        this_season=r"\bdiese[nrsm]?\s+{season}\b",
         year=r"\b(?:in|seit|von|ab|bis|jahre?|anfang|ende)\s+{y}\b(?!-)",
         ago=r"\bvor\s+{n}\s+{unit}\b",
         last=r"\b(?:letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)\s+{unit}\b",

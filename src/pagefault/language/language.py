@@ -70,11 +70,13 @@ class Cue(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dates:
-    """How days are told. Months, weekdays and units are regular expressions of their names.
+    """How days are told. Months, weekdays, units, seasons, ordinals and parts are regular expressions
+    of their names, as they are written: with the abbreviations, but for a stop after them.
 
     The others are templates with groups: `{d}` a day, `{month}`, `{y}` a year, `{weekday}`,
-    `{unit}`, `{n}` a number; `{d2}`, `{month2}`, `{y2}` and so on in another branch. Of a date
-    without a preposition that could be another word, write the preposition into the template.
+    `{unit}`, `{n}` a number, `{nth}`, `{part}`, `{season}`; `{d2}`, `{month2}`, `{y2}` and so on in
+    another branch. Of a date without a preposition that could be another word, write the
+    preposition into the template.
     """
 
     months: tuple[str, ...]
@@ -82,7 +84,15 @@ class Dates:
     units: Mapping[str, str]  # of "day", "week", "weekend", "month", "year"
     near: Mapping[str, int] = field(default_factory=dict)  # words, and how many days back
     numbers: Mapping[str, int] = field(default_factory=dict)
+    seasons: tuple[str, ...] = ()  # from spring, each of three months from March
+    ordinals: Mapping[str, int] = field(default_factory=dict)  # of weeks in a month; -1 is the last
+    parts: Mapping[str, str] = field(default_factory=dict)  # to "early", "mid", "late"
     date: str = ""
+    part: str = ""  # of a month
+    nth: str = ""  # the weekday, weekend or week of a month
+    season: str = ""
+    last_season: str = ""
+    this_season: str = ""
     year: str = ""
     ago: str = ""
     last: str = ""  # the unit before this one

@@ -73,7 +73,8 @@ SPANISH: Final = Language(
         pasar pasó pasa ocurrir ocurrió hablar hablamos hablar decir dijo dijimos contar hacer hicimos acordar acordamos decidir
         decidimos nuevo algo pasado pasada día días semana semanas mes meses año años fin ayer anteayer hoy lunes martes miércoles
         jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre dos
-        tres cuatro cinco seis
+        tres cuatro cinco seis primer primero primera segundo segunda tercer tercero tercera cuarto cuarta último última
+        principio principios comienzo comienzos mediados final finales primavera verano otoño invierno
         """
     ),
     calendar=words(
@@ -85,18 +86,18 @@ SPANISH: Final = Language(
     joins=words("y e o u"),
     dates=Dates(
         months=(
-            "enero",
-            "febrero",
-            "marzo",
-            "abril",
+            "ene(?:ro)?",
+            "feb(?:rero)?",
+            "mar(?:zo)?",
+            "abr(?:il)?",
             "mayo",
-            "junio",
-            "julio",
-            "agosto",
-            "septiembre|setiembre",
-            "octubre",
-            "noviembre",
-            "diciembre",
+            "jun(?:io)?",
+            "jul(?:io)?",
+            "ago(?:sto)?",
+            "sept?(?:iembre)?|set(?:iembre)?",
+            "oct(?:ubre)?",
+            "nov(?:iembre)?",
+            "dic(?:iembre)?",
         ),
         weekdays=("lunes", "martes", "mi[ée]rcoles", "jueves", "viernes", "s[áa]bado", "domingo"),
         units={
@@ -118,10 +119,36 @@ SPANISH: Final = Language(
             "seis": 6,
         },
         date=(
-            r"\b{d}\s+de\s+{month}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
-            r"|\b(?:en|desde|de|hasta|este|pasado|durante)\s+{month2}\b(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
-            r"|\b{month3}\s+(?:de\s+|del\s+)?{y3}\b"
+            r"\b{d}\s+de\s+{month}\b\.?(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+            r"|\b(?:en|desde|de|hasta|este|pasado|durante)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
+            r"|\b{month3}\b\.?\s+(?:de\s+|del\s+)?{y3}\b"
         ),
+        doubtful_months=frozenset({"mar", "set"}),  # the sea: not without a day or a year
+        before_a_month=r"(?!)",
+        seasons=("primavera", "verano", "otoño", "invierno"),
+        ordinals={
+            "primer[oa]?": 1,
+            "segund[oa]": 2,
+            "tercer[oa]?": 3,
+            "cuart[oa]": 4,
+            "últim[oa]": -1,
+        },
+        parts={
+            "principios?|comienzos?|inicios?": "early",
+            "mediados": "mid",
+            "fin(?:al)?(?:es)?": "late",
+        },
+        part=r"\b{part}\s+del?\s+(?:mes\s+de\s+)?{month}\b\.?(?:\s+(?:del?\s+)?{y}\b)?",
+        nth=(
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+del?\s+(?:mes\s+de\s+)?{month}\b\.?"
+            r"(?:\s+(?:del?\s+)?{y}\b)?"
+        ),
+        season=(
+            r"\b(?:en|durante|desde)\s+(?:el\s+|la\s+)?{season}\b(?!\s+pasad)"
+            r"(?:\s+(?:del?\s+)?{y}\b)?|\b{season2}\s+del?\s+{y2}\b"
+        ),
+        last_season=r"\b{season}\s+pasad[oa]\b|\b(?:pasad[oa]|últim[oa])\s+{season2}\b",
+        this_season=r"\best[ea]\s+{season}\b(?!\s+pasad)",
         year=r"\b(?:en|de|desde|durante|del)\s+{y}\b(?!-)",
         ago=r"\bhace\s+{n}\s+{unit}\b",
         last=r"\b{unit}\s+(?:pasad[oa]|anterior)\b|\bpasad[oa]\s+{unit2}\b|\búltim[oa]\s+{unit3}\b",

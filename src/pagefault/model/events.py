@@ -325,6 +325,8 @@ class PagedIn:
 
     page_id: PageId
     level: int = 0
+    newer_than: tuple[PageId, ...] = ()  # what tells of the same and was said before it
+    older_than: tuple[PageId, ...] = ()  # or since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -644,6 +646,36 @@ class ForgetDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted:
+    """How often a scrub put a mark of one name in place of something."""
+
+    rule: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubBegun:
+    """What these records say is to be redacted: how they read then is kept beside the log until it
+    is done. Written before anything is changed; gone on with at opening until done.
+
+    `vouches` is SHA-256 over their new commitments, in their order, cut to 16 bytes: what they say
+    from then on is what was meant. `marks` tells what was found, by rule; it quotes nothing.
+    """
+
+    targets: tuple[tuple[Seq, Seq], ...]  # inclusive ranges of seq
+    vouches: str
+    marks: tuple[Redacted, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubDone:
+    """The receipt: no byte of what was redacted in the targets is left under this root."""
+
+    begun: Seq
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlSet:
     """From now on a session has this control mode, or every one where none is named, until it is
     given another.
@@ -770,6 +802,8 @@ Body = (
     | ImportRevoked
     | ForgetBegun
     | ForgetDone
+    | ScrubBegun
+    | ScrubDone
     | RetentionSet
     | ControlSet
     | RegionSet
@@ -806,6 +840,8 @@ _TYPES: Final[dict[type, str]] = {
     ImportRevoked: "import_revoked",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
+    ScrubBegun: "scrub_begun",
+    ScrubDone: "scrub_done",
     RetentionSet: "retention_set",
     ControlSet: "control_set",
     RegionSet: "region_set",

@@ -153,6 +153,8 @@ class Page:
     mime_type: str | None = None  # of these, else of the text
     size_bytes: int | None = None  # likewise
     derived: Derived | None = None  # what it was made of, if it was
+    newer_than: tuple[PageId, ...] = ()  # where it is recalled: what tells of the same, said before
+    older_than: tuple[PageId, ...] = ()  # and since
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
     details: PageDetails = field(default=NO_DETAILS, compare=False)  # where they were asked for
 

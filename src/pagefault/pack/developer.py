@@ -38,6 +38,7 @@ from pagefault.pack.layout import (
     Note,
     Segment,
     Shown,
+    newest_first,
     pages_of,
     runs,
     with_recalled,
@@ -212,7 +213,10 @@ class DeveloperLayout(Layout):
                 case Exchange(said=said, calls=calls):
                     told.append(said)
                     told += [(call.call_id, call.arguments, text) for call, text, _ in calls]
-            told += [(page.page_id, page.row.seq) for page in pages_of(entry)]
+            told += [
+                (page.page_id, page.row.seq, page.newer_than, page.older_than)
+                for page in pages_of(entry)
+            ]
             digest.update(repr(told).encode("utf-8", "surrogatepass"))
         told = [(item.row.page_id, item.row.seq) for item in listed]
         digest.update(repr(told).encode())
@@ -297,7 +301,7 @@ def _view(entries: Sequence[Entry], turns: int) -> _View:
     told += present
     lines = [page for page in pages.values() if page.page_id not in as_messages]
     lines.sort(key=lambda page: (_FIRST.get(page.row.kind, 9), page.row.order))
-    return _View(tuple(lines), tuple(sorted(told, key=lambda entry: entry.seq)))
+    return _View(tuple(newest_first(lines)), tuple(sorted(told, key=lambda entry: entry.seq)))
 
 
 def _newest(pages: Iterable[Page]) -> Page | None:

@@ -55,7 +55,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Pages brought back out of their place, in the order of the conversation."""
+    """Pages brought back out of their place, as `with_recalled` orders them."""
 
     pages: tuple[Page, ...]
     seq: Seq
@@ -392,16 +392,35 @@ def said_in(entry: Entry) -> list[Page]:
 
 
 def with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[Entry]:
-    """`recalled` put before the newest user message among `entries`, else after them all."""
+    """`recalled` put before the newest user message among `entries`, else after them all: in the
+    order of the conversation, but what is older than another of them stands right behind that.
+    """
     if not recalled:
         return list(entries)
     at = len(entries)
     for place, entry in enumerate(entries):
         if isinstance(entry, Shown) and _opens_turn(entry.page):
             at = place
-    in_order = sorted(recalled, key=lambda page: page.row.order)
+    in_order = newest_first(sorted(recalled, key=lambda page: page.row.order))
     seq = entries[at].seq if at < len(entries) else Seq(0)
     return [*entries[:at], Recalled(tuple(in_order), seq), *entries[at:]]
+
+
+def newest_first(pages: Sequence[Page]) -> list[Page]:
+    """Pages in their order, less that each which tells of the same as a later one of them stands
+    right behind it.
+    """
+    behind: dict[PageId, list[Page]] = {}
+    newest = {old: page.page_id for page in pages for old in page.newer_than}
+    for page in pages:
+        if page.page_id in newest:
+            behind.setdefault(newest[page.page_id], []).append(page)
+    ordered: list[Page] = []
+    waiting = [page for page in reversed(pages) if page.page_id not in newest]
+    while waiting:
+        ordered.append(waiting.pop())
+        waiting += behind.get(ordered[-1].page_id, ())  # of these the last said comes first
+    return ordered
 
 
 def _opens_turn(page: Page) -> bool:
@@ -468,7 +487,7 @@ def _front_lines(front: Front) -> list[str]:
     if front.older:
         lines.append(render.older(front.older))
     lines += [render.summary(page, level) for page, level in front.summaries]
-    kept = sorted(front.kept, key=lambda page: page.row.order)
+    kept = newest_first(sorted(front.kept, key=lambda page: page.row.order))
     return [*lines, *(render.line(parts) for parts in runs(kept))]
 
 

@@ -15,7 +15,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Kind, Level, Modality, Role
 from pagefault.model.page import Page, PageRow
 
-RENDERER: Final = 4
+RENDERER: Final = 5
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
@@ -48,7 +48,8 @@ def prefix(row: PageRow) -> str:
 def label(parts: Sequence[Page]) -> str:
     """The name by which the model cites: `(msg_302)`, with speaker, title and time where known.
 
-    `parts` are one page, or consecutive parts of one text.
+    `parts` are one page, or consecutive parts of one text. Of what was recalled it says which
+    others tell of the same, and that they were said before or since.
     """
     first = parts[0]
     names = [first.page_id if len(parts) == 1 else f"{first.page_id}…{parts[-1].page_id}"]
@@ -57,6 +58,9 @@ def label(parts: Sequence[Page]) -> str:
         names.append(f"L{first.derived.level} of {first.derived.represents}")
     if first.derived is not None and first.derived.supersedes:
         names.append(f"supersedes {first.derived.supersedes}")
+    for how, others in (("newer", first.newer_than), ("older", first.older_than)):
+        if others:
+            names.append(f"{how} than {', '.join(others)}")
     if first.occurred_at:
         names.append(_field(first.occurred_at[:16].replace("T", " ")))
     return f"({' · '.join(names)})"

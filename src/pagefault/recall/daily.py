@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 
 from pagefault.language.analyzer import terms_of
-from pagefault.language.known import LANGUAGES
+from pagefault.language.days import Days, of_year
+from pagefault.language.known import DEFAULT, LANGUAGES
 from pagefault.language.language import Script
 from pagefault.language.sought import alternatives
 from pagefault.model.times import DAY_MS
 from pagefault.recall.question import Question
-from pagefault.recall.when import Days, in_year
 from pagefault.store.api import Candidates
 from pagefault.store.likely import Numbers, distinct
 
@@ -29,7 +29,11 @@ YEARS: Final = 5  # of which "3 May" may be: this one and those before
 
 _EPOCH: Final = date(1970, 1, 1)
 _ANYTHING: Final = frozenset(
-    term for one in LANGUAGES for word in one.anything for term in terms_of(word, one)
+    term
+    for one in LANGUAGES
+    for read_as in {one, DEFAULT.get(one.script, one)}  # as it is asked for where nobody speaks it
+    for word in one.anything
+    for term in terms_of(word, read_as)
 )
 _OF_RUNS: Final = frozenset(
     char
@@ -61,8 +65,14 @@ def spans_ms(days: Collection[Days], today: date | None) -> Iterator[tuple[int, 
             yield _begin_ms(one.first), _begin_ms(one.last) + DAY_MS
         elif today is not None:
             for year in range(max(1, today.year - YEARS + 1), today.year + 1):
-                first, last = in_year(one.first, year), in_year(one.last, year)
+                first, last = of_year(one, year)
                 yield _begin_ms(first), _begin_ms(last) + DAY_MS
+
+
+def days_of(since_ms: int, until_ms: int) -> tuple[int, int]:
+    """The first and the last day from then until before then, as `date.toordinal` counts them."""
+    since, until = since_ms // DAY_MS, (until_ms - 1) // DAY_MS
+    return _EPOCH.toordinal() + since, _EPOCH.toordinal() + until
 
 
 def _begin_ms(day: date) -> int:
@@ -72,7 +82,7 @@ def _begin_ms(day: date) -> int:
 def with_word(found: Candidates, at: Numbers) -> Candidates:
     """The same candidates and those `at` these places (ascending), which have one word more."""
     places = distinct(np.append(found.places, at))
-    counts = np.zeros((len(places), found.counts.shape[1] + 1), dtype=np.int64)
+    counts = np.zeros((len(places), found.counts.shape[1] + 1))
     counts[np.searchsorted(places, found.places), :-1] = found.counts
     counts[np.searchsorted(places, at), -1] = 1
     return replace(found, frequencies=(*found.frequencies, len(at)), places=places, counts=counts)

@@ -27,6 +27,7 @@ class Evidence:
     best: float
     relative_lengths: Values
     days: Numbers
+    told_days: tuple[Numbers, Numbers]  # the first and the last that it tells of, 0 for none
     roles: Numbers  # as `store/api.py` numbers them
     marks: Numbers
     likenesses: Numbers
@@ -38,10 +39,12 @@ class Evidence:
     @property
     def sittings(self) -> Numbers:
         """A number for each session and day: what was said in one sitting, most likely."""
-        _, numbers = np.unique(
-            np.stack([self.places >> ORDER_BITS, self.days]), axis=1, return_inverse=True
-        )
-        return numbers.ravel().astype(np.int64)
+        sessions = self.places >> ORDER_BITS
+        order = np.lexsort((self.days, sessions))
+        begins = (np.diff(sessions[order]) != 0) | (np.diff(self.days[order]) != 0)
+        numbers = np.empty_like(order)
+        numbers[order] = np.cumsum(np.append(0, begins))
+        return numbers
 
 
 def aligned(traits: Traits, places: Numbers) -> Traits:
@@ -50,7 +53,11 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
     position[position == len(traits.places)] = 0
     if not len(traits.places):
         nothing = np.zeros(len(places), dtype=np.int64)
-        return Traits(places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places)))
+        return Traits(
+            *(places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places))),
+            told_first=nothing,
+            told_last=nothing,
+        )
     is_there = traits.places[position] == places
 
     def row(column: Numbers) -> Numbers:
@@ -64,4 +71,6 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
         marks=row(traits.marks),
         likenesses=row(traits.likenesses),
         spoken=np.where(is_there, traits.spoken[position], 0.0),
+        told_first=row(traits.told_first),
+        told_last=row(traits.told_last),
     )

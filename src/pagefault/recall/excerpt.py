@@ -1,17 +1,21 @@
 """The part of a page that a search found it by, with the words that match.
 
 Words match here as they do in the index: `analyze` reads both. So *allergies* is marked where
-*allergy* was asked for, a piece of a name where that was, and pairs of characters in a script
-without blanks. An excerpt is one line of what can be printed.
+*allergy* was asked for, and *analytical* where *analysis* was and stands nowhere; a piece of a name
+where that was, and pairs of characters in a script without blanks. An excerpt is one line of what
+can be printed.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
-from pagefault.language.analyzer import other_languages, query_terms, word_spans
+from pagefault.language.analyzer import other_languages, query_words, word_spans
+from pagefault.language.kin import kin_of
+from pagefault.language.sought import Sought, alternatives, beginning
 
 CHARS_MAX: Final = 240
 _LEAD: Final = 0.25  # of the room, before the first word that matches
@@ -33,8 +37,8 @@ class Excerpt(NamedTuple):
 
 def excerpt(text: str, query: str, *, chars_max: int = CHARS_MAX) -> Excerpt:
     """Where most of the query's different words stand together; the beginning, where none does."""
-    terms = frozenset(query_terms(query, other_languages(text))) if query else frozenset[str]()
-    return _within(text, list(_matches(text, terms)) if terms else [], chars_max)
+    sought = query_words(query, other_languages(text)) if query else []
+    return _within(text, list(_matches(text, sought)) if sought else [], chars_max)
 
 
 def excerpt_titled(title: str, text: str, query: str) -> Excerpt:
@@ -53,12 +57,24 @@ def narrowed(one: Excerpt, chars_max: int) -> Excerpt:
     return _within(one.text, [(*mark, one.text[slice(*mark)]) for mark in one.marks], chars_max)
 
 
-def _matches(text: str, terms: frozenset[str]) -> Iterator[tuple[int, int, str]]:
-    """The words of a text that match, each with a term that it shares with the query."""
-    for start, end, found in word_spans(text):
+def _matches(text: str, sought: Sequence[Sought]) -> Iterator[tuple[int, int, str]]:
+    """The words of a text that match, each with a term that it shares with the query, or, of a word
+    of the query that does not stand there itself, with how its kin begin.
+    """
+    spans = [*word_spans(text)]
+    here = frozenset(chain.from_iterable(found for _, _, found in spans))
+    terms = frozenset(chain.from_iterable(map(alternatives, sought)))
+    begins = tuple(
+        beginning(one)
+        for at, kin in kin_of(sought).items()
+        if here.isdisjoint(alternatives(sought[at]))
+        for one in kin
+    )
+    for start, end, found in spans:
         shared = terms.intersection(found)
-        if shared:
-            yield start, end, min(shared)
+        kin_here = [one for one in begins for term in found if term.startswith(one)]
+        if shared or kin_here:
+            yield start, end, min(shared or kin_here)
 
 
 def _within(text: str, matches: Sequence[tuple[int, int, str]], chars_max: int) -> Excerpt:

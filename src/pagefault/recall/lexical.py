@@ -24,7 +24,6 @@ What it gets wrong: a long page whose first line answers the last line before it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -48,6 +47,9 @@ BORROWED: Final = 0.75
 
 _OFFSETS: Final = np.arange(-PAGES_BEFORE, PAGES_AFTER + 1)
 _HERE: Final = PAGES_BEFORE  # where 0 stands among them
+_NEIGHBOURS: Final = [column for column in range(len(_OFFSETS)) if column != _HERE]
+_REACH: Final = np.where(_OFFSETS < 0, BEFORE, AFTER)
+_NONE: Final = np.empty(0, dtype=np.int64)
 
 
 class Worth(NamedTuple):
@@ -80,21 +82,48 @@ def worth(
     `at` are pages with `counts` of each term, `usual` the usual length of each place. What was said
     on another day, in another sitting, lends nothing.
     """
-    own_counts = np.zeros((len(places), len(weights)))
-    around_counts = np.zeros_like(own_counts)
-    lengths, near = _nearness(places, known)
-    for column, (there, row) in enumerate(_seen_from(at, places)):
-        if column == _HERE:
-            own_counts[row] = counts[there]
-        else:
-            around_counts[row] += near[row, column, None] * counts[there]
-    norm = K1 * (1 - B + B * lengths / usual)
+    around = places[:, None] + _OFFSETS
+    lengths, near = _nearness(around, known)
+    nowhere = np.zeros((1, len(weights)))
+    there = np.concatenate([counts, nowhere])[_positions(at, around)]
+    borrowed = np.zeros((len(places), len(weights)))
+    for column in _NEIGHBOURS:
+        borrowed += near[:, column, None] * there[:, column]
+    norm = K1 * (1 - B + B * lengths[:, [_HERE]] / usual[:, None])
+    return _weighed(there[:, _HERE], borrowed, norm, weights)
+
+
+def roughly(places: Numbers, at: Numbers, counts: Values, mean: float, weights: Values) -> Worth:
+    """The same as if every page had the mean length, which costs no look-up. `places`, which
+    ascend, have all of `windows(at)` among them.
+    """
+    own = np.zeros((len(places), len(weights)))
+    own[places.searchsorted(at)] = counts
+    _, near = _nearness(_OFFSETS[None], Lengths(_NONE, np.empty(0), _NONE, mean))
+    borrowed = np.zeros_like(own)
+    for column in _NEIGHBOURS:
+        # What reaches from a page stands in one run with it: so far off in places as in rows.
+        offset = int(_OFFSETS[column])
+        to, from_ = (slice(None, -offset), slice(offset, None))
+        if offset < 0:
+            to, from_ = (slice(-offset, None), slice(None, offset))
+        borrowed[to] += near[0, column] * own[from_]
+    return _weighed(own, borrowed, K1 * (1 - B + B * max(mean, 1.0) / mean), weights)
+
+
+def _weighed(own: Values, borrowed: Values, norm: Values | float, weights: Values) -> Worth:
+    """`own` and `borrowed` are counts of each term (columns) in places (rows)."""
     share = weights / weights.sum()
-    own = _saturated(own_counts, norm) @ weights
-    whole = _saturated(own_counts + around_counts, norm) @ weights
-    own_coverage = np.minimum(own_counts, 1.0) @ share
-    borrowed = np.maximum(np.minimum(own_counts + around_counts, 1.0) @ share - own_coverage, 0.0)
-    return Worth(own, whole - own, own_coverage, own_coverage + BORROWED * borrowed)
+    whole = own + borrowed
+    by_itself = _saturated(own, norm) @ weights
+    own_coverage = np.minimum(own, 1.0) @ share
+    beside = np.maximum(np.minimum(whole, 1.0) @ share - own_coverage, 0.0)
+    return Worth(
+        by_itself,
+        _saturated(whole, norm) @ weights - by_itself,
+        own_coverage,
+        own_coverage + BORROWED * beside,
+    )
 
 
 def windows(at: Numbers) -> Numbers:
@@ -108,45 +137,32 @@ def within_reach(at: Numbers, places: Numbers) -> NDArray[np.bool_]:
     return np.asarray(among(windows(at), places).any(axis=1))
 
 
-def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
-    """The length of each place, and what a term counts for it that stands anywhere in the page at
-    each of `_OFFSETS`.
+def _nearness(around: Numbers, known: Lengths) -> tuple[Values, Values]:
+    """The lengths of the pages at places (rows) and at `_OFFSETS` from each (columns), and what a
+    term counts for the place that stands anywhere in one of them.
     """
-    rows = len(places) if len(known.places) else 1  # where nothing is known, each is like the next
-    lengths = np.full((rows, len(_OFFSETS)), max(known.mean, 1.0))
-    days = np.zeros(lengths.shape, dtype=np.int64)
-    for column, (there, row) in enumerate(_seen_from(known.places, places)):
-        lengths[row, column] = np.maximum(known.lengths[there], 1.0)
-        days[row, column] = known.days[there]
-    near = np.zeros_like(lengths)
-    for columns, reach in (
-        (range(_HERE - 1, -1, -1), BEFORE),
-        (range(_HERE + 1, len(_OFFSETS)), AFTER),
-    ):
-        gap = np.zeros(rows)
-        for column in columns:
-            length = lengths[:, column]
-            reached = reach * np.exp(-gap / DECAY) * (DECAY / length)
-            near[:, column] = reached * -np.expm1(-length / DECAY)
-            gap = gap + length + TURN
-    is_other_day = (days != 0) & (days[:, [_HERE]] != 0) & (days != days[:, [_HERE]])
-    near[is_other_day] = 0.0
-    return lengths[:, _HERE], np.broadcast_to(near, (len(places), len(_OFFSETS)))
+    position = _positions(known.places, around)
+    lengths = np.append(np.maximum(known.lengths, 1.0), max(known.mean, 1.0))[position]
+    days = np.append(known.days, 0)[position]
+    steps = lengths + TURN
+    gaps = np.zeros_like(lengths)
+    np.cumsum(steps[:, _HERE - 1 : 0 : -1], axis=1, out=gaps[:, _HERE - 2 :: -1])
+    np.cumsum(steps[:, _HERE + 1 : -1], axis=1, out=gaps[:, _HERE + 2 :])
+    reached = _REACH * np.exp(-gaps / DECAY) * (DECAY / lengths)
+    near = reached * -np.expm1(-lengths / DECAY)
+    near[(days != 0) & (days[:, [_HERE]] != 0) & (days != days[:, [_HERE]])] = 0.0
+    return lengths, near
 
 
-def _seen_from(
-    at: Numbers, places: Numbers
-) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """For each of `_OFFSETS`, which of these pages stand so far from one of the places, and at what
-    position that place is.
-    """
-    these = windows(at).T
-    positions = places.searchsorted(these)
-    positions[positions == len(places)] = 0
-    for position, are in zip(positions, places[positions] == these, strict=True):
-        yield are, position[are]
+def _positions(places: Numbers, wanted: Numbers) -> NDArray[np.intp]:
+    """Where each of these stands among the places, which ascend; behind the last, if nowhere."""
+    position = places.searchsorted(wanted)
+    if not len(places):
+        return position
+    stands = places[np.minimum(position, len(places) - 1)] == wanted
+    return np.where(stands, position, len(places))
 
 
-def _saturated(count: Values, norm: Values) -> Values:
+def _saturated(count: Values, norm: Values | float) -> Values:
     """What so many of each term (columns) are worth in texts (rows) of these norms."""
-    return count * (K1 + 1) / (count + norm[:, None])
+    return count * (K1 + 1) / (count + norm)

@@ -37,8 +37,12 @@ def speaker(seen: Evidence) -> Values:
 
 
 def date(seen: Evidence, asked: Question) -> Values:
-    """What happened then was told then, or soon after."""
-    part: Values = np.multiply(DATE * seen.worth, nearness(asked.days, seen.days))
+    """What happened then was told then, or soon after, or is told to have been then."""
+    near = nearness(asked.days, seen.days)
+    first, last = seen.told_days
+    tells = first > 0
+    near[tells] = np.maximum(near[tells], nearness(asked.days, first[tells], last[tells]))
+    part: Values = np.multiply(DATE * seen.worth, near)
     return part
 
 

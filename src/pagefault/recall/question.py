@@ -9,11 +9,11 @@ from datetime import date
 from typing import Final
 
 from pagefault.language.analyzer import analyze, date_terms, is_telling, month_term, query_words
+from pagefault.language.days import Days, days_in_digits, days_named, months_named
 from pagefault.language.known import LANGUAGES
 from pagefault.language.language import Cue
 from pagefault.language.patterns import shows
 from pagefault.language.sought import Sought, alternatives
-from pagefault.recall.when import Days, days_in_digits, days_named, months_named
 from pagefault.store.said import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")

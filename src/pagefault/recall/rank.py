@@ -45,6 +45,7 @@ def rank(
     speakers: Collection[int] = (),
     similar: Similar | None = None,
     relevance_min: float = 0.0,
+    words_min: float = 0.0,
     only: Numbers | None = None,
 ) -> Ranking:
     """Places in scope by how likely they answer, best first; ties in their order.
@@ -52,8 +53,9 @@ def rank(
     `found` are candidates whose neighbours in place are neighbours in a conversation; `look` tells
     what is known of the pages at places. `speakers` are the positions, among the query's terms, of
     words that name a speaker. A place without any term of the query is in the answer if a neighbour
-    has one. Of those that were looked at, there is a page at each. With `only`, which ascend, no
-    other place is in the answer.
+    has one, unless `words_min` is above 0: the share of them, each counting alike, that a page must
+    have itself. Of those that were looked at, there is a page at each. With `only`, which ascend,
+    no other place is in the answer.
     """
     weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):
@@ -64,16 +66,19 @@ def rank(
         return NOTHING_RANKED
     # First as if every page were of mean length, which costs no look-up.
     places = distinct(np.append(lexical.windows(at), near))
+    mean = max(found.length_mean, 1e-9)
+    told = lexical.roughly(places, at, counts, mean, weights)
     if only is not None:
-        places = places[among(places, only)]
+        are_wanted = among(places, only)
+        places, told = places[are_wanted], lexical.Worth(*(one[are_wanted] for one in told))
         if not len(places):
             return NOTHING_RANKED
-    mean = max(found.length_mean, 1e-9)
-    unknown = lexical.Lengths(_NOWHERE, np.empty(0), _NOWHERE, mean)
-    told = lexical.worth(places, at, counts, np.full(len(places), mean), unknown, weights)
     relevance, _ = _relevance(told, similar, places)
-    order = np.lexsort((places, -(told.own + NEIGHBOURHOOD * told.around)))
+    order = np.argsort(-(told.own + NEIGHBOURHOOD * told.around), kind="stable")
     order = order[relevance[order] >= relevance_min]
+    if words_min > 0:
+        having = at[(counts > 0).mean(axis=1) >= words_min]
+        order = order[among(places, having)[order]]
     total = len(order)
     # Then the best of them as they are.
     chosen = np.zeros(len(places), dtype=np.bool_)
@@ -171,6 +176,7 @@ def _evidence(
         best=float(worth.max()) or 1.0,
         relative_lengths=here.lengths / usual,
         days=here.days,
+        told_days=(here.told_first, here.told_last),
         roles=here.roles,
         marks=here.marks,
         likenesses=here.likenesses,

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.language.analyzer import query_terms, unseen_joints
+from pagefault.language.kin import kin_of
 from pagefault.language.sought import alternatives
-from pagefault.model.ids import Seq
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
@@ -36,7 +37,17 @@ if TYPE_CHECKING:
 
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
 SIMILAR_MAX: Final = 200  # pages found by their meaning, at most
-RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
+RELEVANCE_MIN: Final = 0.1
+"""Less than this share of what a query tells is chance: it is found by who asks for what there is,
+where nothing tells more.
+"""
+
+WORDS_MIN: Final = 0.2  # of a query's words, each counting alike: a page that has fewer is chance
+KIN_RECORDS_MAX: Final = 100_000
+"""Of a memory in which words are also looked up by how they begin: that reads the lists of all that
+begin so, whatever the scope, which takes 0.5 to 5.5 ms a word where there are 200,000 pages.
+"""
+
 SHORTLIST: Final = 60  # places, each with its copies, that recency and importance may reorder
 OWN_TOLERANCE: Final = 0.01  # of what two copies tell of a question: they may differ in length
 RECENCY: Final = 0.001  # of the best score: enough to settle ties, too little to bury an answer
@@ -130,6 +141,9 @@ class SearchResult:
 
 _NOTHING_FOUND: Final = SearchResult()
 
+Rank = Callable[["Similar | None", bool], "Ranking"]
+"""How pages rank by words, or with what is near in meaning; strictly, or by a few words."""
+
 
 class Searcher:
     """Asks an index and ranks what it answers. Holds nothing of its own."""
@@ -161,10 +175,13 @@ class Searcher:
         today: date | None = None,
         profile: Profile = Profile.MEASURED,
         rerank: bool = True,
+        strict: bool = False,
     ) -> SearchResult:
         """Pages in `scope` (one line of descent, or everything) that may answer, best first.
 
-        A query without a word that stands in scope finds nothing, unless by its meaning. The same
+        A query without a word that stands in scope finds nothing, unless by its meaning. Where all
+        that is found tells next to nothing of it, the pages that have a fifth of its words are
+        found, with the small `coverage` that they have; with `strict`, nothing is. The same
         index and query give the same result; of equals the earlier page comes first. What is not
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
         others are found; nor does history, unless it is asked for. Of everything, what only
@@ -190,7 +207,7 @@ class Searcher:
             if not is_open:
                 with self._index.moment():
                     asked = self._asking(scope, wanted=wanted, only=only, today=today)
-                    is_open = not _by_words(_ranking(asked, questions, similar)[1])
+                    is_open = not _by_words(_ranking(asked, questions, similar, strict=True)[1])
             if is_open:  # outside of any moment: it may ask a server
                 similar = semantic(scope, questions, limit=SIMILAR_MAX, only=only)
         with self._index.moment():
@@ -201,6 +218,7 @@ class Searcher:
                 only=only,
                 today=today,
                 profile=profile,
+                strict=strict,
             )
         if best and rerank and profile is Profile.MEASURED and self._rerank and self._reading:
             told = reranked(
@@ -209,6 +227,24 @@ class Searcher:
         relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in told])
         likely = map(_relevant, told[: max(limit, 0)], relevances)
         return SearchResult(tuple(likely), total)
+
+    def with_sequels(
+        self, scope: Scope, query: str, hits: Sequence[SearchHit]
+    ) -> tuple[list[PageRow], dict[PageId, tuple[PageId, ...]]]:
+        """The pages of these hits of a query, best first, with what came of those that lead by
+        their own words; and which of them are newer than which others (`sequels.py`).
+        """
+        from pagefault.recall.sequels import Sequels
+
+        rows = [hit.page for hit in hits]
+        if self._reading is None or not rows:
+            return rows, {}
+        leading = [hit.page for hit in hits if hit.why == "words"]
+        with self._index.moment():
+            languages = languages_in(self._index, scope)
+            sequels = Sequels(self._index, self._reading, scope, query, languages)
+            rows = sequels.with_sequels(rows, leading)
+            return rows, sequels.newer(rows)
 
     def _found(
         self,
@@ -221,6 +257,7 @@ class Searcher:
         only: NDArray[np.int64] | None,
         today: date | None,
         profile: Profile,
+        strict: bool,
     ) -> tuple[list[SearchHit], int, Ranked | None]:
         """What is found for a message and the `questions` in it, the message first; how many there
         are, and the place of the first.
@@ -233,7 +270,7 @@ class Searcher:
         speakers, languages, passed = (
             asked.keywords[name] for name in ("speakers", "languages", "passed")
         )
-        pages, ranking = _ranking(asked, questions, similar)
+        pages, ranking = _ranking(asked, questions, similar, strict=strict)
         unlooked = max(ranking.total - len(ranking), 0)
         rows = PagesAt(self._index, scope)
         if len(ranking) and self._reading is not None:
@@ -307,7 +344,7 @@ class Searcher:
         wanted: SearchFilter,
         only: NDArray[np.int64] | None,
         today: date | None,
-    ) -> partial[tuple[int, Callable[[Similar | None], Ranking]]]:
+    ) -> partial[tuple[int, Rank]]:
         """`_asked` of one question, in what this scope is now."""
         return partial(
             self._asked,
@@ -329,20 +366,25 @@ class Searcher:
         only: NDArray[np.int64] | None,
         today: date | None,
         passed: frozenset[int],
-    ) -> tuple[int, Callable[[Similar | None], Ranking]]:
-        """How many pages there are in scope, and how those rank that may answer, by words alone or
-        with what is near in meaning. What stands at places that are `passed`, in whose place
-        something else stands now, lends nothing to what stands beside it.
+    ) -> tuple[int, Rank]:
+        """How many pages there are in scope, and how those rank that may answer. What stands at
+        places that are `passed`, in whose place something else stands now, lends nothing to what
+        stands beside it.
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
+        from pagefault.recall.kin import with_kin
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import rank
         from pagefault.recall.ranking import NOTHING_RANKED
 
         asked = read(query, today=today, languages=languages)
         if not asked.terms:
-            return 0, lambda similar: NOTHING_RANKED
-        found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
+            return 0, lambda similar, strict: NOTHING_RANKED
+        kin = kin_of(asked.terms) if self._index.applied_seq() <= KIN_RECORDS_MAX else {}
+        found = self._index.candidates(
+            scope, [*asked.terms, *kin.values()], limit=STRETCHES_MAX, near=only
+        )
+        found = with_kin(found, kin)
         asked, found = counting(asked, without(found, passed))
         named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):
@@ -354,39 +396,47 @@ class Searcher:
             for at, term in enumerate(asked.terms)
             if not named.keys().isdisjoint(alternatives(term))
         ]
-        return found.pages, lambda similar: rank(
+        return found.pages, lambda similar, strict: rank(
             *(found, look, asked),
             speakers=speaking,
             similar=similar and elsewhere(similar, passed),
-            relevance_min=RELEVANCE_MIN,
+            relevance_min=RELEVANCE_MIN if strict else 0.0,
+            words_min=0.0 if strict else WORDS_MIN,
             only=only,
         )
 
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
-        """Where the pages stand that were said then."""
+        """Where the pages stand that were said then, or tell of then."""
         import numpy as np
 
-        found = [
-            self._index.matching(scope, SearchFilter(since=since, until=until)).places
-            for since, until in spans
-        ]
+        from pagefault.recall.daily import days_of
+
+        found = []
+        for since, until in spans:
+            found.append(self._index.matching(scope, SearchFilter(since=since, until=until)).places)
+            found.append(self._index.telling_of(scope, *days_of(since, until)))
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
 
 def _ranking(
-    asked: Callable[[str], tuple[int, Callable[[Similar | None], Ranking]]],
+    asked: Callable[[str], tuple[int, Rank]],
     questions: Sequence[str],
     similar: Sequence[Similar | None],
+    *,
+    strict: bool,
 ) -> tuple[int, Ranking]:
-    """How many pages there are in scope, and what ranks for a message and the questions in it."""
+    """How many pages there are in scope, and what ranks for a message and the questions in it; what
+    has some words of the message, where nothing does and it is not `strict`.
+    """
     from pagefault.recall.decompose import merged
 
     pages, ranks = zip(*map(asked, questions), strict=True)
-    ranking, *others = [rank(near) for rank, near in zip(ranks, similar, strict=True)]
-    return pages[0], merged(ranking, others)
+    ranking, *others = [rank(near, True) for rank, near in zip(ranks, similar, strict=True)]
+    best = merged(ranking, others)
+    return pages[0], best if strict or len(best) else ranks[0](similar[0], False)
 
 
 def _by_words(ranking: Ranking) -> bool:

@@ -151,7 +151,7 @@ def topic_tags(text: str) -> tuple[str, ...]:
     return tuple(_distinct(ranked))
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=8_192)
 def _telling(word: str, common: Set[str]) -> tuple[str, float, float]:
     """The tag that a word would be, its weight, and what it weighs more as a name; "" for none."""
     folded = word.casefold()

@@ -77,7 +77,7 @@ def a_moment(at: str | datetime) -> str:
     text = iso_text(at) if isinstance(at, datetime) else at
     if text and iso_ms(text) is None:
         raise BadInput(
-            f"occurred_at is {text!r:.80}, which is not a time",
+            f"occurred_at is no time: {len(text)} characters that cannot be read as one",
             hint="a datetime, or ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z",
         )
     return text

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, Unpack
 
+from pagefault.guard.detect import Layer
 from pagefault.guard.layers import layers_of
 from pagefault.guard.screen import Screen, known_secrets, password_in
 from pagefault.model import defaults
@@ -61,6 +62,7 @@ from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
 from pagefault.service.regions import Regions
 from pagefault.service.runtime import PageReader, Runtime
+from pagefault.service.scrub import CountingScreen, screen_of
 from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
@@ -246,12 +248,13 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     store = await asyncio.to_thread(make)
     with ExitStack() as until_owned:
         until_owned.callback(store.close)
-        screen = Screen(
-            known_secrets(os.environ, wiring.get("secrets") or {}),
-            store.secret,
-            layers_of(level_of_redaction, paths=paths, cache=scanner_cache()),
-            _or(wiring.get("redact_allow"), ()),
-        )
+        secrets = known_secrets(os.environ, wiring.get("secrets") or {})
+        allow = _or(wiring.get("redact_allow"), ())
+
+        def layers_for(paths: bool) -> list[Layer]:
+            return layers_of(level_of_redaction, paths=paths, cache=scanner_cache())
+
+        screen = Screen(secrets, store.secret, layers_for(paths), allow)
         embedding: Embedding | None = None
         if embeds is not None:
             owned = isinstance(embedder, EmbedderSpec)
@@ -319,6 +322,9 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
                 ),
             )
 
+        def screen_for(values: Sequence[str], with_paths: bool) -> CountingScreen:
+            return screen_of(values, secrets, store.secret, layers_for(paths or with_paths), allow)
+
         memory = Memory(
             store=store,
             committer=committer,
@@ -332,6 +338,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             layout=layout,
             control=control,
             overlay=overlay,
+            screen_for=screen_for,
         )
         until_owned.pop_all()
     try:

@@ -476,8 +476,14 @@ def _withhold_key(found: dict[str, _Found]) -> None:
         found["engine.api_key"] = _Found("", why, key.layer, key.folder)
 
 
-def _build(owner: type[Any], prefix: str, values: Mapping[str, object], **given: object) -> Any:
-    types = get_type_hints(owner)
+@cache
+def _types_of(owner: type) -> dict[str, Any]:
+    """To evaluate them takes longer than all else here."""
+    return get_type_hints(owner)
+
+
+def _build(owner: type, prefix: str, values: Mapping[str, object], **given: object) -> Any:
+    types = _types_of(owner)
     for one in fields(owner):
         key, kind = prefix + one.name, types[one.name]
         if is_dataclass(kind) and isinstance(kind, type):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -106,6 +107,12 @@ class LoopThread:
             raise CallerError(
                 "pagefault.sync was called by a callback of its own, which it would wait for",
                 hint="do it once the verb has returned that called back, or in another thread",
+            )
+        if sys.is_finalizing():  # every other thread was stopped where it stood
+            verb.close()
+            raise CallerError(
+                "the program ended before this memory was closed",
+                hint="open it in a `with` block; what was acknowledged is written",
             )
         try:
             loop, thread = self._running()

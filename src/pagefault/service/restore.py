@@ -32,6 +32,7 @@ from pagefault.model.events import (
     ForgetBegun,
     Packed,
     PageBody,
+    ScrubBegun,
     SessionConfigured,
     SessionOpened,
 )
@@ -42,6 +43,7 @@ from pagefault.policy.steady import REACH_TURNS
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import page_of
 from pagefault.service.window.state import UNFOLDABLE, SessionState
+from pagefault.store.fold import BEGUN
 from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
@@ -63,8 +65,8 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     since = max(row.epoch_seq, Seq(row.session))
     if runtime.regions.lost(scope, since=since):
         state.epoch_due = "unmounted"
-    if _was_forgotten_from(reader, runtime.could_see(row.session), since=since):
-        state.epoch_due = "forgotten"
+    if why := _was_changed(reader, runtime.could_see(row.session), since=since):
+        state.epoch_due = why
     # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
     lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
     shown_from = _start(reader, scope)
@@ -237,22 +239,25 @@ def _stretch(numbered: tuple[int, Seq]) -> tuple[int, int]:
     return seq - number, number // _TOGETHER
 
 
-def _was_forgotten_from(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
-    """Whether anything in this scope was forgotten after `since`: what was sent had it."""
+def _was_changed(reader: _Reader, scope: Scope, *, since: Seq) -> str:
+    """Whether anything in this scope was forgotten or scrubbed after `since`, and which: what was
+    sent had it as it was.
+    """
     upto = dict(scope.parts)
-    begun = reader.index.events(STORE, types=("forget_begun",), after=since)
+    begun = reader.index.events(STORE, types=BEGUN, after=since)
     for body in (event.body for event in reader.find_all(begun)):
-        if not isinstance(body, ForgetBegun):
+        if not isinstance(body, ForgetBegun | ScrubBegun):
             continue
-        if body.sessions:  # then its targets are the records of these sessions
+        why = "forgotten" if isinstance(body, ForgetBegun) else "scrubbed"
+        if isinstance(body, ForgetBegun) and body.sessions:  # its targets are their records
             if any(session in upto for session in body.sessions):
-                return True
+                return why
             continue
         for first, last in body.targets:
             for target in reader.find_all(map(Seq, range(first, last + 1))):
                 if target.seq <= upto.get(target.session, NOTHING):
-                    return True
-    return False
+                    return why
+    return ""
 
 
 def _start(reader: _Reader, scope: Scope, *, until: TurnNo | None = None) -> Seq:

@@ -56,6 +56,11 @@ LAST: Final = Seq(2**62)
 """Later than any record: the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
+_NAMED_MAX: Final = 64
+"""A page that was made of more others is read anew each time: to hold their names takes as much
+memory as hundreds of texts.
+"""
+
 NOTHING_FOUND: Final[Mapping[PageId, tuple[PageRow, Page]]] = MappingProxyType({})
 
 
@@ -112,6 +117,8 @@ class PageReader:
 
 
 def _keep(cache: OrderedDict[Seq, Page], page: Page) -> None:
+    if page.derived is not None and len(page.derived.provenance) > _NAMED_MAX:
+        return
     cache[page.row.seq] = page
     while len(cache) > _CACHED_PAGES:
         cache.popitem(last=False)
@@ -169,6 +176,7 @@ class Runtime:
         wanted: SearchFilter = ANY,
         only: NDArray[np.int64] | None = None,
         profile: Profile | None = None,
+        strict: bool = False,
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such.
 
@@ -185,6 +193,7 @@ class Runtime:
                 only=only,
                 today=today,
                 profile=order,
+                strict=strict,
             )
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 

@@ -134,6 +134,31 @@ class EventLog(Protocol):
         """
         ...
 
+    # --- scrubbing ----------------------------------------------------------------------------
+
+    def payload(self, seq: Seq) -> bytes:
+        """What the record at `seq` says, as JSON: also where it is none of its type. Errors as for
+        `get`.
+        """
+        ...
+
+    def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
+        """Keep beside the records, durably, how these are to read, which blobs go then, and nothing
+        that was staged before. Returns what vouches for it: see `ScrubBegun`.
+        """
+        ...
+
+    def revise(self, vouched: str) -> list[str]:
+        """Let records read as they are staged, with every byte of what they said gone; the chain
+        still verifies. Returns the blobs that go. Harmless when repeated. `StoreCorrupt`, with
+        nothing changed, if what is staged is not what was vouched for.
+        """
+        ...
+
+    def unstage(self) -> None:
+        """Let nothing be staged."""
+        ...
+
     # --- other writers ------------------------------------------------------------------------
 
     def is_current(self) -> bool:
@@ -203,8 +228,8 @@ class Candidates:
     length_mean: float  # terms in a page of the scope, on average; of everything, in what was said
     frequencies: tuple[int, ...]  # how many pages in scope contain each term
     places: NDArray[np.int64]  # of pages that contain a term, ascending
-    counts: NDArray[np.int64]  # for each place (row) how often each term (column) stands there,
-    # up to `COUNT_MAX`
+    counts: NDArray[np.int64] | NDArray[np.float64]  # for each place (row) how often each term
+    # (column) stands there, up to `COUNT_MAX`; a part of once, where its kin do (`recall/kin.py`)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,6 +253,8 @@ class Traits:
     marks: NDArray[np.int64]
     likenesses: NDArray[np.int64]
     spoken: NDArray[np.float64]  # what who says it is worth, by the names that were asked for
+    told_first: NDArray[np.int64]  # the days that it tells of, 0 for none
+    told_last: NDArray[np.int64]
 
 
 _ROLE_NUMBERS: Final = {role: number for number, role in enumerate(Role)}
@@ -356,11 +383,17 @@ class PageIndex(Protocol):
         """Pages in scope that contain any of `terms` (already analysed), and how often each stands
         there, up to `count_max`: 1 tells where they stand, at a third of the cost. Several of which
         any will do are one term: a page contains it that has one of them, as often as the most
-        frequent.
+        frequent. A beginning (`language/sought.py`) counts once, however many stand there.
 
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
         where most is told about the terms, and those beside them (`likely.py`); with `near`, of
         the stretches at these places (ascending), whatever is told elsewhere.
+        """
+        ...
+
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
+        """Where pages in scope stand, ascending, that tell of days from one to the other, as
+        `store/form.py` counts them, and of none before or behind.
         """
         ...
 
@@ -403,6 +436,13 @@ class PageIndex(Protocol):
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         """Drop these records' rows, and these sessions whole, and every byte of them, durably."""
+        ...
+
+    def revise(self, events: Sequence[Event]) -> None:
+        """Take in how records read now that were folded before, each in the place that it has, and
+        leave no byte of how they read then, durably. Their keys go where they have none now; what
+        is erased is dropped.
+        """
         ...
 
     def tidy(self) -> bool:

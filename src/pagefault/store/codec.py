@@ -18,6 +18,12 @@
   out. The link stays, as the next one is made from it; and in place of the commitment stands
   SHA-256(link before || header || link), cut likewise, which joins the redacted line to its
   neighbours.
+* Scrubbing gives a record another payload, salt and commitment, and takes its key away where that
+  may be made of its text (and its model or tool, where the name held a secret). The link stays, for
+  the same reason; `"join"`, after the link, is SHA-256(link before || header || commit || link),
+  cut likewise, and does what the commitment does in a redacted line. A `scrub_begun` record vouches
+  for the new commitment. What the old one was nobody knows, so nobody can confirm a guess at what
+  stood there.
 * `crc` is CRC-32C over every byte of the line before `,"crc":`.
 
 How the format may change. In every version a record is one line that begins with `{"v":` and ends
@@ -97,6 +103,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     more: int = 0
     redacted: int = 0
     model: str = ""
+    join: str = ""
 
     @property
     def erased(self) -> bool:
@@ -162,6 +169,7 @@ def erase(line: bytes, previous: bytes) -> bytes:
         record.key
         or record.model
         or (record.origin.startswith("tool:") and record.origin != SOME_TOOL)
+        or record.join  # its link was not made of this commitment
     )
     if record.erased and not is_telling:
         return line
@@ -171,6 +179,28 @@ def erase(line: bytes, previous: bytes) -> bytes:
     return seal(
         b'%b,"salt":null,"commit":"%b","link":"%b","payload":null'
         % (header, commit, record.link.encode())
+    )
+
+
+def revise(line: bytes, event: Event, *, salt: bytes, previous: bytes) -> bytes:
+    """The same record with another body, origin and model, and without its key, if the event has
+    none; `previous` is the link before it. `StoreCorrupt` if the line is damaged, `BadInput` as for
+    `encode`.
+    """
+    record = parse(line)
+    told: dict[str, Any] = msgspec.json.decode(line[: line.index(_SALT_FIELD)] + b"}")
+    for name in ("key", "model"):
+        told.pop(name, None)
+        if value := getattr(event, name):
+            told[name] = value
+    told["origin"] = str(event.origin)
+    header = _JSON.encode(told)[:-1]
+    payload = encode_body(event.body)
+    commit = hmac.digest(salt, payload, "sha256")[:CUT_BYTES]
+    join = next_link(previous, header, commit + long(record.link))
+    return seal(
+        b'%b,"salt":"%b","commit":"%b","link":"%b","join":"%b","payload":%b'
+        % (header, short(salt), short(commit), record.link.encode(), short(join), payload)
     )
 
 
@@ -322,6 +352,8 @@ def follows(previous: bytes, line: bytes, record: Record, *, own: bytes = b"") -
     link = own or long(record.link)
     if record.redacted:
         return next_link(previous, header, link) == commit
+    if record.join:
+        return next_link(previous, header, commit + link) == long(record.join)
     return next_link(previous, header, commit) == link
 
 

@@ -33,6 +33,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -45,7 +47,9 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType
 from pagefault.model.page import DERIVED_ORDER, SessionRow
 
-RECEIPTS: Final = ("forget_begun", "forget_done")
+BEGUN: Final = ("forget_begun", "scrub_begun")
+DONE: Final = ("forget_done", "scrub_done")
+RECEIPTS: Final = (*BEGUN, *DONE)
 """Records that outlive the session they speak of: they prove what was done to it."""
 
 RULINGS: Final = ("region_set", "label_set", "mount_set", "consent_set")
@@ -164,6 +168,8 @@ class SessionTally:
                 pass  # nor have these
             case Imported() | ImportApproved() | ImportRevoked():
                 pass  # nor these
+            case ScrubBegun() | ScrubDone():
+                pass  # nor what is of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # nor what is of the whole store
             case RegionSet() | LabelSet() | MountSet() | ConsentSet():

@@ -11,6 +11,7 @@ import re
 from datetime import date
 from typing import Final, NamedTuple
 
+from pagefault.language.days import days_told
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import Kind, Role
 from pagefault.store.likeness import likeness, likeness_of_data
@@ -20,6 +21,7 @@ _NAME: Final = re.compile(" (?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][a-zß-ÿ]")  # from a b
 _ENDS_ASKING: Final = re.compile(r"""[?？؟][\s"'”’)*_]*(?:\[[^\]]*\]\s*)?\Z""")
 """A note in brackets behind it, such as what a shared photo shows, is no other sentence."""
 _TAIL: Final = 400  # characters in which a question would end
+_DAYS_WITHIN: Final = 1_000  # characters from the beginning that are read for days
 
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _DAY_MS: Final = 86_400_000
@@ -27,12 +29,15 @@ _DAY_MS: Final = 86_400_000
 
 class Form(NamedTuple):
     """`day` counts from the first of January of year 1, as `date.toordinal` does. `likeness` tells
-    pages that say the same (`store/likeness.py`).
+    pages that say the same (`store/likeness.py`). `told_first` and `told_last` are the days that it
+    tells of, if it names others than its own: *last weekend*, *in early March*.
     """
 
     day: int
     marks: int
     likeness: int
+    told_first: int | None = None
+    told_last: int | None = None
 
 
 def form_of(body: PageBody, said: Said, at_ms: int) -> Form:
@@ -52,7 +57,11 @@ def form_of(body: PageBody, said: Said, at_ms: int) -> Form:
     who = "\0".join(by)
     if body.role is Role.TOOL or body.kind is Kind.ARTIFACT or body.parts > 1:
         return Form(day, marks, likeness_of_data(body.text, by=who))
-    return Form(day, marks, likeness(said.told, said.terms.keys(), by=who))
+    told = (
+        days_told(body.text[:_DAYS_WITHIN], date.fromordinal(day)) if marks & TELLS_TIME else None
+    )
+    number = likeness(said.told, said.order, by=who)
+    return Form(day, marks, number, *(map(date.toordinal, told) if told else ()))
 
 
 def _day(occurred_at: str, at_ms: int) -> int:

@@ -21,7 +21,9 @@ STRETCH_BITS: Final = 2
 TERMS_MAX: Final = 16
 """Of more, the rarest so many decide which stretches are read."""
 
-_BLOCK: Final = 32_768  # stretches valued at a time
+_COUNTS: Final = (2 << STRETCH_BITS) + 1  # of pages of two stretches that have a term: 0, 1, …
+_AT_ONCE: Final = 3  # terms whose counts fit 16 bits together
+_GROUP: Final = 64  # stretches
 _REGION_BITS: Final = 14  # of places: what lies between regions that have a term costs nothing
 _SCALE: Final = 1 << 20
 _SOON: Final = 1.2  # how soon repeating a term stops to count, as in ranking
@@ -72,33 +74,38 @@ def likeliest(
 def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int) -> Numbers:
     """The `limit` stretches that are worth most; of equals the last.
 
-    They are valued a block at a time, so that what it takes besides the lists does not grow with
-    the store. Worth is counted in whole numbers, so that equals are equal.
+    Worth is counted in whole numbers, so that equals are equal.
     """
     first_of, laid, size = _laid_out(lists)
-    values = [_values(gain) for gain in gains]
-    best, best_worth, least = _NONE, _NONE, 0
-    at = [_lay(one, first_of, laid) for one in lists]
-    edges = np.append(np.arange(0, size, _BLOCK), size)
-    cuts = np.array([np.searchsorted(one, edges) for one in at])
-    for block in np.flatnonzero(np.diff(cuts).any(axis=0)).tolist():
-        first, after = edges[block : block + 2].tolist()
-        worth = np.zeros(after - first, dtype=np.int32)
-        has_term = np.zeros(after - first, dtype=np.bool_)
-        for one, cut, value in zip(at, cuts, values, strict=True):
-            # With the first stretch after the block: it counts for the last in it.
-            stop = np.searchsorted(one[cut[block + 1] :], after, side="right") + cut[block + 1]
-            counts = np.bincount(one[cut[block] : stop] - first, minlength=after - first + 1)
-            worth += value[counts[:-1] + counts[1:]]
-            has_term |= counts[:-1] > 0
-        found = np.flatnonzero(has_term & (worth >= least))
-        best = np.append(best, found + first)
-        best_worth = np.append(best_worth, worth[found])
-        if len(best) > limit:
-            chosen = _best(best_worth, limit)
-            best, best_worth = best[chosen], best_worth[chosen]
-            least = int(best_worth.min())
+    worth = np.ones(size, dtype=np.int32)  # one more than it is
+    has_term = np.zeros(size, dtype=np.bool_)
+    stands = np.empty((size, 1 << STRETCH_BITS), dtype=np.bool_)
+    in_each = stands.view(np.uint32)[:, 0]
+    # Some terms at a time: what they are worth together is looked up once, by all their counts.
+    for first in range(0, len(lists), _AT_ONCE):
+        values, counts = np.zeros(1, dtype=np.int32), np.zeros(size, dtype=np.uint16)
+        for one, gain in zip(lists[first:][:_AT_ONCE], gains[first:], strict=False):
+            stands.fill(False)
+            stands.reshape(-1)[_lay(one, first_of, laid)] = True
+            own = np.bitwise_count(in_each)
+            has_term |= own > 0
+            own[:-1] += own[1:]  # a stretch and the next one
+            counts *= _COUNTS
+            counts += own
+            values = np.add.outer(values, _values(gain)).ravel()
+        worth += values.take(counts, mode="wrap")  # which looks for none beyond the end: quicker
+    worth *= has_term
+    found = np.flatnonzero(worth >= _least(worth, limit))
+    best = found[_best(worth[found], limit)]
     return best + (first_of - laid)[np.searchsorted(laid, best, side="right") - 1]
+
+
+def _least(worth: NDArray[np.int32], limit: int) -> int:
+    """What at least `limit` of these are worth, if so many are worth anything; not much less than
+    the best that this could be. Found by groups, each of which has one that is worth its most.
+    """
+    most = worth[: len(worth) // _GROUP * _GROUP].reshape(_GROUP, -1).max(axis=0)
+    return max(int(np.partition(most, -limit)[-limit]) if len(most) > limit else 0, 1)
 
 
 def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
@@ -122,12 +129,12 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
     return first, laid, int(laid[-1] + last[-1] - first[-1]) + 1
 
 
-def _lay(places: Numbers, first: Numbers, laid: Numbers) -> NDArray[np.int32]:
-    """Where the stretches of these places are laid."""
+def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
+    """Where these places are, once the stretches are laid."""
     begins = _begins(places)
     region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
-    moved = np.repeat((first - laid)[region], np.diff(begins, append=len(places)))
-    return ((places >> STRETCH_BITS) - moved).astype(np.int32)
+    moved = (first - laid)[region] << STRETCH_BITS
+    return places - np.repeat(moved, np.diff(begins, append=len(places)))
 
 
 def _begins(places: Numbers) -> Numbers:
@@ -138,7 +145,7 @@ def _begins(places: Numbers) -> Numbers:
 
 def _values(gain: float) -> NDArray[np.int32]:
     """What a term adds that stands in so many (0, 1, …) of two stretches' pages."""
-    near = np.arange((2 << STRETCH_BITS) + 1)
+    near = np.arange(_COUNTS)
     values: NDArray[np.int32] = np.rint(_SCALE * gain * near / (near + _SOON)).astype(np.int32)
     return values
 
@@ -152,7 +159,7 @@ def _from(places: Numbers, stretches: Numbers) -> Numbers:
     return chosen
 
 
-def _best(worth: Numbers, limit: int) -> Flags:
+def _best(worth: Numbers | NDArray[np.int32], limit: int) -> Flags:
     """The `limit` that are worth most; of equals the last."""
     if len(worth) <= limit:
         return np.ones(len(worth), dtype=np.bool_)

@@ -3,21 +3,21 @@
 The upper half is a hash of what makes texts tell different things though nearly all of their words
 agree: who says it, its numbers, signs, identifiers and names, its negations, and words that have an
 opposite (`opposites.py`). It must be equal. So neither `port 8081` nor `do not restart` is ever
-hidden behind what was said before; nor is a log whose times and request ids are others, since
-nobody can tell a time that is noise from one that is the news.
+hidden behind what was said before; nor `Anna pays Bob` behind `Bob pays Anna`, since they must
+stand in the same order; nor a log whose times and request ids are others, since nobody can tell a
+time that is noise from one that is the news.
 
 The lower half is of the other words. Of a long text it is a SimHash: texts that share most words
 differ in few bits of it (Charikar, "Similarity estimation techniques from rounding algorithms",
-STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007). A
-text of few words says something else with any other word, so there it is a hash of them all. The
-order of words counts for nothing; how often one stands there counts for what is in the upper half
-alone. Of data (`likeness_of_data`) nothing may differ but the blanks.
+STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007), in
+which neither their order counts nor how often one stands there. A text of few words says something
+else with any other word, or in another order, so there it is a hash of them all as they follow one
+another. Of data (`likeness_of_data`) nothing may differ but the blanks.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Final
@@ -34,7 +34,6 @@ DIFFERING_MAX: Final = 2
 """Bits of 32 in which the words of two long texts may differ."""
 
 _NAME: Final = "'"  # what begins so is a name
-_AFTER_NAMES: Final = chr(ord(_NAME) + 1)
 _HALF: Final = 32
 _LANE: Final = 16  # bits to count the words in, for each bit of a SimHash
 _LONG_MAX: Final = 1 << (_LANE - 1)
@@ -52,16 +51,16 @@ def likeness_of_data(text: str, *, by: str) -> int:
     return int.from_bytes(_hash(by, " ".join(text.split()), size=8), "big", signed=True)
 
 
-def likeness(told: Sequence[str], terms: Set[str], *, by: str) -> int:
-    """A signed number of 64 bits, from what the pieces of a text tell (`told_by`), sorted, and its
-    terms. `by` is what else must be equal for two texts to say the same: who says it, for one.
+def likeness(told: Sequence[str], terms: Sequence[str], *, by: str) -> int:
+    """A signed number of 64 bits, from what the pieces of a text tell (`told_by`) and its terms,
+    both in its order. `by` is what else must be equal for two texts to say the same: who says it,
+    for one.
     """
-    words = terms - set(told)
+    words = {*terms}.difference(told)
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
     if not is_long or not "".join(words).isascii():  # whose negations are not known here
-        names = slice(bisect_left(told, _NAME), bisect_left(told, _AFTER_NAMES))
-        told = [*told[: names.start], *told[names.stop :]]  # a name is a word here
-        whole = _hash(by, *told, "", *sorted(words), size=8)
+        told = [one for one in told if not one.startswith(_NAME)]  # a name is a word here
+        whole = _hash(by, *told, "", *terms, size=8)
         return int.from_bytes(whole, "big", signed=True)
     upper = int.from_bytes(_hash(by, *told, size=4), "big", signed=True)
     return upper << _HALF | _simhash(words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Final
 
-from pagefault.model.events import Event, ForgetBegun
+from pagefault.model.events import Event, ForgetBegun, ScrubBegun
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.kinds import EventType
 from pagefault.store.api import EventLog
@@ -63,8 +63,8 @@ def _names(event: Event, name: str) -> bool:
     return name in blobs_of(event.body)
 
 
-def targets(begun: ForgetBegun) -> list[Seq]:
-    """The records that a forgetting takes."""
+def targets(begun: ForgetBegun | ScrubBegun) -> list[Seq]:
+    """The records that a forgetting takes, or that a scrub changes."""
     return [Seq(seq) for first, last in begun.targets for seq in range(first, last + 1)]
 
 

@@ -31,11 +31,12 @@ TELLS_NAME: Final = 8  # a capital inside a sentence
 
 
 class Said(NamedTuple):
-    """What a text says: its terms, how often each stands there, and its languages beside the
-    defaults of its scripts; what its pieces tell that must be equal, sorted; and which of
-    `TELLS_TIME` and `TELLS_NUMBER` it does.
+    """What a text says: its terms in their order, how often each stands there, and its languages
+    beside the defaults of its scripts; what its pieces tell that must be equal, in its order; and
+    which of `TELLS_TIME` and `TELLS_NUMBER` it does.
     """
 
+    order: Sequence[str]
     terms: Counter[str]
     languages: tuple[str, ...]
     told: Sequence[str]
@@ -50,22 +51,19 @@ def said_by(text: str) -> Said:
         seen = [*map(_PIECES.__getitem__, pieces)]
     except TellsLanguage:
         return _said_in_languages(text, pieces)
-    terms = Counter(chain.from_iterable(map(_TERMS, seen)))
-    return Said(terms, (), _sorted(map(_TOLD, seen)), _together(map(_MARKS, seen)))
+    order = [*chain.from_iterable(map(_TERMS, seen))]
+    told = [*filter(None, map(_TOLD, seen))]
+    return Said(order, Counter(order), (), told, _together(map(_MARKS, seen)))
 
 
 _TERMS, _TOLD, _MARKS = map(itemgetter, range(3))  # of what is remembered of a piece
 
 
 def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
-    found, languages = analyze_told(text)
-    terms = Counter(found)
+    order, languages = analyze_told(text)
+    terms = Counter(order)
     marks = _marks_of(terms.keys(), ("", *languages)) | _digits(text)
-    return Said(terms, languages, _sorted(map(told_by, pieces)), marks)
-
-
-def _sorted(told: Iterable[str]) -> list[str]:
-    return sorted(filter(None, told))
+    return Said(order, terms, languages, [*filter(None, map(told_by, pieces))], marks)
 
 
 def _together(marks: Iterable[int]) -> int:

@@ -55,6 +55,7 @@ def record_schema() -> dict[str, Any]:
             "salt": {"anyOf": [_CUT, {"type": "null"}]},
             "commit": _CUT,
             "link": _CUT,
+            "join": _CUT,
             "payload": {"type": ["object", "null"]},
             "crc": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
         },

@@ -51,6 +51,8 @@ from pagefault.model.events import (
     Reported,
     Represented,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -151,6 +153,9 @@ def flaw(event: Event) -> str:
             return ""
         case ForgetBegun(taken=taken):
             return "" if all(map(_is_countable, taken)) else "it takes ids that cannot be"
+        case ScrubBegun(targets=targets):
+            are = all(0 < first <= last for first, last in targets)
+            return "" if are else "its targets cannot be"
         case ImportApproved(sessions=sessions) | ImportRevoked(sessions=sessions):
             are = all(0 < one < SESSIONS_MAX for one in sessions)
             return "" if are else "its sessions cannot be"
@@ -165,7 +170,7 @@ def flaw(event: Event) -> str:
             return "" if are else "its sessions cannot be"
         case RetentionSet(rules=rules):
             return "" if all(0 <= rule.days <= INT_MAX for rule in rules) else "its days cannot be"
-        case Searched() | Faulted() | CallRefused() | ForgetDone() | ControlSet():
+        case Searched() | Faulted() | CallRefused() | ForgetDone() | ScrubDone() | ControlSet():
             return ""  # likewise
         case Erased() | Lost() | Opaque() | SetAside():
             return ""  # nothing is folded of it

@@ -20,6 +20,7 @@ from pagefault.model.errors import (
     PlanOutdated,
     SessionNotFound,
     StoreBusy,
+    StoreCorrupt,
     StoreError,
     StoreLatched,
 )
@@ -30,8 +31,11 @@ from pagefault.model.events import (
     Event,
     ForgetBegun,
     ForgetDone,
+    Redacted,
     RetentionSet,
     Ruling,
+    ScrubBegun,
+    ScrubDone,
     SessionLeased,
     SessionOpened,
     SetAside,
@@ -52,7 +56,7 @@ from pagefault.store.api import (
     VectorsUnusable,
     WriterLock,
 )
-from pagefault.store.fold import RECEIPTS, RULINGS
+from pagefault.store.fold import BEGUN, DONE, RECEIPTS, RULINGS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
@@ -210,11 +214,15 @@ class Store:
         with self._noticing:
             after = self.index.applied_seq()
             self.catch_up()
-            for seq in self.index.events(STORE, types=("forget_done",), after=after):
+            for seq in self.index.events(STORE, types=DONE, after=after):
                 done = self.log.get(seq).body
-                begun = self.log.get(done.begun).body if isinstance(done, ForgetDone) else None
+                if not isinstance(done, ForgetDone | ScrubDone):
+                    continue
+                begun = self.log.get(done.begun).body
                 if isinstance(begun, ForgetBegun):
                     self.index.forget(targets(begun), begun.sessions)
+                elif isinstance(begun, ScrubBegun):
+                    self.index.revise([self.log.get(target) for target in targets(begun)])
 
     def _notice_forgets(self) -> None:
         with self._noticing:
@@ -370,16 +378,21 @@ class Store:
     def finish_forgetting(self) -> int:
         """Carry out what an earlier process began and did not finish. Returns how many."""
         receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
-        done = {event.body.begun for event in receipts if isinstance(event.body, ForgetDone)}
-        begun = [
-            event
-            for event in receipts
-            if isinstance(event.body, ForgetBegun) and event.seq not in done
-        ]
+        done = {e.body.begun for e in receipts if isinstance(e.body, ForgetDone | ScrubDone)}
+        begun = [event for event in receipts if event.type in BEGUN and event.seq not in done]
+        lost: StoreError | None = None
         for event in begun:
-            assert isinstance(event.body, ForgetBegun)
-            records = [self.log.get(seq) for seq in targets(event.body)]
-            self._carry_out(event, self._blobs_of(records))
+            if isinstance(event.body, ForgetBegun):
+                records = [self.log.get(seq) for seq in targets(event.body)]
+                self._carry_out(event, self._blobs_of(records))
+            elif isinstance(event.body, ScrubBegun):
+                try:
+                    self._carry_out_scrub(event)
+                except StoreCorrupt as gone:  # what was staged: another may follow that is whole
+                    lost = gone
+        if lost is not None:
+            raise lost
+        self.log.unstage()  # by a process that was killed before it began
         return len(begun)
 
     def finish_if_possible(self) -> None:
@@ -395,9 +408,16 @@ class Store:
         for name in blobs:
             self.blobs.delete(name)  # first: once their records are erased, nothing names them
         self.log.erase(seqs)
-        try:
+        with self._behind_the_log():
             self.index.forget(seqs, begun.body.sessions)
             self._forget_vectors(begun.seq, seqs, begun.body.sessions)
+        return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
+
+    @contextmanager
+    def _behind_the_log(self) -> Iterator[None]:
+        """Within this block what is gone from the log goes from what was made of it."""
+        try:
+            yield
         except StoreBusy as busy:
             raise StoreBusy(
                 f"it is erased from the log, but a reader keeps its words in the index: {busy}",
@@ -409,7 +429,47 @@ class Store:
             latched = self._latched("it is erased from the log, but not from the index", failure)
             latched.hint = f"opening this memory again finishes it; {latched.hint}"
             raise latched from failure
-        return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
+
+    def scrub(
+        self,
+        events: Sequence[Event],
+        marks: Sequence[Redacted],
+        known: References | None = None,
+    ) -> Event:
+        """Let these records read as they do here from now on, and return the receipt. Gone on with
+        at opening if interrupted.
+
+        Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
+        some of them cannot be reached; otherwise as `forget`, `known` included.
+        """
+        if self.unfinished:
+            with suppress(StoreCorrupt):  # what was staged is lost: nothing is to be kept of it
+                self.finish_forgetting()
+        seqs = [event.seq for event in events]
+        self.log.check_reach(seqs)
+        old = [self.log.get(seq) for seq in seqs]
+        keyless = {event.seq for event in events if not event.key}
+        self.forgotten_keys |= {(e.session, e.key) for e in old if e.key and e.seq in keyless}
+        named = {blob for event in events for blob in blobs_of(event.body)}
+        going = [blob for blob in self._blobs_of(old, known) if blob not in named]
+        vouches = self.log.stage(events, going)
+        begun = ScrubBegun(targets=tuple(ranges(seqs)), vouches=vouches, marks=tuple(marks))
+        return self._carry_out_scrub(self._note(begun))
+
+    def _carry_out_scrub(self, begun: Event) -> Event:
+        assert isinstance(begun.body, ScrubBegun)
+        seqs = targets(begun.body)
+        going = self.log.revise(begun.body.vouches)
+        with self._behind_the_log():
+            events = [self.log.get(seq) for seq in seqs]
+            self.index.revise(events)
+            # Whole sessions: vectors are made from the last one on.
+            self._forget_vectors(begun.seq, (), {event.session for event in events})
+        for name in going:  # last, as until then what is staged tells their names
+            self.blobs.delete(name)
+        done = self._note(ScrubDone(begun=begun.seq, records=len(seqs)))
+        self.log.unstage()
+        return done
 
     def references(self) -> References:
         """Which records name which blobs. From any thread, and without the lock: it takes long."""
@@ -451,7 +511,12 @@ class Store:
         self.check_writable()
         return self._note(body)
 
-    def _note(self, body: RetentionSet | ControlSet | Ruling | ForgetBegun | ForgetDone) -> Event:
+    def _note(
+        self,
+        body: (
+            RetentionSet | ControlSet | Ruling | ForgetBegun | ForgetDone | ScrubBegun | ScrubDone
+        ),
+    ) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         with self._noticing:  # or a reader here would take it for another's
             events = self.append([draft])
@@ -481,14 +546,16 @@ class Store:
             except VectorsUnusable:
                 self._drop_vectors()
             if self.vectors is None and make:
-                self.vectors = self.vector_place.make(self._last_of("forget_begun"))
+                self.vectors = self.vector_place.make(self._last_of(BEGUN))
 
     def _catch_up_forgetting(self, vectors: VectorStore) -> None:
         after = vectors.forgotten()
-        for seq in self.index.events(STORE, types=("forget_begun",), after=after):
+        for seq in self.index.events(STORE, types=BEGUN, after=after):
             begun = self.log.get(seq).body
             if isinstance(begun, ForgetBegun):
                 vectors.forget(seq, targets(begun), begun.sessions)
+            elif isinstance(begun, ScrubBegun):
+                vectors.forget(seq, (), {self.log.get(one).session for one in targets(begun)})
 
     def _drop_vectors(self) -> None:
         """Delete the vectors, in whatever state they are."""
@@ -512,7 +579,7 @@ class Store:
                 stray = places - self.index.standing(EVERYTHING, places)
                 if not stray or not stray & vectors.places():
                     return []
-                if self._last_of("forget_done") < self._last_of("forget_begun"):
+                if self._last_of(DONE) < self._last_of(BEGUN):
                     return []  # it is on its way, or the next opening finishes it
         except StoreBusy:
             raise
@@ -641,11 +708,11 @@ class Store:
         as long as somebody reads: so this gives way, and begins again behind the receipt.
         """
         for _ in range(_LOOKS_MAX):
-            known = self._last_of("forget_begun")
+            known = self._last_of(BEGUN)
             with suppress(GaveWay):
-                return self.index.check(lambda: self._last_of("forget_begun") > known)  # noqa: B023
+                return self.index.check(lambda: self._last_of(BEGUN) > known)  # noqa: B023
             deadline = time.monotonic() + _RECEIPT_WAIT_S
-            while self._last_of("forget_done") < self._last_of("forget_begun"):
+            while self._last_of(DONE) < self._last_of(BEGUN):
                 if time.monotonic() > deadline:
                     break
                 time.sleep(_RECEIPT_LOOK_S)
@@ -654,8 +721,8 @@ class Store:
             hint="verify it again when nothing is being forgotten",
         )
 
-    def _last_of(self, receipts: str) -> Seq:
-        return max(self.index.events(STORE, types=(receipts,)), default=NOTHING)
+    def _last_of(self, receipts: Collection[str]) -> Seq:
+        return max(self.index.events(STORE, types=receipts), default=NOTHING)
 
     def _bad_blobs(self, log: EventLog, known: Sequence[str]) -> Iterator[str]:
         """What is wrong with the blobs that records name; where the log is sound enough to tell."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     SessionLeased,
+    SessionOpened,
     Taken,
     erased,
 )
@@ -371,6 +373,17 @@ class PageIndexContract:
         counts = [(0, (2, 1, 0)), (1, (1, 0, 0)), (2, (3, 0, 0))]
         assert told(found) == (4, 9 / 4, (3, 1, 0), counts)
 
+    def test_a_beginning_finds_whatever_begins_so_and_counts_once(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for text in ("deploy deploy", "the deployer, a depot", "dep", "redeploy", "Déployé"):
+            records.say(1, text)
+        records.say(1, "milk")
+        index.apply(records.events)
+        found = index.candidates(whole(1), ["deplo*", ("dep*", "milk"), "zeb*"], limit=9)
+        counts = [(0, (1, 1, 0)), (1, (1, 1, 0)), (2, (0, 1, 0)), (4, (1, 1, 0)), (5, (0, 1, 0))]
+        assert told(found)[2:] == ((3, 5, 0), counts)
+
     def test_the_languages_of_a_scope_are_known(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")
@@ -389,7 +402,7 @@ class PageIndexContract:
         records.say(1, "Shall we meet?", occurred_at="2026-05-07T09:00:00")
         records.say(1, "On Friday, with Ann, at 9.", occurred_at="2026-05-08T09:00:00+02:00")
         third = records.say(1, "on friday WITH ann at 9")
-        records.say(1, "ON friday at 9 with with ANN", occurred_at="2026-05-08")
+        records.say(1, "ON friday: WITH ann at 9!", occurred_at="2026-05-08")
         index.apply(records.events)
         seen = index.traits(whole(1), [7, 3, 2, 1, 0])
         assert seen.places.tolist() == [0, 1, 2, 3]
@@ -403,6 +416,31 @@ class PageIndexContract:
         assert seen.roles.tolist() == [role_number(Role.USER, is_named=False)] * 4
         assert len(index.traits(whole(1), []).places) == 0
         assert len(index.traits(whole(77), [0]).places) == 0
+
+    def test_the_days_that_a_page_tells_of_are_known(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for text in (
+            "We met Ann last weekend.",
+            "We meet on 5 October and on the 7th.",
+            "In October we moved.",
+            "Nothing is told here.",
+            "Today it rains.",
+        ):
+            records.say(1, text, occurred_at="2026-10-06T09:00:00")
+        index.apply(records.events)
+        of = [date(2026, 10, day).toordinal() for day in (1, 3, 4, 5, 31)]
+        first, third, fourth, fifth, last = of
+        seen = index.traits(whole(1), range(5))
+        assert seen.told_first.tolist() == [third, fifth, first, 0, 0]
+        assert seen.told_last.tolist() == [fourth, fifth, last, 0, 0]
+        assert index.telling_of(whole(1), first, last).tolist() == [0, 1, 2]
+        assert index.telling_of(whole(1), first, fifth).tolist() == [0, 1]
+        assert index.telling_of(whole(1), fourth, last).tolist() == [1]
+        assert index.telling_of(whole(77), first, last).tolist() == []
+        assert len(index.telling_of(EVERYTHING, first, last)) == 3
+        index.forget([Seq(2)], [])
+        assert index.telling_of(whole(1), first, last).tolist() == [1, 2]
 
     def test_a_term_counts_so_often_at_most(self, index: PageIndex) -> None:
         records = Records()
@@ -673,6 +711,37 @@ class PageIndexContract:
         assert index.prefix_counts(whole(1)) == live.prefix_counts(whole(1)) == {"msg": 2}
         assert index.events(SessionNo(1)) == live.events(SessionNo(1))
         assert index.find_key(SessionNo(1), "k") == live.find_key(SessionNo(1), "k")
+
+    def test_a_revised_page_is_found_by_what_it_says_now(self, index: PageIndex) -> None:
+        """As if it had always read so: the index is equal to one that is made from there."""
+        records = Records()
+        records.open("planning")
+        records.say(1, "green tea at noon", key="k")
+        records.say(1, "coffee", key="other")
+        records.open("aside")
+        index.apply(records.events)
+        page, opening = records.events[1], records.events[3]
+        assert isinstance(page.body, PageBody)
+        assert isinstance(opening.body, SessionOpened)
+        text = replace(page.body, text="red tea", tokens=2)
+        page = replace(page, body=text, key="")
+        opening = replace(opening, body=replace(opening.body, name="elsewhere"))
+        for _ in range(2):
+            index.revise([page, opening])
+            anew = MemoryIndex()
+            anew.apply([records.events[0], page, records.events[2], opening])
+            for word in ("green", "red", "tea", "coffee"):
+                assert containing(index, whole(1), word) == containing(anew, whole(1), word)
+            assert index.sessions() == anew.sessions()
+            assert index.page_at(page.seq) == anew.page_at(page.seq)
+            found, wanted = (
+                one.candidates(whole(1), ["tea"], limit=9).length_mean for one in (index, anew)
+            )
+            assert found == wanted
+            assert index.find_key(SessionNo(1), "k") is None
+            assert index.find_key(SessionNo(1), "other") == 3
+            assert index.prefix_counts(whole(1)) == {"msg": 2}
+            assert index.check() == []
 
     def test_a_session_is_forgotten_whole_and_alone(self, index: PageIndex) -> None:
         records = Records()

@@ -20,7 +20,7 @@ from pagefault.testing.index_contract import LAST, TEXTS, told
 from pagefault.testing.records import Records
 
 CHANCE = st.integers(0, 2**16)
-QUERY = ["plan", "databas", "cafe", "the"]
+QUERY = ["plan", "databas", "cafe", "the", "da*"]
 
 
 FILTERS: Final = (

@@ -175,6 +175,20 @@ class EventLogContract:
         log.sync()
         assert log.get(Seq(2)) == event
 
+    def test_a_revised_record_reads_as_it_was_staged_in_its_own_place(self, log: EventLog) -> None:
+        first, event, after = log.append([opened(), said("secret", key="k"), said("open")])
+        assert isinstance(event.body, PageBody)
+        new = replace(event, body=replace(event.body, text="***"), key="")
+        vouched = log.stage([new, erased(after)], ["a blob"])
+        assert list(log.read()) == [first, event, after], "not before it is said"
+        for _ in range(2):
+            assert log.revise(vouched) == ["a blob"]
+            assert list(log.read()) == [first, new, erased(after)]
+        log.unstage()
+        assert list(log.read()) == [first, new, erased(after)]
+        assert log.append([said("more")])[0].seq == 4
+        assert b"***" in log.payload(Seq(2))
+
     def test_readers_are_never_disturbed_by_the_writer(self, log: EventLog) -> None:
         """Every record a reader asks for is the one it gets, whole, while others are written."""
         log.append([said("turn 1", order=1)])

@@ -324,9 +324,7 @@ WINDOWS = st.lists(RESIDENTS, min_size=1, max_size=8, unique_by=lambda page: pag
 
 
 # The same test runs for every policy, which Hypothesis would take for an accident.
-SHARED = settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.differing_executors]
-)
+SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
 
 LIFE = st.builds(

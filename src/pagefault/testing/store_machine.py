@@ -88,7 +88,7 @@ THEMES: Final = {
 TEXTS: Final = st.sampled_from(sorted(THEMES)) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=40
 )
-QUERY: Final = ["plan", "databas", "outag", "the"]
+QUERY: Final = ["plan", "databas", "outag", "the", "ou*"]
 CHANCE: Final = st.integers(0, 2**16)
 
 

@@ -96,7 +96,8 @@ class Embedding:
         self._stops: set[threading.Event] = {self._stop}
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
-        self._whole: dict[SessionNo, int] = {}  # sessions without a page missing, and their pages
+        # Sessions without a page missing: with so many pages, and after this forgetting.
+        self._whole: dict[SessionNo, tuple[int, Seq]] = {}
         self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.Lock()
         self._query_calls = BoundedCalls(QUERIES_AT_ONCE)
@@ -180,7 +181,7 @@ class Embedding:
             vectors = self._vectors()
             while True:
                 forgotten = vectors.forgotten()  # before the pages are listed: see `VectorStore`
-                rows = next(self._lists(vectors), [])
+                rows = next(self._lists(vectors, forgotten), [])
                 if not rows:
                     if isinstance(self.failure, StoreError):  # the store answers again
                         self._recovered()
@@ -203,11 +204,12 @@ class Embedding:
             )
         return store.vectors
 
-    def _lists(self, vectors: VectorStore) -> Iterator[list[PageRow]]:
+    def _lists(self, vectors: VectorStore, forgotten: Seq) -> Iterator[list[PageRow]]:
         """The next pages that are missing, of each session where some are."""
         name = self._embedder.name
         for session in self._store.index.sessions():
-            if self._whole.get(session.session) == session.pages:
+            known = session.pages, forgotten  # a scrub drops the vectors of whole sessions
+            if self._whole.get(session.session) == known:
                 continue
             rows = self._store.index.pages(
                 Scope(((session.session, _LAST),)),
@@ -217,7 +219,7 @@ class Embedding:
             if rows:
                 yield rows
             else:
-                self._whole[session.session] = session.pages
+                self._whole[session.session] = known
 
     def _rows(self, texts: list[str], kind: TextKind) -> NDArray[np.float32]:
         """Raises `EngineError` for whatever an embedder of somebody else's gets wrong."""

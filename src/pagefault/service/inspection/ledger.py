@@ -40,6 +40,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -56,7 +58,7 @@ from pagefault.pack.cost import effective_input_cost
 from pagefault.policy import hindsight
 
 _HEAD_CHANGED: Final = frozenset({"configured", "renderer", "tools"})  # epochs that keep nothing
-_FORCED: Final = frozenset({"configured", "renderer", "tools", "forgotten", "lost"})
+_FORCED: Final = frozenset({"configured", "renderer", "tools", "forgotten", "scrubbed", "lost"})
 """Epochs that no choice could have spared: their cause is not the window nor the price."""
 _CLIENTS_DOING: Final = frozenset(
     {"begun", "branched", "compacted", "edited", "remodelled", "reinstructed"}
@@ -186,6 +188,8 @@ class Ledger:
                 | ConsentSet()
             ):
                 pass  # what may be recalled, and not what was
+            case ScrubBegun() | ScrubDone():
+                pass  # of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
                 pass  # the store's own
             case Opaque() | SetAside():

@@ -61,6 +61,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -277,6 +279,8 @@ class Meter:
                 | ConsentSet()
             ):
                 pass  # what may be recalled, and not what was
+            case ScrubBegun() | ScrubDone():
+                pass  # of the whole store
             case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # the store's own bookkeeping: it weighs as a record, and says nothing
             case Erased() | Lost() | Opaque() | SetAside():

@@ -39,6 +39,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -91,6 +93,8 @@ class Residents:
                 pass  # nor does what says where pages are from
             case Reported() | Priced() | SessionLeased():
                 pass  # no page has a part in it
+            case ScrubBegun() | ScrubDone():
+                pass  # of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
             case RegionSet() | LabelSet() | MountSet() | ConsentSet():

@@ -44,6 +44,8 @@ from pagefault.model.events import (
     Reported,
     Represented,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -545,6 +547,8 @@ def _movements(event: Event) -> Iterator[_Movement]:
             | ConsentSet()
         ):
             pass  # what may be recalled, and not what was
+        case ScrubBegun() | ScrubDone():
+            pass  # of the whole store
         case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
         case Opaque() | SetAside():

@@ -73,11 +73,17 @@ class Finder:
         return SearchResult(tuple(found[: max(limit, 0)]), total)
 
     async def claims(
-        self, scope: Scope, query: str, *, limit: int, wanted: SearchFilter = ANY
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int,
+        wanted: SearchFilter = ANY,
+        strict: bool = False,
     ) -> list[SearchHit]:
         """The claims that bear on a query by their own words, best first; in the place of one that
         was closed stands what closed it, unless that is a note of ours. With history it stands
-        itself, marked.
+        itself, marked. `strict` is as of `Searcher.search`.
         """
         state = self._owned.state
         if CLAIM not in state.numbers:
@@ -86,7 +92,11 @@ class Finder:
         search = self._runtime.search
         claims = replace(wanted, kinds=(Kind.CLAIM,), history=True)
         result = await search(
-            scope.derived, telling, limit=limit, wanted=claims, profile=Profile.MEASURED
+            *(scope.derived, telling),
+            limit=limit,
+            wanted=claims,
+            profile=Profile.MEASURED,
+            strict=strict,
         )
         # By their own words: what stands beside a claim is another claim.
         hits = [hit for hit in result.hits if hit.parts["own"] > 0]

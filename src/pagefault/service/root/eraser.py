@@ -1,10 +1,10 @@
-"""What a memory lets go of: what is asked to be forgotten, and what is past its time."""
+"""What a memory lets go of: what is asked to be forgotten, what is past its time, and secrets."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from pagefault.model.errors import (
     BadInput,
@@ -33,6 +33,7 @@ from pagefault.service.lookup.selecting import select
 from pagefault.service.restore import restore
 from pagefault.service.retention import a_period_days, changed, find_expired, rules_of
 from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.service.scrub import Scrub, Scrubbing
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
 from pagefault.store.references import NAMING, References
@@ -107,6 +108,59 @@ class Eraser(MemoryParts):
             return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
         return await self._whole(self._erase(plans))
 
+    async def scrub(
+        self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
+    ) -> Scrubbing:
+        """Redact what is written already as what is written from now on is: by the rules and the
+        known values of this memory, and besides these `values`, in every spelling; with
+        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would
+        be redacted.
+
+        Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
+        showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
+        again is redacted only if it is a known value by then, or looks like a secret.
+
+        Raises `BadInput` for a value that is too short to be told from ordinary text,
+        `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
+        """
+        self._committer.check_open()
+        screen = self._screen_for(values, home_paths)
+        if dry_run:
+            for session in self._live():
+                await session.owned.written()
+            scrub = Scrub(self._runtime, screen)
+            await asyncio.to_thread(scrub.read_on)
+            return await asyncio.to_thread(scrub.told, done=False)
+        await self._check_kept("nothing scrubbed")
+        self._store.check_writable()
+        return await self._whole(self._scrub(Scrub(self._runtime, screen, self._store.blobs.put)))
+
+    async def _scrub(self, scrub: Scrub) -> Scrubbing:
+        async with self._still():
+            forgets, begun = self._store.forgets, False
+            await asyncio.to_thread(scrub.read_on)
+            known = await asyncio.to_thread(self._references_to, scrub.plan.events)
+
+            def redact() -> None:
+                nonlocal begun
+                for owner in self._leasable(scrub.plan.owners):
+                    self._store.lease(owner)
+                scrub.read_on()
+                if self._store.forgets != forgets:
+                    raise StoreBusy("another process forgot something meanwhile", hint="try again")
+                for owner in self._leasable(scrub.plan.owners):
+                    self._store.lease(owner)
+                begun = bool(scrub.plan.events)
+                if begun:
+                    self._store.scrub(scrub.plan.in_order, scrub.marks, known)
+
+            try:
+                await self._committer.run(redact)
+            finally:
+                if begun:
+                    await self._after_changing(scrub.plan.owners, "scrubbed")
+            return await asyncio.to_thread(scrub.told, done=True)
+
     async def retention(self) -> tuple[RetentionRule, ...]:
         """How long pages are kept, as it was set last; without a rule, for ever."""
         self._committer.check_open()
@@ -148,12 +202,8 @@ class Eraser(MemoryParts):
         """
         self._committer.check_open()
         now_ms = self._runtime.clock.now_ms()
-        given, _ = await asyncio.to_thread(given_control, self._runtime)
-        if not dry_run and given is not None and not given.captures:
-            raise StoreReadOnly(
-                f"the memory is {given}: nothing is written, and nothing forgotten by its age",
-                hint="`Memory.set_control` has it written to again",
-            )
+        if not dry_run:
+            await self._check_kept("nothing forgotten by its age")
         by = await self.retention() if rules is None else tuple(rules)
         if not by:
             return ()
@@ -166,6 +216,15 @@ class Eraser(MemoryParts):
         if dry_run or not await asyncio.to_thread(plans):
             return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
         return await self._whole(self._erase(plans, past_busy=True))
+
+    async def _check_kept(self, what: str) -> None:
+        """Raise `StoreReadOnly` in a mode in which nothing is written."""
+        given, _ = await asyncio.to_thread(given_control, self._runtime)
+        if given is not None and not given.captures:
+            raise StoreReadOnly(
+                f"the memory is {given}: nothing is written, and {what}",
+                hint="`Memory.set_control` has it written to again",
+            )
 
     async def keep_retention(self) -> str:
         """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
@@ -197,12 +256,7 @@ class Eraser(MemoryParts):
         """Carry out what is planned: planned anew while nobody writes. `past_busy` leaves what is
         of a session that another process writes to, which is told as not done.
         """
-        async with self._opening, AsyncExitStack() as quiet:
-            held: set[Session] = set()
-            while waiting := [one for one in self._live() if one not in held]:  # a fork may join
-                for session in waiting:
-                    await quiet.enter_async_context(session.owned.quiet())
-                    held.add(session)
+        async with self._still():
             going: list[ForgetPlan] = []
             busy: set[SessionNo] = set()
             known = await asyncio.to_thread(lambda: self._references_for(_whole(planned())))
@@ -210,9 +264,8 @@ class Eraser(MemoryParts):
             def erase() -> list[ForgetPlan]:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
                 self._store.check_writable()
-                regions = self._runtime.regions.policies()  # which nobody leases
                 owners = {owner for plan in _whole(planned()) for owner in plan.owners}
-                for owner in sorted(owners.difference(regions)):
+                for owner in self._leasable(owners):
                     try:
                         self._store.lease(owner)
                     except SessionBusy:
@@ -243,6 +296,21 @@ class Eraser(MemoryParts):
         done = (plan.report(done=True) for plan in going)
         return (*done, *(plan.report(done=False) for plan in left))
 
+    @asynccontextmanager
+    async def _still(self) -> AsyncIterator[None]:
+        """Within this block no session opens and no verb runs, and every record is written."""
+        async with self._opening, AsyncExitStack() as quiet:
+            held: set[Session] = set()
+            while waiting := [one for one in self._live() if one not in held]:  # a fork may join
+                for session in waiting:
+                    await quiet.enter_async_context(session.owned.quiet())
+                    held.add(session)
+            yield
+
+    def _leasable(self, owners: Collection[SessionNo]) -> list[SessionNo]:
+        """Those of these that have one writer at a time: a region has any."""
+        return sorted(set(owners).difference(self._runtime.regions.policies()))
+
     def _forget(self, plans: Sequence[ForgetPlan], known: References | None) -> None:
         if plans:
             self._store.forget(
@@ -260,8 +328,11 @@ class Eraser(MemoryParts):
         index = self._runtime.index
         owners = {owner for plan in plans for owner in (*plan.owners, *plan.sessions)}
         naming = {seq for owner in owners for seq in index.events(owner, types=NAMING)}
-        going = naming.intersection(seq for plan in plans for seq in plan.seqs)
-        return self._store.references() if any(map(self._names_blobs, going)) else None
+        return self._references_to(naming.intersection(s for plan in plans for s in plan.seqs))
+
+    def _references_to(self, seqs: Collection[Seq]) -> References | None:
+        """Likewise, of these records."""
+        return self._store.references() if any(map(self._names_blobs, seqs)) else None
 
     def _names_blobs(self, seq: Seq) -> bool:
         with suppress(StoreCorrupt):  # erased with the others
@@ -270,20 +341,23 @@ class Eraser(MemoryParts):
 
     async def _after_forgetting(self, plans: Sequence[ForgetPlan]) -> None:
         """Let no live session show what is gone."""
-        self._forgot += 1
-        self._flush()
-        owners = {owner for plan in plans for owner in plan.owners}
         for session in (session for plan in plans for session in plan.sessions):
             gone = self._sessions.pop(session, None)
             if gone is not None:
                 gone.owned.end()
+        await self._after_changing({own for plan in plans for own in plan.owners}, "forgotten")
+
+    async def _after_changing(self, owners: Collection[SessionNo], why: str) -> None:
+        """Let no live session go on with what records of these said before."""
+        self._forgot += 1
+        self._flush()
         for live in self._live():
             seen = await asyncio.to_thread(live._runtime.could_see, live.session)
             if any(part in owners for part, _ in seen.parts):
                 row = await asyncio.to_thread(live._runtime.index.session, live.session)
                 assert row is not None
                 state, folded = await asyncio.to_thread(restore, live._runtime, row)
-                state.epoch_due = "forgotten"
+                state.epoch_due = why
                 live.owned.replace(state, folded)
 
     def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:

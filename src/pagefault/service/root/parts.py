@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -27,6 +27,7 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
+from pagefault.service.scrub import CountingScreen
 from pagefault.service.session import Session
 from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
@@ -61,6 +62,7 @@ class MemoryParts(Asking):
         layout: LayoutName = LayoutName.STABLE,
         control: ControlMode = ControlMode.ASSIST,
         overlay: Callable[[int], Overlay],
+        screen_for: Callable[[Sequence[str], bool], CountingScreen],
     ) -> None:
         self._store = store
         self._committer = committer
@@ -74,6 +76,7 @@ class MemoryParts(Asking):
         self._layout = layout
         self._control = control
         self._overlay = overlay  # makes one, by a number that no other has
+        self._screen_for = screen_for  # what redacts these values besides, and paths
         self._above: list[Session] = []  # those that go on in one, of which nothing else is left
         self._overlays = 0  # that were made
         # One object for a session as long as anybody has it; of the others the latest are kept.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
@@ -33,6 +33,9 @@ RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
 _BEHIND_QUARANTINE: Final = 1_000  # that it looks at where some of them are in quarantine
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
+
+Newer = Mapping[PageId, tuple[PageId, ...]]
+"""Of pages that tell of the same: what each was said after, in their order."""
 
 _SHOWN_MAX: Final = 64  # pages of one turn that a search finds, though the window shows them
 
@@ -72,19 +75,24 @@ class TurnRecall:
         chosen += await self._procedures_for_turn(query, recall_room)
         found = await self._released(query)
         self.bearing = [hit.page.page_id for hit in merged(found)]
-        admitted = [hit.page for hit in merged([calls_for.admitted(hits) for hits in found])]
+        admitted, newer = await self._admitted(query, [calls_for.admitted(hits) for hits in found])
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]
         state.called_for = _within(here, room)
-        pages = await asyncio.to_thread(self._that_fit, chosen, wanted, room, recall_room)
+        pages = await asyncio.to_thread(self._that_fit, chosen, wanted, newer, room, recall_room)
         for page in pages:
             state.table.tlb.insert(page.row)
         self._prefetcher.used([page.page_id for page in pages])
         return pages
 
     def _that_fit(
-        self, first: Sequence[PageRow], then: Sequence[PageRow], room: int, room_max: int
+        self,
+        first: Sequence[PageRow],
+        then: Sequence[PageRow],
+        newer: Newer,
+        room: int,
+        room_max: int,
     ) -> list[Page]:
         """The best of these pages whose lines fit, one that has no room giving way to a shorter.
 
@@ -101,7 +109,7 @@ class TurnRecall:
             for row in rows:
                 if spent + row.tokens > most:
                     continue
-                for page in self._read_all([row]):
+                for page in (_marked(page, newer) for page in self._read_all([row])):
                     cost = state.counter.count(render.line([page])) + 1
                     if spent + cost <= most:
                         pages.append(page)
@@ -123,7 +131,7 @@ class TurnRecall:
         chosen: list[PageRow] = []
         # Of before the message: what it claims itself stands in it.
         find = self._finder.claims
-        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
+        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED, strict=True):
             row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
             if self._runtime.quarantine.holds(row):
                 continue
@@ -165,7 +173,7 @@ class TurnRecall:
     async def find_for_model(
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer. Of
+        """What `search_pages` finds before the newest user message, and the claims that answer. Of
         the present turn, what the window does not show: the rest of a long result, a document.
         """
         state = self._owned.state
@@ -185,30 +193,53 @@ class TurnRecall:
         ]
         return SearchResult(tuple(hits[:limit]), found.total - len(found.hits) + len(hits))
 
-    async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
-        """Search what was said before the newest user message."""
-        return await self._runtime.search(
-            self._before_newest(), query, limit=limit, wanted=_of(modality)
-        )
-
     async def _released(self, query: str) -> list[list[SearchHit]]:
-        """What `find_earlier` finds, and what each region has that the session may look into."""
+        """What was said before the newest user message and bears on a query that nobody asked to
+        be searched for; and what each region has of that which the session may look into.
+        """
         reach = self._runtime.reach(self._owned.scope)
         return [await self._released_of(one, query) for one in (self._before_newest(), *reach)]
 
     async def _released_of(self, scope: Scope, query: str) -> list[SearchHit]:
         """What is found there, less what is in quarantine: that takes nobody's room."""
         search = self._runtime.search
-        found = await search(scope, query, limit=RECALL_CANDIDATES)
+        found = await search(scope, query, limit=RECALL_CANDIDATES, strict=True)
         holds = self._runtime.quarantine.holds
         if any(holds(hit.page) for hit in found.hits):
-            found = await search(scope, query, limit=_BEHIND_QUARANTINE)
+            found = await search(scope, query, limit=_BEHIND_QUARANTINE, strict=True)
         hits = []
         for hit in found.hits:
             page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)
             if page is not None:
                 hits.append(hit if page is hit.page else replace(hit, page=page))
         return hits[:RECALL_CANDIDATES]
+
+    async def _admitted(
+        self, query: str, found: Sequence[Sequence[SearchHit]]
+    ) -> tuple[list[PageRow], Newer]:
+        """The pages of these hits, of the session and then of each region, as they stand by their
+        likelihood; in the session with what came of the best of them, which is as likely.
+        """
+        own, *shared = found
+        rows, newer = await self._with_sequels(query, own)
+        if not any(shared):
+            return rows, newer
+        hits = {hit.page.seq: hit for hit in own}
+        likely: list[SearchHit] = []
+        for row in rows:
+            hit = hits.get(row.seq)
+            likely.append(hit or replace(likely[-1] if likely else own[0], page=row))
+        return [hit.page for hit in merged([likely, *shared])], newer
+
+    async def _with_sequels(
+        self, query: str, hits: Sequence[SearchHit]
+    ) -> tuple[list[PageRow], Newer]:
+        """The pages of these hits, and what came of the best of them, less what is in quarantine;
+        and which of them are newer than which.
+        """
+        follow = self._runtime.searcher.with_sequels
+        rows, newer = await asyncio.to_thread(follow, self._before_newest(), query, hits)
+        return [row for row in rows if not self._runtime.quarantine.holds(row)], newer
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []
@@ -223,6 +254,12 @@ def is_chat(message: str) -> bool:
     for: it has no word that tells or asks for anything. *Thanks, sounds great!* or *How are you?*
     """
     return not is_telling(message) or not (telling_terms(message) or asks(message))
+
+
+def _marked(page: Page, newer: Newer) -> Page:
+    """A page that says which others it is newer than, and which is the newest that came after."""
+    after = [new for new, earlier in newer.items() if page.page_id in earlier]
+    return replace(page, newer_than=newer.get(page.page_id, ()), older_than=tuple(after[-1:]))
 
 
 def _within(rows: Sequence[PageRow], room: int) -> frozenset[PageId]:

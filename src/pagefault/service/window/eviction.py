@@ -15,7 +15,7 @@ from pagefault.model.events import Draft, EpochBegun, PagedIn
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import Page
 from pagefault.pack.layout import Exchange, Front, Shown, pages_of, said_in
-from pagefault.service.window.state import SessionState
+from pagefault.service.window.state import SessionState, paged_in
 from pagefault.service.window.summaries import plan_summaries
 from pagefault.service.window.view import View
 from pagefault.window.engine import Offer, Offers
@@ -119,6 +119,7 @@ class PagesByPolicy:
         kept = self._kept(
             leaving, elsewhere=in_place | in_front, brought={page.page_id for page in bring}
         )
+        told = {one.page_id: one for one in paged_in(state.out_of_place())}
         stays = {*kept, *in_place, *(page.page_id for page in core), *summaries.told}
         epoch = EpochBegun(
             epoch=state.epoch + 1,
@@ -127,7 +128,7 @@ class PagesByPolicy:
             claims_left_out=claims_left_out,
             summaries=summaries.paged_in,
             older=summaries.older,
-            kept=tuple(PagedIn(page_id=page_id) for page_id in kept),
+            kept=tuple(told.get(page_id, PagedIn(page_id=page_id)) for page_id in kept),
             verbatim_from=verbatim_from,
             evicted=tuple(p for p in state.working_set if p not in stays),
         )

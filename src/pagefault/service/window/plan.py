@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import Draft, EpochBegun, Packed, PagedIn
+from pagefault.model.events import Draft, EpochBegun, Packed
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.policy.epochs import CallFacts
 from pagefault.service.window.eviction import PagesByPolicy, Round, target_tokens
-from pagefault.service.window.state import SessionState, turn_now
+from pagefault.service.window.state import SessionState, paged_in, turn_now
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import step
 
@@ -61,7 +61,7 @@ def plan_request(
         renderer=render.RENDERER,
         tokens=tokens,
         factor=state.factor,
-        recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        recalled=paged_in(pages),
         tokens_without_epoch=facts.prompt_tokens if epoch else 0,
         shared=shared,
         tail=state.tail_tokens(pages),

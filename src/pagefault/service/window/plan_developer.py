@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from pagefault.model.events import Draft, Packed, PagedIn
+from pagefault.model.events import Draft, Packed
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.page import Page
 from pagefault.pack import render
@@ -22,7 +22,7 @@ from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
 from pagefault.service.window.eviction import Leaving, PagesByPolicy, Round
 from pagefault.service.window.plan import draft, to_bring
-from pagefault.service.window.state import SessionState
+from pagefault.service.window.state import SessionState, paged_in
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import WINDOW_FULL, Offers, step
 from pagefault.window.slots import Item, Window
@@ -90,7 +90,7 @@ def plan_developer(
         renderer=render.RENDERER,
         tokens=pack.tokens + tail,
         factor=state.factor,
-        recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        recalled=paged_in(pages),
         listed=tuple(item.row.page_id for item in listed),
         tokens_without_epoch=schedule.tokens if plan.epoch else 0,
         shared=shared,

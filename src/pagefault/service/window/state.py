@@ -18,6 +18,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, assert_never
 
 from pagefault.guard.neutralise import neutralise
@@ -54,6 +55,8 @@ from pagefault.model.events import (
     RetentionSet,
     Returned,
     Said,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -113,6 +116,14 @@ UNFOLDABLE: Final = (
     ValueError,
 )
 """What a record can provoke in a fold by what it says, as against what a machine can."""
+
+
+def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
+    """What a record says of the pages that a request brings."""
+    return tuple(
+        PagedIn(page_id=page.page_id, newer_than=page.newer_than, older_than=page.older_than)
+        for page in pages
+    )
 
 
 def turn_now(state: SessionState) -> TurnNo:
@@ -294,6 +305,8 @@ class SessionState:
                 pass  # of the whole store: `restore` looks whom they concern
             case RegionSet() | LabelSet() | MountSet() | ConsentSet():
                 pass  # likewise: `service/regions.py` folds them
+            case ScrubBegun() | ScrubDone():
+                pass  # likewise
             case Opaque() | SetAside():
                 pass  # whatever it is, nothing of it is understood here
             case undecided:
@@ -638,8 +651,14 @@ class SessionState:
 
     def load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
         """Those of these pages that are still there."""
-        pages = (self._find(item.page_id) for item in paged_in)
-        return [page for page in pages if page is not None]
+        found = ((self._find(item.page_id), item) for item in paged_in)
+        return [
+            replace(page, newer_than=item.newer_than, older_than=item.older_than)
+            if item.newer_than or item.older_than
+            else page
+            for page, item in found
+            if page is not None
+        ]
 
     def listing(self, page_ids: Iterable[PageId]) -> tuple[Listed, ...]:
         """Those of these pages that are still there, each with its hint, for a manifest."""

@@ -55,6 +55,8 @@ from pagefault.store.embedded.segment_format import (
     parse_footer,
 )
 from pagefault.store.embedded.segments import SegmentLog
+from pagefault.store.embedded.staging import NAME as STAGED
+from pagefault.store.embedded.staging import STAGED_BYTES_MAX, Staging
 from pagefault.store.references import going, references
 
 PARTIAL: Final = ".partial"
@@ -63,7 +65,17 @@ PARTIAL: Final = ".partial"
 ENDS: Final = "backup.json"
 """Says with which record and link a backup ends: a log alone cannot tell that it was cut."""
 
-_PARTS: Final = {"turnstile", "lock", "log", "archive", "blobs", "secret", "root.json", ENDS}
+_PARTS: Final = {
+    "turnstile",
+    "lock",
+    "log",
+    "archive",
+    "blobs",
+    "secret",
+    "root.json",
+    ENDS,
+    STAGED,
+}
 
 _CUT_HINT: Final = (
     f"copy it again from where it was made; without its {ENDS} it is taken as far as it goes"
@@ -257,6 +269,9 @@ class _Copier:
         if self.is_backup:
             ends = {"head": tail.head, "link": short(tail.link).decode()}
             self._write(self.partial / ENDS, sealed.encode(ends))
+        with suppress(FileNotFoundError):  # of a scrub that was begun, and is gone on with there
+            staged = Staging(self.source).path
+            self._write(self.partial / staged.name, read(staged, STAGED_BYTES_MAX))
         for name in ("secret", "root.json"):
             self._write(self.partial / name, read(self.source / name, FACTS_BYTES_MAX))
         for directory, _, _ in os.walk(self.partial):

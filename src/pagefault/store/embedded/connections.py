@@ -39,7 +39,7 @@ _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and co
 _REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
 _COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
 _COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
-_CACHE_KIB: Final = 16 * 1024  # the writer's
+_CACHE_KIB: Final = 6 * 1024  # the writer's
 _LOOK_STEPS: Final = 200_000  # of SQLite's machine, between two questions whether to give way
 _READER_CACHE_KIB: Final = 2 * 1024  # of each reader; beyond it the system's cache is as good
 

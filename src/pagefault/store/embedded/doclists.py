@@ -16,6 +16,10 @@ numbers are varints, the most significant bits first.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import apsw
@@ -53,24 +57,27 @@ class Doclists:
         """Where a word of the index stands, ascending; `None` if `MATCH` should be asked."""
         if self._segments is None:
             self._segments = _segments(self._db)
+            self._numbers = json.dumps([segment.number for segment in self._segments])
         key = _MAIN + word.encode()
-        if not self._segments:
+        ends = _SQL.rows(self._db, "leaves_of_term", self._numbers, key)
+        spans = [
+            _within(segment, *leaves) for segment, leaves in zip(self._segments, ends, strict=True)
+        ]
+        if not spans or spans[0].last - spans[0].first < LEAVES_MIN:
             return None
-        _, first, last = self._leaves(self._segments[0], key)
-        if last - first < LEAVES_MIN:
-            return None
-        pieces: list[bytes] = []
-        for number, first, last in (self._leaves(segment, key) for segment in self._segments):
-            rows = (number << _SEGMENT_BITS | first, number << _SEGMENT_BITS | last)
-            pieces += _pieces([leaf for (leaf,) in _SQL.rows(self._db, "leaves", *rows)], key)
-        return _places([piece for piece in pieces if piece])
+        return _places([piece for span in spans for piece in self._pieces(span, key)])
 
-    def _leaves(self, segment: _Segment, key: bytes) -> _Segment:
-        """Where the term's list is, if the segment has one."""
-        [(first, last)] = _SQL.rows(self._db, "leaves_of_term", segment.number, key)
-        first = max(first or 0, segment.first)
-        last = segment.last if last is None else max(last, first)
-        return _Segment(segment.number, first, last)
+    def _pieces(self, span: _Segment, key: bytes) -> list[bytes]:
+        """The parts of a term's list, one of each leaf that has one; no leaf after them is read."""
+        rows = (span.number << _SEGMENT_BITS | leaf for leaf in (span.first, span.last))
+        with closing(self._db.execute(_SQL["leaves"], (*rows,))) as leaves:
+            return [*_pieces((leaf for (leaf,) in leaves), key)]
+
+
+def _within(segment: _Segment, first: int | None, last: int | None) -> _Segment:
+    """The part of a segment from one leaf to another: what was merged away stands there no more."""
+    first = max(first or 0, segment.first)
+    return _Segment(segment.number, first, segment.last if last is None else max(last, first))
 
 
 def _segments(db: apsw.Connection) -> list[_Segment]:
@@ -94,52 +101,50 @@ def _segments(db: apsw.Connection) -> list[_Segment]:
     return sorted(segments, key=lambda one: one.first - one.last)
 
 
-def _pieces(leaves: list[bytes], key: bytes) -> list[bytes]:
-    """The parts of a term's list, one of each leaf that has one."""
-    if not leaves:
-        return []
-    head = leaves[0]
+def _pieces(leaves: Iterator[bytes], key: bytes) -> Iterator[bytes]:
+    """The parts of a term's list, one of each leaf that has one, from the leaf where it begins."""
+    head = next(leaves, None)
+    if head is None:
+        return
     size = int.from_bytes(head[2:4], "big")
     found = _list_of(head, size, key)
     if found is None:
-        return []
+        return
     start, end = found
-    pieces = [head[start:end]]
+    if start < end:
+        yield head[start:end]
     if end < size:
-        return pieces
-    for leaf in leaves[1:]:
+        return
+    for leaf in leaves:
         size = int.from_bytes(leaf[2:4], "big")
         has_terms = size < len(leaf)
-        pieces.append(leaf[_HEADER : _varints(leaf[size : size + 3])[0] if has_terms else size])
+        end = _varints(leaf[size : size + 3])[0] if has_terms else size
+        if end > _HEADER:
+            yield leaf[_HEADER:end]
         if has_terms:
-            break
-    return pieces
+            return
 
 
 def _list_of(leaf: bytes, size: int, key: bytes) -> tuple[int, int] | None:
     """Where the list of a term begins and ends in the leaf where the term would stand."""
-    offset = common = 0
-    steps = _varints(leaf[size:])
-    for number, step in enumerate(steps):
-        offset += step
+    common = 0
+    offsets = list(accumulate(_varints(leaf[size:])))
+    for number, offset in enumerate(offsets):
+        if number and leaf[offset] > common < 128:
+            continue  # still before it; so are nearly all
         kept, at = _varint(leaf, offset) if number else (0, offset)
         if kept > common:
-            continue  # still before it
+            continue
         if kept < common:
             return None  # the terms are past it
         new, at = _varint(leaf, at)
         rest, own = key[common:], leaf[at : at + new]
         if own == rest:
-            is_last = number + 1 == len(steps)
-            return at + new, size if is_last else offset + steps[number + 1]
+            return at + new, (*offsets[number + 1 : number + 2], size)[0]
         if own > rest:
             return None
-        common += _in_common(own, rest)
+        common += next((n for n, (a, b) in enumerate(zip(own, rest, strict=False)) if a != b), new)
     return None
-
-
-def _in_common(one: bytes, other: bytes) -> int:
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -168,21 +173,27 @@ def _varints(data: bytes) -> list[int]:
 def _places(pieces: list[bytes]) -> Numbers | None:
     """The rowids in these pieces of lists, ascending; `None` if there is anything else in them."""
     data = np.frombuffer(b"".join(pieces), dtype=np.uint8)
-    ends = np.flatnonzero(data < 128)
-    sizes = np.diff(ends, prepend=-1)
-    starts = np.cumsum([0, *map(len, pieces)])
-    if not len(ends) or ends[-1] + 1 != len(data) or sizes.max() > _NUMBER_MAX:
+    is_last = data < 128
+    if not len(data) or not is_last[-1]:
         return None
-    numbers = data[ends].astype(np.int64)
-    longer = np.arange(len(ends))
-    for byte in range(1, int(sizes.max())):
-        longer = longer[sizes[longer] > byte]
-        numbers[longer] |= (data[ends[longer] - byte] & 127).astype(np.int64) << 7 * byte
+    numbers = data[is_last].astype(np.int64)
+    others = np.flatnonzero(~is_last)
+    of = others - np.arange(len(others))  # the number that each of the other bytes is part of
+    bits = 7
+    at = np.flatnonzero(np.append(of[1:] != of[:-1], True)[: len(of)])  # the last of each number
+    while len(at):
+        if bits >= 7 * _NUMBER_MAX:
+            return None
+        numbers[of[at]] |= (data[others[at]] & 127).astype(np.int64) << bits
+        before = at - 1
+        at = before[(at > 0) & (of[before] == of[at])]
+        bits += 7
     if not numbers.all():
         return None  # a zero marks a row that is deleted
-    firsts = np.searchsorted(ends, starts[:-1])
+    starts = np.cumsum([0, *map(len, pieces[:-1])])
+    firsts = starts - np.searchsorted(others, starts)
     numbers[firsts[1:]] -= np.add.reduceat(numbers, firsts)[:-1]
     places = np.cumsum(numbers)
-    if (np.diff(places) <= 0).any():
-        places.sort()
+    if (numbers[firsts[1:]] <= 0).any():
+        places.sort(kind="stable")  # quick, as there are a few long runs
     return places

@@ -28,7 +28,7 @@ import apsw
 from pagefault.language.analyzer import ANALYZER
 from pagefault.language.sought import Sought, alternatives
 from pagefault.model.errors import StoreBusy, StoreError
-from pagefault.model.events import Event
+from pagefault.model.events import Erased, Event, PageBody, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
@@ -62,12 +62,13 @@ from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
-from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
+from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf, leaf_of
 from pagefault.store.place import (
     ALL,
     ORDER_MAX,
     Span,
     derived_span,
+    place_of,
     said_span,
     session_span,
 )
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 9
+SCHEMA: Final = 10
 """Changes with the tables and with what stands in them. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -301,6 +302,30 @@ class SqliteIndex:
         self._connections.empty_log()
 
     @_mended
+    def revise(self, events: Sequence[Event]) -> None:
+        """As `forget` leaves no byte, so does this."""
+        self.forget([one.seq for one in events if isinstance(one.body, Erased)], ())
+        with self._connections.write() as db:
+            known = Known(db)
+            db.execute(_SQL["forget_keys"], (json.dumps([e.seq for e in events if not e.key]),))
+            for event in events:
+                if isinstance(event.body, SessionOpened):
+                    db.execute(_SQL["revise_name"], (event.body.name, event.session))
+                elif isinstance(event.body, PageBody) and _SQL.rows(db, "page_at", event.seq):
+                    leaf = leaf_of(event, event.body)
+                    place = place_of(leaf.session, leaf.order)
+                    speaker = leaf.speaker and known.speaker(leaf.session, leaf.speaker)
+                    db.execute(_SQL["revise_count"], (leaf.length, place))
+                    db.execute(_SQL["revise_terms"], (place,))
+                    db.execute(_SQL["add_terms"], (place, leaf.terms))
+                    row = (place, known.code(leaf.origin), leaf.tokens, leaf.length, speaker)
+                    db.execute(_SQL["revise_page"], (*row, *leaf.form, leaf.occurred_ms))
+            db.execute(_SQL["forget_finish"])
+        with self._connections.bare() as db:
+            db.execute(_SQL["forget_vacuum"])
+        self._connections.empty_log()
+
+    @_mended
     def tidy(self) -> bool:
         if not self._is_untidy:
             return False
@@ -490,6 +515,22 @@ class SqliteIndex:
             )
 
     @_mended
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        from pagefault.store.embedded.postings import numbers
+
+        with self._connections.read() as db:
+            found = [
+                numbers(text)
+                for span in self._spans(db, scope)
+                for (text,) in _SQL.rows(
+                    *(db, "telling", span.first, span.last, span.origin, first_day, last_day)
+                )
+            ]
+        return np.sort(np.concatenate([numbers("[]"), *found]))
+
+    @_mended
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         counts: dict[str, int] = {}
         with self._connections.read() as db:
@@ -574,9 +615,9 @@ class SqliteIndex:
                 for span in self._spans(db, scope)
                 for columns in _SQL.rows(db, "traits", _array_within(span, places), span.origin)
             ]
-            values = np.concatenate([np.empty((7, 0), dtype=np.int64), *found], axis=1)
+            values = np.concatenate([np.empty((9, 0), dtype=np.int64), *found], axis=1)
             values = values[:, np.argsort(values[0], kind="stable")]
-            at, lengths, days, codes, marks, likenesses, speakers = values
+            at, lengths, days, codes, marks, likenesses, speakers, told_first, told_last = values
             of_names = json.dumps(np.unique(speakers).tolist()) if names else ""
             told = _SQL.rows(db, "names", of_names) if names else []
             said_by = set(codes.tolist())
@@ -589,7 +630,11 @@ class SqliteIndex:
             for is_named in (False, True):
                 these = (codes == code) & ((speakers > 0) == is_named)
                 roles[these] = role_number(_ROLES[words[code]], is_named=is_named)
-        return Traits(at, lengths, days, roles, marks, likenesses, spoken)
+        return Traits(
+            *(at, lengths, days, roles, marks, likenesses, spoken),
+            told_first=told_first,
+            told_last=told_last,
+        )
 
     @_mended
     def speakers(self, scope: Scope) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import Final
 import apsw
 import numpy as np
 
+from pagefault.language.sought import beginning
 from pagefault.store.embedded.doclists import Doclists
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
@@ -15,6 +16,7 @@ from pagefault.store.place import ALL, Span
 from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
+_NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
 class SqlitePostings:
@@ -37,11 +39,21 @@ class SqlitePostings:
         ]
 
     def places(self, term: str, count: int) -> Numbers:
-        """Where the term stands at least so often."""
+        """Where the term stands at least so often; where any stands that begins so, if it looks for
+        that, which counts once.
+        """
+        begins = beginning(term)
+        if begins and count > 1:
+            return _NOWHERE
         word = token(term, count)
         if word not in self._lists:
             found = [self._stored(word, span) for span in self._spans]
-            fresh = [place for place, words in self._fresh if word in words]
+            if begins:
+                fresh = [
+                    at for at, all_ in self._fresh if any(one.startswith(begins) for one in all_)
+                ]
+            else:
+                fresh = [at for at, all_ in self._fresh if word in all_]
             if fresh or len(found) != 1:
                 found = [distinct(np.concatenate([*found, np.array(fresh, np.int64)]))]
             [self._lists[word]] = found
@@ -54,11 +66,11 @@ class SqlitePostings:
         return distinct(np.concatenate([self.places(term, count) for term in terms]))
 
     def _stored(self, word: str, span: Span) -> Numbers:
-        places = self._doclists.find(word) if span == ALL else None
+        begins = beginning(word)
+        places = self._doclists.find(word) if span == ALL and not begins else None
         if places is None:
-            [(text,)] = _SQL.rows(
-                self._db, "posting", f'"{word}"', span.origin, span.first, span.last
-            )
+            words = f'"{begins}" *' if begins else f'"{word}"'
+            [(text,)] = _SQL.rows(self._db, "posting", words, span.origin, span.first, span.last)
             places = numbers(text)
         return places
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
+from pagefault.model.events import ScrubBegun
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.progress import Progress
 from pagefault.store import codec
@@ -19,6 +20,8 @@ from pagefault.store.embedded.rewrite import Mended, mend
 from pagefault.store.embedded.scan import Problem, Scan, Surroundings, problems, salvage, scan
 from pagefault.store.embedded.segment import Segment
 from pagefault.store.embedded.segment_format import FILE_BYTES_MAX, TEMPORARY, Header, file_name
+from pagefault.store.embedded.staging import vouch
+from pagefault.store.references import targets
 
 _NONE = (Seq(1), NOTHING)
 
@@ -37,6 +40,7 @@ def verify(
 ) -> list[Problem]:
     """Everything that is wrong with the segments that this log has now."""
     told: list[Problem] = []
+    scrubbed = _Scrubbed()
     segments = log.listed()
     total = sum(_size(segment.path) for segment in segments)
     done = 0
@@ -71,14 +75,14 @@ def verify(
         told += wrong or segment.beside(data)
         if not around.sealed:
             told += judge_tail(data, result, around, acknowledged).wrong
-        told += _records(data, result, segment.path)
+        told += _records(data, result, segment.path, scrubbed)
         footer, number = result.footer, segment.number + 1
         first = Seq(footer.last + 1) if footer else None
         link = footer.link if footer else None
         done += len(data)
         if progress:
             progress(done, max(done, total))
-    return told
+    return told or list(scrubbed.unvouched())
 
 
 class Readable(Protocol):
@@ -107,7 +111,40 @@ def _believed(segment: Segment) -> tuple[Seq | None, bytes | None, int]:
     )
 
 
-def _records(data: bytes, result: Scan, path: Path) -> Iterator[Problem]:
+@dataclass(slots=True)
+class _Scrubbed:
+    """Records that read otherwise than they were written, and the scrubs that vouch for them."""
+
+    commitments: dict[Seq, tuple[str, Path]] = field(default_factory=dict)
+    begun: list[ScrubBegun] = field(default_factory=list)
+
+    def see(self, record: codec.Record, path: Path) -> None:
+        if record.join:
+            self.commitments[Seq(record.seq)] = record.commit, path
+        elif record.type == "scrub_begun":
+            body = codec.to_event(record).body
+            if isinstance(body, ScrubBegun):
+                self.begun.append(body)
+
+    def unvouched(self) -> Iterator[Problem]:
+        """Those that no scrub vouches for. The last one that changed a record counts; where one of
+        its records was forgotten since, nobody can tell what it vouched for.
+        """
+        open_ = dict(self.commitments)
+        for body in reversed(self.begun):
+            own = targets(body)
+            if own and all(seq in open_ for seq in own):
+                now = [open_[seq][0] for seq in own]
+                if vouch(now) != body.vouches:
+                    what = "what it says since a scrub is not what that vouched for"
+                    yield Problem(open_[own[0]][1], 0, 0, own[0], own[-1], what)
+            for seq in own:
+                open_.pop(seq, None)
+        for seq, (_, path) in open_.items():
+            yield Problem(path, 0, 0, seq, seq, "it was rewritten, and no scrub vouches for it")
+
+
+def _records(data: bytes, result: Scan, path: Path, scrubbed: _Scrubbed) -> Iterator[Problem]:
     """What is wrong inside records whose lines are whole."""
     owed = 0  # records that the batch before still lacks
     for found in result.found:
@@ -115,6 +152,7 @@ def _records(data: bytes, result: Scan, path: Path) -> Iterator[Problem]:
         what = ""
         try:
             codec.to_event(record)
+            scrubbed.see(record, path)
         except StoreCorrupt as problem:
             what = problem.message
         if record.erased != (bytes(record.payload) == b"null"):
@@ -172,10 +210,10 @@ class Repairer:
             following = None if is_last else segments[index + 1]
             mended = self._mend(segment, data, result, first, link, following, report)
             if mended is None:
-                report.unrepaired += _records(data, result, segment.path)
+                report.unrepaired += _records(data, result, segment.path, _Scrubbed())
             else:
                 now = mended.new.data
-                report.unrepaired += _records(now, scan(now), report.rewritten[-1])
+                report.unrepaired += _records(now, scan(now), report.rewritten[-1], _Scrubbed())
             if mended is not None:
                 first, link = Seq(mended.new.header.first + len(mended.new.lengths)), mended.link
             elif result.footer is not None:

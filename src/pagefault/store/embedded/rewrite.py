@@ -6,10 +6,12 @@ survive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pagefault.model.errors import StoreCorrupt
+from pagefault.model.events import Erased, Event
 from pagefault.model.ids import Seq
 from pagefault.store import codec
 from pagefault.store.embedded.scan import Scan, Stretch, lines, salvage
@@ -35,22 +37,71 @@ class Rewritten:
 
 def without(data: bytes, seqs: Collection[Seq], generation: int, last: Seq) -> Rewritten:
     """A segment with these records erased. `StoreCorrupt` if it is not whole up to `last`."""
+    return _changed(data, dict.fromkeys(seqs, codec.erase), generation, last)
+
+
+def with_lines(data: bytes, lines_of: Mapping[Seq, bytes], generation: int, last: Seq) -> Rewritten:
+    """A segment with these lines in the place of those of the same records. Errors likewise."""
+    changes = {seq: partial(_put, new) for seq, new in lines_of.items()}
+    return _changed(data, changes, generation, last)
+
+
+def _put(new: bytes, line: bytes, previous: bytes) -> bytes:
+    if codec.parse(line).link != codec.parse(new).link:
+        raise StoreCorrupt("a line that is to be put in a record's place is another record's")
+    return new
+
+
+def revised(
+    data: bytes, events: Mapping[Seq, Event], last: Seq, salt: Callable[[], bytes]
+) -> dict[Seq, bytes]:
+    """The lines of a segment's records once they say what these events do; an event that is erased
+    gives the line that erasing gives. Errors likewise.
+    """
+
+    def line_of(event: Event, line: bytes, previous: bytes) -> bytes:
+        if isinstance(event.body, Erased):
+            return codec.erase(line, previous)
+        return codec.revise(line, event, salt=salt(), previous=previous)
+
+    header, body, _ = _taken_apart(data, last)
+    changes = {seq: partial(line_of, event) for seq, event in events.items()}
+    return dict(_lines_made(header, body, changes))
+
+
+_Change = Callable[[bytes, bytes], bytes]
+"""The line that stands in the place of one, given that and the link before it."""
+
+
+def _changed(data: bytes, changes: Mapping[Seq, _Change], generation: int, last: Seq) -> Rewritten:
+    header, body, footer = _taken_apart(data, last)
+    changed = 0
+    for seq, line in _lines_made(header, body, changes):
+        index = seq - header.first
+        changed += line != body[index]
+        body[index] = line
+    return _assemble(replace(header, generation=generation), body, footer, changed)
+
+
+def _taken_apart(data: bytes, last: Seq) -> tuple[Header, list[bytes], Footer | None]:
     spans = list(lines(data))
     header = parse_header(data[: spans[0][1]]) if spans else None
     footer = parse_footer(data[spans[-1][0] :]) if spans else None
     body = [data[start:end] for start, end in (spans[1:-1] if footer else spans[1:])]
     if header is None or len(body) != last - header.first + 1:
         raise StoreCorrupt("a segment is damaged, so nothing in it can be erased safely")
-    changed = 0
-    for seq in seqs:
+    return header, body, footer
+
+
+def _lines_made(
+    header: Header, body: list[bytes], changes: Mapping[Seq, _Change]
+) -> Iterator[tuple[Seq, bytes]]:
+    for seq, change in changes.items():
         index = seq - header.first
         record = codec.parse(body[index])
         if record.seq != seq:
             raise StoreCorrupt(f"where record {seq} should be is record {record.seq}")
-        line = codec.erase(body[index], _link_before(body, index, header))
-        changed += line != body[index]
-        body[index] = line
-    return _assemble(replace(header, generation=generation), body, footer, changed)
+        yield seq, change(body[index], _link_before(body, index, header))
 
 
 def _link_before(body: list[bytes], index: int, header: Header) -> bytes:

@@ -27,7 +27,7 @@ from pagefault.model.errors import (
     StoreError,
     StoreReadOnly,
 )
-from pagefault.model.events import ForgetDone
+from pagefault.model.events import ForgetDone, ScrubDone
 from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.kinds import Sync
 from pagefault.model.progress import Progress
@@ -59,7 +59,7 @@ from pagefault.store.embedded.root_file import (
 )
 from pagefault.store.embedded.segments import SEGMENT_BYTES, SegmentLog
 from pagefault.store.embedded.vectors import VectorFile
-from pagefault.store.fold import RECEIPTS
+from pagefault.store.fold import DONE, RECEIPTS
 from pagefault.store.latch import told
 from pagefault.store.leases import Leases
 from pagefault.store.store import STORE, Store
@@ -564,7 +564,8 @@ def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
     if applied >= log.head():
         return False
     try:
-        told = list(log.of_type("forget_done", after=applied))
+        told = [event for type_ in DONE for event in log.of_type(type_, after=applied)]
     except StoreCorrupt:  # the damage is somewhere in these lines: look at each
         told = list(log.read_rest(applied))
-    return any(isinstance(e.body, ForgetDone) and e.body.begun > applied for e in told)
+    bodies = (event.body for event in told)
+    return any(isinstance(b, ForgetDone | ScrubDone) and b.begun > applied for b in bodies)

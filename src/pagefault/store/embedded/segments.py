@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
@@ -45,10 +45,11 @@ from pagefault.store.embedded.inventory import take_inventory
 from pagefault.store.embedded.opening import Opener, segment_of, short, too_short
 from pagefault.store.embedded.recovery import Recovery
 from pagefault.store.embedded.repair import Repairer, RepairReport, verify
-from pagefault.store.embedded.rewrite import Rewritten, without
+from pagefault.store.embedded.rewrite import Rewritten, revised, with_lines, without
 from pagefault.store.embedded.scan import Problem
 from pagefault.store.embedded.segment import Replaced, Segment
 from pagefault.store.embedded.segment_format import TEMPORARY, Header, file_name, first_link
+from pagefault.store.embedded.staging import Staged, Staging
 from pagefault.store.embedded.tail import read_tail
 from pagefault.store.latch import Latch
 from pagefault.store.leaf import Leaf, to_fold
@@ -409,14 +410,12 @@ class SegmentLog:
             raise IndexError(f"the log has records 1 to {self._head}")
         with self._lock:
             self._latch.check()
-            groups: dict[int, list[Seq]] = {}
-            for seq in wanted:
-                groups.setdefault(self._index_of(seq), []).append(seq)
+            groups = self._grouped(dict.fromkeys(wanted))
             self._check_reach(wanted)
             with self._latch.latching("an erasure"):
                 for path in take_inventory(self._directory).leftovers:
                     discard(path, self._disk)  # a copy of what is erased, if a crash left one
-                changed = sum(self._erase_in(index, group) for index, group in groups.items())
+                changed = sum(self._erase_in(index, [*group]) for index, group in groups.items())
                 self._empty_quarantine()
             return changed
 
@@ -427,6 +426,58 @@ class SegmentLog:
         if new.changed:
             self._put(index, new)
         return new.changed
+
+    # --- scrubbing ----------------------------------------------------------------------------
+
+    def payload(self, seq: Seq) -> bytes:
+        while True:
+            index = self._index_of(seq)
+            try:
+                return bytes(self._segments[index].record(seq).payload)
+            except Replaced:
+                self._look_again(index)
+
+    def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
+        with self._lock:
+            self._latch.check()
+            self._check_reach([event.seq for event in events])
+            lines: dict[Seq, bytes] = {}
+            for index, group in self._grouped({event.seq: event for event in events}).items():
+                data, last = self._bytes_of(index), self._segments[index].last
+                lines |= revised(data, group, last, lambda: self._entropy(codec.SALT_BYTES))
+            staged = Staged(lines, tuple(going))
+            self._staging.put(staged, self._disk)
+            return staged.vouched
+
+    def revise(self, vouched: str) -> list[str]:
+        with self._lock:
+            self._latch.check()
+            staged = self._staging.get(vouched)
+            self._check_reach(list(staged.lines))
+            with self._latch.latching("a scrub"):
+                for path in take_inventory(self._directory).leftovers:
+                    discard(path, self._disk)
+                for index, group in self._grouped(staged.lines).items():
+                    data, old = self._bytes_of(index), self._segments[index]
+                    new = with_lines(data, group, old.generation + 1, old.last)
+                    if new.changed:
+                        self._put(index, new)
+                self._empty_quarantine()
+            return list(staged.going)
+
+    def unstage(self) -> None:
+        self._staging.clear(self._disk)
+
+    def _grouped(self, by_seq: Mapping[Seq, T]) -> dict[int, dict[Seq, T]]:
+        """By the segment that a record is in, in order."""
+        groups: dict[int, dict[Seq, T]] = {}
+        for seq in sorted(by_seq):
+            groups.setdefault(self._index_of(seq), {})[seq] = by_seq[seq]
+        return groups
+
+    @property
+    def _staging(self) -> Staging:
+        return Staging(self._directory.parent)
 
     def _put(self, index: int, new: Rewritten) -> None:
         """Put a new generation in a segment's place. Until the old one is gone, both are whole."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import threading
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,7 +22,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 
 from pagefault.language.analyzer import analyze
-from pagefault.language.sought import Sought, alternatives
+from pagefault.language.sought import Sought, alternatives, beginning
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
     Erased,
@@ -76,17 +76,28 @@ def _orders() -> array[int]:
     return array("q")
 
 
+_AFTER_ANY: Final = "\U0010ffff"  # comes after every letter
+
+
+def _count(terms: Counter[str], term: str) -> int:
+    """How often a term stands there; once, if any does that begins as it looks for."""
+    begins = beginning(term)
+    return int(any(one.startswith(begins) for one in terms)) if begins else terms[term]
+
+
 @dataclass(slots=True)
 class _Part:
     """The pages of one session that were said, or those that were made of them, by their order.
 
-    Invariants: `orders` ascends, and `seqs` and `lengths` are of each; the orders of a term ascend.
+    Invariants: `orders` ascends, and `seqs` and `lengths` are of each; the orders of a term ascend;
+    `words` are the terms, ascending.
     """
 
     orders: array[int] = field(default_factory=_orders)
     seqs: array[int] = field(default_factory=_orders)
     lengths: array[int] = field(default_factory=_orders)  # in terms
     postings: dict[str, array[int]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
     names: Counter[frozenset[str]] = field(default_factory=Counter)  # of who spoke
 
     def add(self, entry: _Entry) -> None:
@@ -96,7 +107,10 @@ class _Part:
         self.seqs.insert(at, entry.row.seq)
         self.lengths.insert(at, entry.terms.total())
         for term in entry.terms:
-            orders = self.postings.setdefault(term, _orders())
+            if term not in self.postings:
+                insort(self.words, term)
+                self.postings[term] = _orders()
+            orders = self.postings[term]
             orders.insert(bisect_left(orders, order), order)
         self.names[entry.name] += 1
 
@@ -108,9 +122,17 @@ class _Part:
             orders = self.postings[term]
             del orders[bisect_left(orders, order)]
             if not orders:
-                del self.postings[term]
+                del self.postings[term], self.words[bisect_left(self.words, term)]
         self.names[entry.name] -= 1
         self.names += Counter()  # a name that nobody has any more is not kept
+
+    def meant(self, term: str) -> Sequence[str]:
+        """Which terms that stand here are looked for."""
+        begins = beginning(term)
+        if not begins:
+            return (term,) if term in self.postings else ()
+        last = bisect_left(self.words, begins + _AFTER_ANY)
+        return self.words[bisect_left(self.words, begins) : last]
 
     def seen(self, upto: Seq) -> Numbers:
         """The orders of pages whose records go up to `upto`."""
@@ -124,8 +146,9 @@ class _Part:
         return np.array(self.seqs, dtype=np.int64) <= upto
 
     def containing(self, term: str, seen: Numbers) -> Numbers:
-        """The orders among `seen` where a term stands."""
-        orders = np.array(self.postings.get(term, ()), dtype=np.int64)
+        """The orders among `seen` where a term stands, or any of those that are looked for."""
+        found = [np.array(self.postings[one], dtype=np.int64) for one in self.meant(term)]
+        orders = found[0] if len(found) == 1 else distinct(np.concatenate([_NONE, *found]))
         return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
 
 
@@ -215,13 +238,7 @@ class MemoryIndex:
                 if taken.session in self._sessions:
                     self._sessions[taken.session].recall(taken)
         if isinstance(body, PageBody):
-            row = row_of(event, body)
-            name = frozenset(analyze(body.speaker))
-            said = said_by(body.text)
-            form = form_of(body, said, event.at_ms)
-            if is_note(event.origin, body):
-                row = replace(row, superseded=event.seq)
-            self._add(_Entry(row, page_terms(body, said), name, form))
+            self._add(_entry_of(event, body))
             if body.supersedes:
                 self._supersede(event.session, body.supersedes, event.seq)
 
@@ -463,7 +480,7 @@ class MemoryIndex:
         places = likeliest(lists, pages=pages, limit=limit, near=near)
         entries = self._seen_at(scope, places.tolist()).values()
         counts = [
-            [min(max(entry.terms[term] for term in these), count_max) for these in any_of]
+            [min(max(_count(entry.terms, term) for term in these), count_max) for these in any_of]
             for entry in entries
         ]
         return Candidates(
@@ -501,7 +518,21 @@ class MemoryIndex:
             marks=np.array([one.form.marks for one in entries], dtype=np.int64),
             likenesses=np.array([one.form.likeness for one in entries], dtype=np.int64),
             spoken=np.array([worth_of(one.name, names) for one in entries], dtype=np.float64),
+            told_first=np.array([one.form.told_first or 0 for one in entries], dtype=np.int64),
+            told_last=np.array([one.form.told_last or 0 for one in entries], dtype=np.int64),
         )
+
+    @_alone
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> Numbers:
+        places = [
+            place_in(scope, entry.row)
+            for entry in self._in_scope(scope)
+            if entry.form.told_first is not None
+            and entry.form.told_last is not None
+            and first_day <= entry.form.told_first
+            and entry.form.told_last <= last_day
+        ]
+        return np.sort(np.array(places, dtype=np.int64))
 
     @_alone
     def speakers(self, scope: Scope) -> frozenset[str]:
@@ -565,6 +596,23 @@ class MemoryIndex:
             ]:
                 del self._events[session][seq], self._owners[seq]
 
+    @_alone
+    def revise(self, events: Sequence[Event]) -> None:
+        self.forget([one.seq for one in events if isinstance(one.body, Erased)], ())
+        keyless = {event.seq for event in events if not event.key}
+        self._keys = {key: seq for key, seq in self._keys.items() if seq not in keyless}
+        for event in events:
+            body, old = event.body, self._pages.get(event.seq)
+            if isinstance(body, SessionOpened) and event.session in self._sessions:
+                self._sessions[event.session].name = body.name
+            if isinstance(body, PageBody) and old is not None:
+                new = _entry_of(event, body)
+                part = self._parts[_part_of(old.row)]
+                part.remove(old)
+                part.add(new)
+                self._pages[event.seq] = new
+                self._set_superseded(event.seq, old.row.superseded)
+
     def tidy(self) -> bool:
         return False
 
@@ -577,6 +625,15 @@ class MemoryIndex:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _entry_of(event: Event, body: PageBody) -> _Entry:
+    row = row_of(event, body)
+    if is_note(event.origin, body):
+        row = replace(row, superseded=event.seq)
+    said = said_by(body.text)
+    name = frozenset(analyze(body.speaker))
+    return _Entry(row, page_terms(body, said), name, form_of(body, said, event.at_ms))
 
 
 def _part_of(row: PageRow) -> tuple[SessionNo, bool]:

@@ -28,6 +28,7 @@ class MemoryLog:
         self._minter = minter
         self._after = after
         self._events: list[Event] = []
+        self._staged: tuple[list[Event], list[str]] = [], []
 
     def append(self, drafts: Sequence[Draft]) -> list[Event]:
         at_ms = self._clock.now_ms()
@@ -100,6 +101,25 @@ class MemoryLog:
         for event in changed:
             self._events[event.seq - self._after - 1] = erased(event)
         return len(changed)
+
+    def payload(self, seq: Seq) -> bytes:
+        return encode_body(self.get(seq).body)
+
+    def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
+        for event in events:
+            encode_body(event.body)
+        self._staged = list(events), list(going)
+        return str(len(events))
+
+    def revise(self, vouched: str) -> list[str]:
+        events, going = self._staged
+        for event in events:
+            is_erased = isinstance(event.body, Erased)
+            self._events[event.seq - self._after - 1] = erased(event) if is_erased else event
+        return going
+
+    def unstage(self) -> None:
+        self._staged = [], []
 
     def close(self) -> None: ...
 

@@ -170,7 +170,9 @@ class OverlayIndex:
         length = sum(one.pages * one.length_mean for one in found)
         places = _joined([one.places for one in found])
         order = np.argsort(places, kind="stable")
-        counts = [one.counts for one in found] or [np.zeros((0, len(terms)), dtype=np.int64)]
+        counts = [one.counts.astype(np.int64) for one in found] or [
+            np.zeros((0, len(terms)), dtype=np.int64)
+        ]
         return Candidates(
             pages=pages,
             length_mean=length / pages if pages else 0.0,
@@ -194,6 +196,14 @@ class OverlayIndex:
             marks=_joined([one.marks for one in found])[order],
             likenesses=_joined([one.likenesses for one in found])[order],
             spoken=np.concatenate([np.empty(0), *(one.spoken for one in found)])[order],
+            told_first=_joined([one.told_first for one in found])[order],
+            told_last=_joined([one.told_last for one in found])[order],
+        )
+
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
+        layers = self._layers(scope)
+        return np.sort(
+            _joined([layer.telling_of(part, first_day, last_day) for layer, part in layers])
         )
 
     def speakers(self, scope: Scope) -> frozenset[str]:
@@ -225,6 +235,10 @@ class OverlayIndex:
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         check_above([*seqs, *sessions])
         self._own.forget(seqs, sessions)
+
+    def revise(self, events: Sequence[Event]) -> None:
+        check_above([event.seq for event in events])
+        self._own.revise(events)
 
     def tidy(self) -> bool:
         return False

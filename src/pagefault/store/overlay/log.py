@@ -109,6 +109,19 @@ class OverlayLog:
         check_above(seqs)
         return self._own.erase(seqs)
 
+    def payload(self, seq: Seq) -> bytes:
+        return (self._own if seq >= FIRST else self._base).payload(seq)
+
+    def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
+        check_above([event.seq for event in events])
+        return self._own.stage(events, going)
+
+    def revise(self, vouched: str) -> list[str]:
+        return self._own.revise(vouched)
+
+    def unstage(self) -> None:
+        self._own.unstage()
+
     def close(self) -> None: ...
 
 

@@ -56,14 +56,17 @@ CREATE TABLE page (
     parts INTEGER NOT NULL,
     length INTEGER NOT NULL,
     speaker INTEGER,  -- null for nobody
-    day INTEGER NOT NULL,  -- these three as form.py tells them
+    day INTEGER NOT NULL,  -- these five as form.py tells them
     marks INTEGER NOT NULL,
     likeness INTEGER NOT NULL,
+    told_first INTEGER,  -- the days that it tells of, null for none
+    told_last INTEGER,
     occurred_ms INTEGER,  -- when it was said, where its record tells: null costs nothing
     superseded INTEGER  -- the record that made it history, null for what is not
 );
 CREATE INDEX page_by_id ON page (place >> 28, page_id);
 CREATE INDEX page_superseded ON page (place) WHERE superseded IS NOT NULL;
+CREATE INDEX page_told ON page (told_first, told_last) WHERE told_first IS NOT NULL;
 
 -- Who speaks in a session: the terms of a name, sorted.
 CREATE TABLE speaker (
@@ -91,6 +94,9 @@ CREATE TABLE key (
 CREATE VIRTUAL TABLE event_fts USING fts5 (
     terms, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars ':.-#'"
 );
+-- A leaf with what stands before it in its row, and the checksum of its page, fits one page of the
+-- file. FTS5's own 4050 is a few bytes too many: each leaf would take a second page.
+INSERT INTO event_fts (event_fts, rank) VALUES ('pgsz', 4036);
 -- Merging is asked for (merge_terms), never done within an append; the last resort stays far away.
 INSERT INTO event_fts (event_fts, rank) VALUES ('automerge', 0);
 INSERT INTO event_fts (event_fts, rank) VALUES ('crisismerge', 500);
@@ -148,8 +154,9 @@ INSERT INTO event (seq, session, type, turn, at_ms, place) VALUES (?, ?, ?, ?, ?
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
     place, seq, page_id, role, kind, modality, origin,
-    tokens, importance, part, parts, length, speaker, day, marks, likeness, occurred_ms, superseded
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    tokens, importance, part, parts, length, speaker, day, marks, likeness, told_first, told_last,
+    occurred_ms, superseded
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- supersede: All parts of the text that a page begins are history; the first record to say so stands.
 UPDATE page SET superseded = ?3
@@ -304,19 +311,26 @@ SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND 
 -- segments: What the full-text index is made of, and the version of its format.
 SELECT block, (SELECT v FROM event_fts_config WHERE k = 'version') FROM event_fts_data WHERE id = 10;
 
--- leaves_of_term: The leaf of a segment where a term's list begins if it has one, and where it ends.
+-- leaves_of_term: Of each of these segments (a JSON array), in their order, the leaf where a term's
+-- list begins if it has one, and where it ends.
 SELECT
-    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1),
-    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1);
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = value AND term <= ?2 ORDER BY term DESC LIMIT 1),
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = value AND term > ?2 ORDER BY term LIMIT 1)
+FROM json_each(?1) ORDER BY key;
 
 -- leaves: A range of leaves, in order.
 SELECT block FROM event_fts_data WHERE id BETWEEN ? AND ? ORDER BY id;
+
+-- telling: The places of a range, less an offset, of pages that tell of days within two, as a JSON array.
+SELECT json_group_array(place - ?3) FROM page
+WHERE told_first >= ?4 AND told_last <= ?5 AND place BETWEEN ?1 AND ?2;
 
 -- traits: What is known of the pages at these places (a JSON array), column by column; the places less an offset.
 SELECT
     json_group_array(place - ?2), json_group_array(length), json_group_array(day),
     json_group_array(role), json_group_array(marks), json_group_array(likeness),
-    json_group_array(coalesce(speaker, 0))
+    json_group_array(coalesce(speaker, 0)), json_group_array(coalesce(told_first, 0)),
+    json_group_array(coalesce(told_last, 0))
 FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
 
 -- speakers: The names of who speaks in these sessions (a JSON array).
@@ -395,6 +409,22 @@ DELETE FROM event WHERE session = ?1 AND type NOT IN (SELECT value FROM json_eac
 INSERT INTO event_fts (event_fts) VALUES ('optimize');
 DELETE FROM speaker WHERE code NOT IN (SELECT speaker FROM page WHERE speaker IS NOT NULL);
 DELETE FROM word WHERE word GLOB 'tool:*' AND code NOT IN (SELECT origin FROM page);
+
+-- revise_count: How many terms a page has that is about to read otherwise.
+UPDATE session SET own_length = own_length + ?1 - (SELECT length FROM page WHERE place = ?2)
+WHERE session = ?2 >> 28 AND (?2 >> 27 & 1) = 0;
+
+-- revise_terms: What a page could be found by.
+DELETE FROM event_fts WHERE rowid = ?;
+
+-- revise_page: A page as it reads now.
+UPDATE page SET
+    origin = ?2, tokens = ?3, length = ?4, speaker = ?5, day = ?6, marks = ?7, likeness = ?8,
+    told_first = ?9, told_last = ?10, occurred_ms = ?11
+WHERE place = ?1;
+
+-- revise_name: What a session is called now.
+UPDATE session SET name = ? WHERE session = ?;
 
 -- forget_vacuum: Leave no dead byte in the file.
 VACUUM;

@@ -1,0 +1,120 @@
+"""`pagefault scrub`: redact what a memory holds already."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.scrub import Scrubbing
+
+BYTES_MAX: Final = 1024 * 1024
+
+
+@click.command(cls=Command)
+@click.option(
+    "--value-from",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    help="Values to redact besides, one a line; `-` is standard input. May be given again.",
+)
+@click.option("--paths", is_flag=True, help="The names of home folders, too.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be redacted: the default.")
+@click.option("--yes", is_flag=True, help="Do it. Without this, only say what would be redacted.")
+@json_option
+@pass_app
+def scrub(
+    app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Redact what is written already as what is written from now on is.
+
+    By the rules of `pagefault scan`, the known values (keys that are configured, secrets of the
+    environment) and the values in the files of --value-from, in every spelling. Afterwards no byte
+    of them is left in the log, the index, the artifacts or the archive of this memory; the rest of
+    each page is found as before, and claims that rest on what went are stale. Without --yes it is a
+    dry run that changes nothing. A value is never shown, and never given on the command line.
+
+    JSON: {done, records, found (how many, by rule), sessions: [{session, session_id, pages,
+    records, stale (claims), left (artifacts that hold a value and are no text)}], unread (records
+    that cannot be read), beyond_reach, and, of a dry run, command}.
+    """
+    if dry_run and yes:
+        raise click.UsageError("--dry-run and --yes contradict each other.")
+    app.existing_directory()
+    values = [value for name in files for value in _values(name)]
+
+    async def work() -> Scrubbing:
+        async with app.writing() if yes else app.reading() as memory:
+            return await memory.scrub(values, home_paths=paths, dry_run=not yes)
+
+    done = app.run(work())
+    root = ["--root", app.root] if app.root else []
+    given = [word for name in files for word in ("--value-from", name)]
+    words = ["pagefault", *root, "scrub", *given, *(["--paths"] if paths else []), "--yes"]
+    if as_json:
+        told = {"command": shlex.join(words)} if not yes else {}
+        app.term.data(asdict(done) | told)
+        return
+    _tell(app, done)
+    if not yes and done.records:
+        app.term.line()
+        app.term.line("nothing was changed. To do it, which cannot be undone:")
+        app.term.line(f"  {shlex.join(words)}")
+
+
+def _tell(app: App, done: Scrubbing) -> None:
+    term = app.term
+    if not done.records:
+        term.line("nothing to redact was found")
+    else:
+        head = "redacted" if done.done else "would be redacted"
+        count = f"{plural(sum(done.found.values()), 'place')} in {plural(done.records, 'record')}"
+        term.line(term.style(f"{head}: {count}", "bold"))
+        for rule, times in done.found.items():
+            term.line(f"  {rule}: {times:,}")
+    for one in done.sessions:
+        term.line(
+            f"  in {one.session!r}: {plural(one.pages, 'page')}, {plural(one.records, 'record')}"
+        )
+        if one.stale:
+            term.line(f"    claims that rest on it, and are stale: {', '.join(one.stale)}")
+        if one.left:
+            term.line(f"    artifacts that hold it and are no text: {', '.join(one.left)}")
+            term.line("    they stay as they are: `pagefault forget PAGE_ID` erases one")
+    if done.unread:
+        term.line(f"  not looked into, as they cannot be read: {plural(done.unread, 'record')}")
+    if done.records:
+        term.line("  beyond reach:")
+        for place in done.beyond_reach:
+            term.line(f"    - {place}")
+
+
+def _values(name: str) -> list[str]:
+    """The lines of a file that say something. Raises `BadInput`."""
+    from pagefault.model.errors import BadInput
+
+    called = "standard input" if name == "-" else name
+    try:
+        if name == "-":
+            raw = sys.stdin.buffer.read(BYTES_MAX + 1)
+        else:
+            with open(name, "rb") as file:
+                raw = file.read(BYTES_MAX + 1)
+        if len(raw) > BYTES_MAX:
+            raise BadInput(f"{called} is larger than {BYTES_MAX >> 20} MiB")
+        values = [line.strip() for line in raw.decode("utf-8-sig").splitlines()]
+    except OSError as error:
+        raise BadInput(f"cannot read {called}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{called} is not UTF-8 text") from None
+    if not any(values):
+        raise BadInput(f"there is no value in {called}", hint="it takes one a line")
+    return [value for value in values if value]

@@ -1,0 +1,377 @@
+"""The days that a text names: a question, or a page that tells of another day than its own."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from functools import cache
+from typing import Final, NamedTuple
+
+from pagefault.language.known import told, told_or_all
+from pagefault.language.language import Dates, Language, Script
+
+_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
+_UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
+
+
+class Nth(NamedTuple):
+    """Days that begin on some weekday of a month: on the first of that name, the second, …; on the
+    last, if `number` is -1. Without a weekday, a week of those that the first of the month begins,
+    or the one that its last day ends.
+    """
+
+    number: int
+    weekday: int | None
+    days: int
+
+
+class Days(NamedTuple):
+    """From `first` to `last`, inclusive. Of any year if `of_any_year`: theirs is then a leap year
+    that stands for it; `nth` are those of the month that are meant, which another year has on other
+    days. A season may go on into the next year.
+    """
+
+    first: date
+    last: date
+    of_any_year: bool = False
+    nth: Nth | None = None
+
+
+def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
+    """Dates, months and years, and what is relative to `today`, if that is known, as the languages
+    say it that the query tells. Of days within others those alone: other languages may know less of
+    a date.
+    """
+    return _named(query, told_or_all(query), today)
+
+
+def days_told(text: str, on: date) -> tuple[date, date] | None:
+    """The days that a text of this day tells of, from and to (inclusive): the first that it names,
+    unless they are the day itself; those of any year are of the year that is nearest. Nothing in a
+    text whose language does not show.
+    """
+    languages = told(text) if on.year > _YEARS_BACK + 1 and on.year < date.max.year - 1 else ()
+    for one in _named(text, languages, on) if languages else ():
+        years = range(on.year - 1, on.year + 2) if one.of_any_year else (on.year,)
+        spans = [of_year(one, year) if one.of_any_year else one[:2] for year in years]
+        first, last = min(spans, key=lambda span: max(span[0] - on, on - span[1]))
+        if not first == last == on:
+            return first, last
+    return None
+
+
+def _named(query: str, languages: Sequence[Language], today: date | None) -> tuple[Days, ...]:
+    known = [
+        (_reader(one.dates, one.script), _Text(query)) for one in languages if one.dates is not None
+    ]
+    found = [days for one, text in known for days in one.dates(text)]
+    found += days_in_digits(query)
+    found += [days for one, text in known for days in one.seasons(text)]
+    found += [days for one, text in known for days in one.years(text)]
+    if today is not None:
+        found += [days for one, text in known for days in one.relative(text, today)]
+    different = tuple(dict.fromkeys(found))
+    return tuple(one for one in different if not any(_holds(one, other) for other in different))
+
+
+def _holds(one: Days, other: Days) -> bool:
+    """Whether the other days are some of these, and not all."""
+    if one == other or (other.of_any_year and not one.of_any_year):
+        return False
+    first, last = of_year(one, other.first.year) if one.of_any_year else (one.first, one.last)
+    begins, ends = (
+        of_year(other, other.first.year) if other.of_any_year else (other.first, other.last)
+    )
+    return first <= begins and ends <= last and (first, last) != (begins, ends)
+
+
+def months_named(query: str) -> Iterator[tuple[str, int]]:
+    """The months that a query names, as it writes them, and which of the year each is."""
+    for one in told_or_all(query):
+        if one.dates is not None:
+            yield from _reader(one.dates, one.script).months(_Text(query))
+
+
+def days_in_digits(query: str) -> Iterator[Days]:
+    """Days and months written as 2026-10-08 and 2026-10; days as 8.10.2026, and as 8/10/2026, which
+    is one of two wherever both can be.
+    """
+    for match in _ISO.finditer(query):
+        found = _of(int(match[1]), int(match[2]), match[3])
+        if found is not None:
+            yield found
+    for match in _YEAR_LAST.finditer(query):
+        one, between, other, year = match.groups()
+        orders = [(one, other)] if between == "." else [(one, other), (other, one)]
+        yield from filter(None, (_of(int(year), int(month), day) for day, month in orders))
+
+
+def of_year(one: Days, year: int) -> tuple[date, date]:
+    """The first and the last of days of any year, in this one."""
+    if one.nth is not None:
+        return _nth(one.nth, year, one.first.month)
+    goes_on = one.last < one.first
+    return _in_year(one.first, year), _in_year(one.last, year + goes_on)
+
+
+def _nth(nth: Nth, year: int, month: int) -> tuple[date, date]:
+    length = monthrange(year, month)[1]
+    if nth.weekday is None:
+        first = length - nth.days + 1 if nth.number < 0 else 1 + nth.days * (nth.number - 1)
+        return date(year, month, first), date(year, month, min(first + nth.days - 1, length))
+    days = [day for day in range(1, length + 1) if date(year, month, day).weekday() == nth.weekday]
+    at = days[min(nth.number, len(days)) - 1] if nth.number > 0 else days[-1]
+    begins = date(year, month, at)
+    return begins, begins + timedelta(nth.days - 1)
+
+
+def _in_year(day: date, year: int) -> date:
+    """The same day of another year; of February its last, where it has no 29th."""
+    return day.replace(year=year, day=min(day.day, monthrange(year, day.month)[1]))
+
+
+_ANY_YEAR: Final = 2000
+
+
+class _Names:
+    """Regular expressions and what each of them names."""
+
+    def __init__(self, names: Mapping[str, int | str]) -> None:
+        self.pattern = "|".join(f"(?:{name})" for name in names)
+        self._names = [(re.compile(name, re.IGNORECASE), means) for name, means in names.items()]
+
+    def meant(self, text: str) -> int | str | None:
+        return next((means for name, means in self._names if name.fullmatch(text)), None)
+
+
+_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season)(\d?)\}")
+_PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
+_SEASON_MONTHS: Final = 3
+_YEARS_BACK: Final = 3  # in which a season ended
+_SPRING: Final = 3  # begins in March
+
+
+class _Text:
+    """A text that one reader reads, in small letters, and what was found there."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.lower()
+        self.found: dict[str, list[re.Match[str]]] = {}
+
+
+class _Reader:
+    """Reads days as one language says them."""
+
+    def __init__(self, told: Dates, script: Script) -> None:
+        self._told = told
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._names = {
+            "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
+            "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
+            "unit": _Names({name: unit for unit, name in told.units.items()}),
+            "n": _Names({**told.numbers, r"\d{1,3}": 0}),
+            "nth": _Names(told.ordinals),
+            "part": _Names(told.parts),
+            "season": _Names({name: at for at, name in enumerate(told.seasons)}),
+        }
+        self._months = re.compile("|".join(told.months))
+        near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
+        has_blanks = script not in (Script.HAN, Script.KANA)
+        self._near = re.compile(rf"(?<!\w)(?:{near})(?!\w)" if has_blanks else near)
+        self._near_days = _Names(told.near)
+
+    def dates(self, query: _Text) -> Iterator[Days]:
+        narrower = self._within_months(query)
+        yield from (days for days, _ in narrower)
+        for month, number, year, span in self._dates(query):
+            if _overlaps(span, [within for _, within in narrower]):
+                continue
+            found = _of(int(year) if year else None, self._month(month), number or None)
+            if found is not None:
+                yield found
+
+    def months(self, query: _Text) -> Iterator[tuple[str, int]]:
+        """Each month as it is written, and its number."""
+        for month, _, _, _ in self._dates(query):
+            yield month, self._month(month)
+        for template in (self._told.part, self._told.nth):
+            for match in self._found(template, query):
+                month = _part(match, "month")
+                yield month, self._month(month)
+
+    def _within_months(self, query: _Text) -> list[tuple[Days, tuple[int, int]]]:
+        """Parts of months, and where each is told."""
+        found: list[tuple[Days, tuple[int, int]]] = []
+        for match in self._found(self._told.nth, query):
+            number = int(self._names["nth"].meant(_part(match, "nth")) or 1)
+            if _part(match, "weekday"):
+                nth = Nth(number, self._weekday(match), 1)
+            elif self._unit(match) == "weekend":
+                nth = Nth(number, _SATURDAY, 2)
+            elif self._unit(match) == "week":
+                nth = Nth(number, None, 7)
+            else:
+                continue
+            if nth.weekday is None and number > _WEEKS:
+                continue
+            found.append((self._of_month(match, nth), match.span()))
+        for match in self._found(self._told.part, query):
+            part = str(self._names["part"].meant(_part(match, "part")))
+            found.append((self._of_month(match, None, _PART_DAYS[part]), match.span()))
+        return found
+
+    def _of_month(
+        self, match: re.Match[str], nth: Nth | None, days: tuple[int, int] = (1, 31)
+    ) -> Days:
+        year, month = _part(match, "y"), self._month(_part(match, "month"))
+        within = int(year) if year else _ANY_YEAR
+        length = monthrange(within, month)[1]
+        first, last = (date(within, month, min(day, length)) for day in days)
+        if year and nth is not None:
+            return Days(*_nth(nth, within, month))
+        return Days(first, last, not year, nth)
+
+    def seasons(self, query: _Text) -> Iterator[Days]:
+        """Seasons, of a year or of any."""
+        for match in self._found(self._told.season, query):
+            year = _part(match, "y")
+            yield self._season(match, int(year) if year else None)
+
+    def _season(self, match: re.Match[str], year: int | None) -> Days:
+        number = int(self._names["season"].meant(_part(match, "season")) or 0)
+        first = _SPRING + _SEASON_MONTHS * number
+        last = (first + _SEASON_MONTHS - 2) % 12 + 1
+        within = year or _ANY_YEAR
+        ends = within + (last < first) * (year is not None)
+        length = monthrange(ends, last)[1]
+        return Days(date(within, first, 1), date(ends, last, length), year is None)
+
+    def _dates(self, query: _Text) -> Iterator[tuple[str, str, str, tuple[int, int]]]:
+        """Month, day and year as they are written, and where."""
+        for match in self._found(self._told.date, query):
+            month, number, year = (_part(match, name) for name in ("month", "d", "y"))
+            is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
+            before = query.text[: match.start()]
+            if not is_doubtful or re.search(self._told.before_a_month, before):
+                yield month, number, year, match.span()
+
+    def _month(self, name: str) -> int:
+        return int(self._names["month"].meant(name) or 0)
+
+    def years(self, query: _Text) -> Iterator[Days]:
+        """Years alone: that of a date or a season is part of it."""
+        whole = [
+            match.span()
+            for template in (self._told.date, self._told.season)
+            for match in self._found(template, query)
+        ]
+        for match in self._found(self._told.year, query):
+            if not any(start < match.end() <= end for start, end in whole):
+                year = int(_part(match, "y"))
+                yield Days(date(year, 1, 1), date(year, 12, 31))
+
+    def relative(self, query: _Text, today: date) -> Iterator[Days]:
+        for match in self._near.finditer(query.text):
+            yield _around(_before(today, int(self._near_days.meant(match[0]) or 0)), 0)
+        for match in self._found(self._told.ago, query):
+            number = _part(match, "n")
+            count = int(number) if number.isdecimal() else int(self._names["n"].meant(number) or 0)
+            days = _UNIT_DAYS[self._unit(match)]
+            yield _around(_before(today, count * days), days // 4)
+        narrower = [span for _, span in self._within_months(query)]
+        for match in self._found(self._told.weekday, query):
+            if _overlaps(match.span(), narrower):
+                continue
+            back = (today.weekday() - self._weekday(match) - 1) % 7 + 1
+            yield _around(_before(today, back), 0)
+        for match in self._found(self._told.weekday_of_last_week, query):
+            yield _around(_before(today, today.weekday() + 7 - self._weekday(match)), 0)
+        for template, is_this in ((self._told.last, False), (self._told.this, True)):
+            for match in self._found(template, query):
+                unit = self._unit(match)
+                if unit != "day" and not _overlaps(match.span(), narrower):
+                    yield _last(unit, today, is_this=is_this)
+        if not _YEARS_BACK < today.year < date.max.year:
+            return
+        for match in self._found(self._told.this_season, query):
+            yield self._season(match, today.year)
+        for match in self._found(self._told.last_season, query):
+            years = range(today.year, today.year - _YEARS_BACK, -1)
+            yield next(one for one in (self._season(match, y) for y in years) if one.last < today)
+
+    def _found(self, template: str, query: _Text) -> Sequence[re.Match[str]]:
+        if template not in self._patterns:
+            source = _PLACE.sub(self._group, template) or r"(?!)"
+            self._patterns[template] = re.compile(source)
+        if template not in query.found:
+            has_month = "{month}" not in template or self._months.search(query.text)
+            found = self._patterns[template].finditer(query.text) if has_month else ()
+            query.found[template] = [*found]
+        return query.found[template]
+
+    def _group(self, place: re.Match[str]) -> str:
+        fixed = {"d": r"\d{1,2}", "y": r"(?:19|20)\d\d"}
+        what = fixed.get(place[1]) or self._names[place[1]].pattern
+        return f"(?P<{place[1]}{place[2]}>{what})"
+
+    def _weekday(self, match: re.Match[str]) -> int:
+        return int(self._names["weekday"].meant(_part(match, "weekday")) or 0)
+
+    def _unit(self, match: re.Match[str]) -> str:
+        return str(self._names["unit"].meant(_part(match, "unit")))
+
+
+_reader: Final = cache(_Reader)
+_SATURDAY: Final = 5
+_WEEKS: Final = 4  # of a month, whole ones
+
+
+def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    return any(span[0] < last and first < span[1] for first, last in others)
+
+
+def _part(match: re.Match[str], name: str) -> str:
+    """What stands at a place of a template, in whichever of its branches; empty for nothing."""
+    groups = match.groupdict()
+    return next((groups[one] for one in (name, f"{name}2", f"{name}3") if groups.get(one)), "")
+
+
+def _of(year: int | None, month: int, day: str | None) -> Days | None:
+    """A day or a whole month; nothing if there is none such."""
+    within = year or _ANY_YEAR
+    if not 1 <= month <= 12:
+        return None
+    last = monthrange(within, month)[1]
+    if day is None:
+        return Days(date(within, month, 1), date(within, month, last), year is None)
+    if not 1 <= int(day) <= last:
+        return None
+    at = date(within, month, int(day))
+    return Days(at, at, year is None)
+
+
+def _last(unit: str, today: date, *, is_this: bool) -> Days:
+    match unit:
+        case "year":
+            year = today.year if is_this else max(1, today.year - 1)
+            return Days(date(year, 1, 1), date(year, 12, 31))
+        case "month":
+            first = today.replace(day=1)
+            if not is_this:
+                first = _before(first, 1).replace(day=1)
+            return Days(first, first.replace(day=monthrange(first.year, first.month)[1]))
+        case _:
+            monday = _before(today, today.weekday() + (0 if is_this else 7))
+            first = monday + timedelta(5) if unit == "weekend" else monday
+            return Days(first, monday + timedelta(6))
+
+
+def _around(day: date, reach: int) -> Days:
+    return Days(_before(day, reach), day + timedelta(reach))
+
+
+def _before(day: date, days: int) -> date:
+    return date.fromordinal(max(1, day.toordinal() - days))

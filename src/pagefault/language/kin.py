@@ -1,0 +1,27 @@
+"""Which words may be kin: those that begin alike. What that is worth, `recall/kin.py` says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pagefault.language.sought import Sought, alternatives, beginning_with
+
+LETTERS: Final = 5  # that kin share; what is shorter has none
+KIN_MAX: Final = 16  # words of a query, the first, of which kin are looked for: more are a text
+
+
+def kin_of(terms: Sequence[Sought]) -> dict[int, tuple[str, ...]]:
+    """For each of these terms that may have kin, by its position, what looks for them: numbers, what
+    has digits and pairs of characters have none.
+    """
+    kin: dict[int, tuple[str, ...]] = {}
+    for at, term in enumerate(terms):
+        begins = {one[:LETTERS]: None for one in alternatives(term) if _is_word(one)}
+        if begins and len(kin) < KIN_MAX:
+            kin[at] = tuple(map(beginning_with, begins))
+    return kin
+
+
+def _is_word(term: str) -> bool:
+    return len(term) >= LETTERS and term.isidentifier() and not any(map(str.isdigit, term))

@@ -1,0 +1,215 @@
+"""Days as people name them, in several languages."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from pagefault.language.days import days_named, of_year
+from pagefault.recall.search import Searcher
+from pagefault.recall.when import nearness
+from pagefault.store.in_memory.index import MemoryIndex
+from pagefault.testing.index_contract import whole
+from pagefault.testing.records import Records
+
+TODAY = date(2026, 11, 24)  # a Tuesday
+
+OF_ANY_YEAR = {
+    "What did we do on the first weekend of October?": ("2026-10-03", "2026-10-04"),
+    "Remind me what we planned for the last weekend in October.": ("2026-10-31", "2026-11-01"),
+    "Who called in the second week of June?": ("2026-06-08", "2026-06-14"),
+    "What broke the last week of August?": ("2026-08-25", "2026-08-31"),
+    "Which bug did I fix on the first Monday of May?": ("2026-05-04", "2026-05-04"),
+    "Where was Ann in early March?": ("2026-03-01", "2026-03-10"),
+    "Where did we eat in mid-May?": ("2026-05-11", "2026-05-20"),
+    "What was late in August the trouble?": ("2026-08-21", "2026-08-31"),
+    "Where did we live at the beginning of February?": ("2026-02-01", "2026-02-10"),
+    "What did I buy in Sept.?": ("2026-09-01", "2026-09-30"),
+    "Did it rain on 5 Oct.?": ("2026-10-05", "2026-10-05"),
+    "What did we plant in the spring?": ("2026-03-01", "2026-05-31"),
+    "Was haben wir am ersten Wochenende im Oktober gemacht?": ("2026-10-03", "2026-10-04"),
+    "Was war am ersten Oktoberwochenende los?": ("2026-10-03", "2026-10-04"),
+    "Wen habe ich in der zweiten Woche im Juni getroffen?": ("2026-06-08", "2026-06-14"),
+    "Wo waren wir Anfang März?": ("2026-03-01", "2026-03-10"),
+    "Was ist Ende August kaputtgegangen?": ("2026-08-21", "2026-08-31"),
+    "Was haben wir im Sept. gekauft?": ("2026-09-01", "2026-09-30"),
+    "Was haben wir im Frühling gepflanzt?": ("2026-03-01", "2026-05-31"),
+    "Qu'est-ce qu'on a fait le premier week-end d'octobre ?": ("2026-10-03", "2026-10-04"),
+    "Où est-ce que j'étais début mars ?": ("2026-03-01", "2026-03-10"),
+    "Qui est venu à la mi-mai ?": ("2026-05-11", "2026-05-20"),
+    "Qu'est-ce qui est tombé en panne fin août ?": ("2026-08-21", "2026-08-31"),
+    "Qu'avons-nous acheté en sept. ?": ("2026-09-01", "2026-09-30"),
+    "¿Qué hicimos el primer fin de semana de octubre?": ("2026-10-03", "2026-10-04"),
+    "¿Dónde estábamos a principios de marzo?": ("2026-03-01", "2026-03-10"),
+    "¿Qué se rompió a finales de agosto?": ("2026-08-21", "2026-08-31"),
+    "¿Qué compramos en sept.?": ("2026-09-01", "2026-09-30"),
+}
+
+OF_A_YEAR = {
+    "What did we do on the first weekend of October 2023?": ("2023-10-07", "2023-10-08"),
+    "What did I do last summer?": ("2026-06-01", "2026-08-31"),
+    "How cold was it last winter?": ("2025-12-01", "2026-02-28"),
+    "Where did we go in the fall of 2023?": ("2023-09-01", "2023-11-30"),
+    "What was on Sept. 5, 2025?": ("2025-09-05", "2025-09-05"),
+    "Was haben wir letzten Sommer gemacht?": ("2026-06-01", "2026-08-31"),
+    "Wo waren wir im Herbst 2023?": ("2023-09-01", "2023-11-30"),
+    "Was haben wir am 5. Okt. 2025 beschlossen?": ("2025-10-05", "2025-10-05"),
+    "Où sommes-nous allés l'été dernier ?": ("2026-06-01", "2026-08-31"),
+    "Où étions-nous à l'automne 2023 ?": ("2023-09-01", "2023-11-30"),
+    "Qu'est-ce qu'on a décidé le 5 oct. 2025 ?": ("2025-10-05", "2025-10-05"),
+    "¿Qué hicimos el verano pasado?": ("2026-06-01", "2026-08-31"),
+    "¿Dónde estuvimos en otoño de 2023?": ("2023-09-01", "2023-11-30"),
+    "¿Qué decidimos el 5 de oct. de 2025?": ("2025-10-05", "2025-10-05"),
+}
+
+
+def told(query: str) -> list[tuple[str, str]]:
+    spans = [
+        of_year(one, TODAY.year) if one.of_any_year else (one.first, one.last)
+        for one in days_named(query, today=TODAY)
+    ]
+    return [(first.isoformat(), last.isoformat()) for first, last in spans]
+
+
+@pytest.mark.parametrize(("query", "days"), OF_ANY_YEAR.items(), ids=str)
+def test_parts_of_a_month_are_its_days_of_each_year(query: str, days: tuple[str, str]) -> None:
+    assert told(query) == [days]
+    assert all(one.of_any_year for one in days_named(query, today=TODAY))
+
+
+@pytest.mark.parametrize(("query", "days"), OF_A_YEAR.items(), ids=str)
+def test_days_of_a_year_are_those_alone(query: str, days: tuple[str, str]) -> None:
+    assert told(query) == [days]
+    assert not any(one.of_any_year for one in days_named(query, today=TODAY))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Jan told me about the march, and you may fall.",
+        "Does the sea, el mar, spring a leak?",
+        "Where does it end, and what was the first?",
+        "¿A qué distancia está el mar de la casa?",
+        "Qu'a été la fin du projet ?",
+        "Das Ende vom Lied?",
+    ],
+)
+def test_other_words_are_no_days(query: str) -> None:
+    assert told(query) == []
+
+
+def test_a_first_weekend_falls_on_other_days_each_year() -> None:
+    [weekend] = days_named("the first weekend of October")
+    for first in ("2023-10-07", "2024-10-05", "2026-10-03"):
+        at = date.fromisoformat(first).toordinal()
+        near = nearness([weekend], np.array([at - 1, at, at + 1, at + 2]))
+        assert near[1] == near[2] == 1 > max(near[0], near[3])
+
+
+def test_a_winter_goes_on_into_the_next_year() -> None:
+    [winter] = days_named("What did we burn in winter?")
+    days = ["2025-12-05", "2026-01-20", "2026-02-28", "2026-03-20", "2026-10-01"]
+    near = nearness([winter], np.array([date.fromisoformat(one).toordinal() for one in days]))
+    assert near.tolist()[:3] == [1, 1, 1]
+    assert max(near[3:]) < 0.2
+
+
+def a_year() -> MemoryIndex:
+    """A line in English each day, none of which tells when it was said."""
+    records, index = Records(), MemoryIndex()
+    records.open("diary")
+    for day in range(360):
+        at = datetime(2025, 12, 1, 9, tzinfo=UTC) + timedelta(days=day)
+        where = "abcdefghij"[day % 10]
+        records.say(1, f"Walked round lake {where}, it rained.", occurred_at=at.isoformat())
+    index.apply(records.events)
+    return index
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last"),
+    [
+        ("What happened on the first weekend of October?", "2026-10-03", "2026-10-04"),
+        ("Was ist am ersten Wochenende im Oktober passiert?", "2026-10-03", "2026-10-04"),
+        ("Qu'est-ce qui s'est passé le premier week-end d'octobre ?", "2026-10-03", "2026-10-04"),
+        ("¿Qué pasó el primer fin de semana de octubre?", "2026-10-03", "2026-10-04"),
+        ("What did we talk about in early March?", "2026-03-01", "2026-03-10"),
+        ("Was haben wir Anfang März besprochen?", "2026-03-01", "2026-03-10"),
+        ("De quoi avons-nous parlé début mars ?", "2026-03-01", "2026-03-10"),
+        ("¿De qué hablamos a principios de marzo?", "2026-03-01", "2026-03-10"),
+        ("What happened last summer?", "2026-06-01", "2026-08-31"),
+        ("Was ist letzten Sommer passiert?", "2026-06-01", "2026-08-31"),
+        ("What happened in Sept.?", "2026-09-01", "2026-09-30"),
+    ],
+)
+def test_pages_of_such_days_are_found_in_whatever_language_is_asked(
+    query: str, first: str, last: str
+) -> None:
+    hits = Searcher(a_year()).search(whole(1), query, limit=2, today=TODAY).hits
+    days = [
+        datetime.fromtimestamp((hit.page.said_ms) / 1000, UTC).date().isoformat() for hit in hits
+    ]
+    assert len(days) == 2
+    assert all(first <= day <= last for day in days)
+
+
+TOLD_LATER = {
+    "The tent leaked all night last weekend.": "What happened on the first weekend of October?",
+    "Letztes Wochenende war das Zelt undicht.": "Was ist am ersten Wochenende im Oktober passiert?",
+    "La tente fuyait le week-end dernier, et nous étions dedans.": (
+        "Qu'est-ce qui s'est passé le premier week-end d'octobre ?"
+    ),
+    "La tienda se mojó el fin de semana pasado.": "¿Qué pasó el primer fin de semana de octubre?",
+    "We had a leak in the tent on Oct. 3, of all days.": "¿Qué pasó el 3 de octubre de 2026?",
+}
+
+
+def told_on(day: str, text: str) -> Searcher:
+    """A session in which other things are told on other days."""
+    records, index = Records(), MemoryIndex()
+    records.open("diary")
+    for back in range(1, 60):
+        at = datetime(2026, 9, 20, 9, tzinfo=UTC) - timedelta(days=back)
+        records.say(1, f"Walked round lake {back}.", occurred_at=at.isoformat())
+    records.say(1, text, occurred_at=f"{day}T09:00:00+00:00")
+    index.apply(records.events)
+    return Searcher(index)
+
+
+@pytest.mark.parametrize(("text", "query"), TOLD_LATER.items(), ids=str)
+@pytest.mark.parametrize("asked", ["its own language", "another"])
+def test_what_is_told_later_is_found_by_the_days_when_it_happened(
+    text: str, query: str, asked: str
+) -> None:
+    if asked == "another":
+        query = "What happened on the first weekend of October?"
+    hits = told_on("2026-10-06", text).search(whole(1), query, limit=3, today=TODAY).hits
+    assert [hit.page.order for hit in hits[:1]] == [59]
+
+
+@pytest.mark.parametrize(("text", "is_found"), [(" last weekend", True), ("", False)])
+def test_control_what_tells_of_no_other_day_is_found_by_its_own_alone(
+    text: str, is_found: bool
+) -> None:
+    telling = told_on("2026-10-01", f"The tent leaked all night{text}.")
+    asked = ("What happened on the last weekend of September?", "What happened on 1 October?")
+    then, own = (telling.search(whole(1), one, limit=9, today=TODAY).hits for one in asked)
+    assert (59 in [hit.page.order for hit in then]) == is_found
+    assert own[0].page.order == 59
+
+
+def test_of_two_pages_with_the_words_that_comes_first_that_tells_of_the_days() -> None:
+    records, index = Records(), MemoryIndex()
+    records.open("diary")
+    for text, day in (
+        ("The boiler broke two weeks ago.", "2026-03-20"),
+        ("The boiler broke again just now.", "2026-03-22"),
+        ("The boiler broke last Monday.", "2026-06-20"),
+    ):
+        records.say(1, text, occurred_at=f"{day}T09:00:00+00:00")
+    index.apply(records.events)
+    query = "When did the boiler break in early March?"
+    hits = Searcher(index).search(whole(1), query, limit=3, today=TODAY).hits
+    assert hits[0].page.order == 0
