@@ -582,3 +582,20 @@ async def test_what_is_past_its_time_goes_from_a_region_and_the_region_stays(
         assert (await writer.page("msg_1")).text == SAID
         assert [one.name for one in await memory.regions()] == ["shelf"]
         assert (await writer.share("New.", "shelf")).done
+
+
+async def test_a_scrub_redacts_what_regions_hold(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory:
+        writer, reader, page = await shelf(memory)
+        [own] = (await writer.share(f"And {OTHER} is the word.", "shelf")).pages
+        assert WORD in await asked(reader)
+        done = await memory.scrub([WORD, OTHER])
+        assert done.done
+        assert (await reader.page(page)).text.startswith("The key of the boat house hangs behind")
+        assert (await reader.page(own)).text.endswith("is the word.")
+        sent = await asked(reader, "And where does the key hang?")
+        assert WORD not in sent
+        assert not (await memory.verify()).problems
+        assert Files(root).traces({"said": WORD, "shared": OTHER}) == {}
+        assert [one.name for one in await memory.regions()] == ["shelf"]
