@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pagefault.model.catalogue import find_prices
     from pagefault.model.clock import Clock
     from pagefault.model.errors import (
+        AccessRefused,
         ArchiveMissing,
         BadInput,
         CallerError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         QuotaExceeded,
         RecordDamaged,
         RecordGone,
+        RegionNotFound,
         ScreenFailed,
         SessionBusy,
         SessionNotFound,
@@ -133,6 +135,7 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
+    from pagefault.service.regions import Mount, Promotion, Region
     from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
@@ -149,6 +152,7 @@ __all__ = [
     "VM_STRICT_PROMPT",
     "VM_TOOLS",
     "About",
+    "AccessRefused",
     "Actor",
     "Adoption",
     "Answer",
@@ -207,6 +211,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "Moment",
+    "Mount",
     "Movement",
     "NoSuchPage",
     "NotAdopted",
@@ -226,6 +231,7 @@ __all__ = [
     "Pressure",
     "PressureStatus",
     "PriceList",
+    "Promotion",
     "Proxied",
     "QuotaExceeded",
     "QuotaUse",
@@ -234,6 +240,8 @@ __all__ = [
     "RecordDamaged",
     "RecordGone",
     "Redaction",
+    "Region",
+    "RegionNotFound",
     "Relayed",
     "RemoteEmbedder",
     "RemoteEngine",
@@ -295,6 +303,7 @@ __all__ = [
 # Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
 _HOMES = {
     "About": "model.page",
+    "AccessRefused": "model.errors",
     "Actor": "model.kinds",
     "Answer": "service.turn.drive",
     "ArchiveMissing": "model.errors",
@@ -352,6 +361,7 @@ _HOMES = {
     "Mode": "model.kinds",
     "ModelError": "model.errors",
     "Moment": "service.inspection.timetravel",
+    "Mount": "service.regions",
     "Sent": "service.inspection.timetravel",
     "Seq": "model.ids",
     "Movement": "service.inspection.timetravel",
@@ -375,6 +385,7 @@ _HOMES = {
     "Pressure": "paging.pressure",
     "PressureStatus": "service.inspection.status",
     "PriceList": "model.prices",
+    "Promotion": "service.regions",
     "Proxied": "service.inspection.relayed",
     "QuotaExceeded": "model.errors",
     "QuotaUse": "store.allowance",
@@ -382,6 +393,7 @@ _HOMES = {
     "Quote": "model.page",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
+    "RegionNotFound": "model.errors",
     "Relayed": "model.events",
     "RemoteEmbedder": "engine.remote_embedding",
     "RemoteEngine": "engine.remote",
@@ -391,6 +403,7 @@ _HOMES = {
     "Request": "model.request",
     "Reranker": "engine.reranking",
     "Redaction": "service.journal",
+    "Region": "service.regions",
     "RerankingStatus": "service.derived.reranking",
     "Retries": "engine.endpoint",
     "Role": "model.kinds",

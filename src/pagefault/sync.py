@@ -57,6 +57,7 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
+from pagefault.service.regions import Mount, Promotion, Region
 from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
 from pagefault.service.turn.drafts import Incoming
@@ -230,7 +231,7 @@ class Memory(_Asks):
         )
 
     def sessions(self) -> list[SessionRow]:
-        """Every session, the most recently used first."""
+        """Every session, the most recently used first. Regions are none: `regions` lists them."""
         return _LOOP.run(self._memory.sessions())
 
     def pages(
@@ -482,6 +483,112 @@ class Memory(_Asks):
                 limit=limit,
             )
         )
+
+    def regions(self) -> list[Region]:
+        """Every region, by name, with the sessions that mount it."""
+        return _LOOP.run(self._memory.regions())
+
+    def create_region(
+        self,
+        name: str,
+        *,
+        scope: str = "global",
+        owner: str = "",
+        project: str = "",
+        read: Sequence[str] | None = None,
+        write: Sequence[str] | None = None,
+        promote: Sequence[str] | None = None,
+        consent: str = "write",
+        dry_run: bool = False,
+    ) -> Region:
+        """Make a region: memory that sessions share which mount it (`Session.mount`).
+
+        `scope` says whom it is for: "project" the sessions of `project`, "user" those of `owner`,
+        "global" all of this memory. They may read it, and the owner's may write and promote, unless
+        `read`, `write` and `promote` grant that to others: "owner", "anyone", "project:NAME",
+        "user:NAME", "session:NAME". `consent` says which mounts the owner is asked for besides:
+        "write" (the default) those that write, "always" all, "never" none; the owner's own sessions
+        need none. Raises `BadInput`, also if there is a region of this name.
+        """
+        return _LOOP.run(
+            self._memory.create_region(
+                name,
+                scope=scope,
+                owner=owner,
+                project=project,
+                read=read,
+                write=write,
+                promote=promote,
+                consent=consent,
+                dry_run=dry_run,
+            )
+        )
+
+    def fork_region(self, region: str, name: str, *, by: str = "", dry_run: bool = False) -> Region:
+        """A new region with what this one holds by now, under the same policy. Pages are shared,
+        not copied: what is brought to either from now on, the other does not see; what is forgotten
+        is gone from both. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
+        """
+        return _LOOP.run(self._memory.fork_region(region, name, by=by, dry_run=dry_run))
+
+    def set_policy(
+        self,
+        region: str,
+        *,
+        read: Sequence[str] | None = None,
+        write: Sequence[str] | None = None,
+        promote: Sequence[str] | None = None,
+        consent: str | None = None,
+        owner: str | None = None,
+        by: str = "",
+        dry_run: bool = False,
+    ) -> Region:
+        """Change who may do what in a region, as `create_region` tells; what is not given stays. It
+        holds at once: a session that may look into it no more shows nothing of it from its next
+        request on. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
+        """
+        return _LOOP.run(
+            self._memory.set_policy(
+                region,
+                read=read,
+                write=write,
+                promote=promote,
+                consent=consent,
+                owner=owner,
+                by=by,
+                dry_run=dry_run,
+            )
+        )
+
+    def consent(
+        self, region: str, session: str, mode: str = "ro", *, by: str = "", dry_run: bool = False
+    ) -> Mount | None:
+        """The owner of a region lets a session (its name or id) look into it, "ro" or "rw", or no
+        more: "none". Forks of the session stand on it too, until they are given their own. How the
+        session's mount stands then; nothing if it has none.
+
+        Taken back, nothing of the region is found, faulted or recalled in that session any more,
+        and its next request shows nothing of it. Raises `AccessRefused` unless `by` owns it,
+        `RegionNotFound`, `SessionNotFound`.
+        """
+        return _LOOP.run(self._memory.consent(region, session, mode, by=by, dry_run=dry_run))
+
+    def set_label(
+        self,
+        session: str,
+        *,
+        project: str | None = None,
+        user: str | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Say whose a session (its name or id) is, and of which project: policies of regions know
+        it by that. What is not given stays. Raises `SessionNotFound`, `BadInput`.
+        """
+        _LOOP.run(self._memory.set_label(session, project=project, user=user, dry_run=dry_run))
+
+    def label(self, session: str) -> tuple[str, str]:
+        """The project and the user of a session (its name or id), each "" where none was said."""
+        return _LOOP.run(self._memory.label(session))
 
     def origins(self, session: Session | str, page_id: str) -> PageOrigin:
         """Whose word a page is, what it says, the digest of that, and all that rests on it.
@@ -1080,6 +1187,43 @@ class Session(_Asks):
     def host_tools(self) -> list[str]:
         """The names of your own tools that a request offers."""
         return _LOOP.call(self.asynchronous.host_tools)
+
+    def mounts(self) -> list[Mount]:
+        """The regions that this session mounts, or inherited from what it was forked off."""
+        return _LOOP.run(self.asynchronous.mounts())
+
+    def mount(self, region: str, mode: str = "ro", *, dry_run: bool = False) -> Mount:
+        """Look into a region from now on: what it holds is found, recalled and faulted like what
+        was said here, and a hit's `source` names it. "rw" brings pages there, too (`promote`,
+        `share`).
+
+        The region's policy must let the session do so: `AccessRefused` otherwise. Where its owner
+        is to agree as well, nothing of it is seen until then (`is_open`, `why`). `dry_run` only
+        tells. Raises `RegionNotFound`.
+        """
+        return _LOOP.run(self.asynchronous.mount(region, mode, dry_run=dry_run))
+
+    def unmount(self, region: str, *, dry_run: bool = False) -> Mount:
+        """Look into a region no more: what the window shows of it leaves before the next request.
+        What it was: a region that is not mounted is left so. Raises `RegionNotFound`.
+        """
+        return _LOOP.run(self.asynchronous.unmount(region, dry_run=dry_run))
+
+    def promote(self, page_id: str, region: str, *, dry_run: bool = False) -> Promotion:
+        """Bring a page (every part of its text) to a region that is mounted "rw", where the policy
+        lets the session promote. Its origin stays what it was, and so do speaker, title and time;
+        forgetting the page here forgets it there. Of an artifact, its text alone.
+
+        A page is brought once: again, it is the one that is there. Raises `AccessRefused`,
+        `RegionNotFound`, `NoSuchPage`, `RecordGone`.
+        """
+        return _LOOP.run(self.asynchronous.promote(page_id, region, dry_run=dry_run))
+
+    def share(self, text: str, region: str, *, title: str = "", dry_run: bool = False) -> Promotion:
+        """Write what the user typed into a region that is mounted "rw", where the policy lets the
+        session write. It stands in no conversation. Raises `AccessRefused`, `RegionNotFound`.
+        """
+        return _LOOP.run(self.asynchronous.share(text, region, title=title, dry_run=dry_run))
 
     def status(self) -> Status:
         """What the session holds and what is left of its window and budgets, as of now."""

@@ -15,17 +15,19 @@ from pagefault.service.facades.claimant import Claimant
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
+from pagefault.service.facades.sharer import Sharer
 from pagefault.service.facades.writer import Writer
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.root.caretaker import Caretaker
 from pagefault.service.root.controller import Controller
+from pagefault.service.root.curator import Curator
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import MemoryParts
 from pagefault.service.root.warden import Warden
 
-FACADES = (Writer, Claimant, Reader, Inspector)
-OF_A_MEMORY = (Caretaker, Controller, Eraser, Historian, Warden)
+FACADES = (Writer, Claimant, Reader, Sharer, Inspector)
+OF_A_MEMORY = (Caretaker, Controller, Curator, Eraser, Historian, Warden)
 
 
 def _verbs(cls: type) -> set[str]:

@@ -28,6 +28,8 @@ CHOICES = {
     "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
     "Memory.session.control", "Memory.set_control.mode", "Session.set_control.mode",
     "Memory.set_retention.keep", "Memory.set_retention.kind",
+    "Memory.create_region.scope", "Memory.create_region.consent", "Memory.set_policy.consent",
+    "Memory.consent.mode", "Session.mount.mode",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.record_event.event_type",
     "Memory.events.event_type", "Memory.events.outcome",
@@ -75,6 +77,21 @@ NAMES_OF_OURS = {
     "Session.assistant.calls", "Session.is_of_memory.call", "Session.replied.calls",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
+
+
+OF_REGIONS = {
+    "Memory.create_region.name", "Memory.create_region.owner", "Memory.create_region.project",
+    "Memory.create_region.read", "Memory.create_region.write", "Memory.create_region.promote",
+    "Memory.fork_region.region", "Memory.fork_region.name", "Memory.fork_region.by",
+    "Memory.set_policy.region", "Memory.set_policy.owner", "Memory.set_policy.by",
+    "Memory.set_policy.read", "Memory.set_policy.write", "Memory.set_policy.promote",
+    "Memory.consent.region", "Memory.consent.session", "Memory.consent.by",
+    "Memory.set_label.session", "Memory.label.session",
+    "Session.mount.region", "Session.unmount.region",
+    "Session.promote.page_id", "Session.promote.region",
+    "Session.share.text", "Session.share.title", "Session.share.region",
+}  # fmt: skip
+"""What is no session's: the words of these are looked for in test_regions.py."""
 
 
 @dataclass
@@ -239,6 +256,11 @@ async def tell(memory: Memory) -> Told:
     await session.call(search(word("ToolCall.arguments elsewhere", "calls"), call_id="d"))
     await session.checkpoint(word("Session.checkpoint.name", "checkpoints"))
     await session.configure(system=word("Session.configure.system", "system"))
+    await memory.set_label(
+        session.session_id,
+        project=word("Memory.set_label.project", "label"),
+        user=word("Memory.set_label.user", "label"),
+    )
     for page_id in told.pages.values():
         for level in (1, 2):
             await session.compress(page_id, level)
@@ -321,10 +343,10 @@ async def test_every_field_of_the_public_face_has_a_word_of_its_own() -> None:
         fork = await (await memory.session(session)).fork(told.word("Session.fork.name", "fork"))
         assert fork.name
     covered = {name.split(" ")[0] for name in told.words}
-    covered |= CHOICES | TIMES | NAMES_OF_OURS
+    covered |= CHOICES | TIMES | NAMES_OF_OURS | OF_REGIONS
     covered |= {name for name in _parameters() if name.startswith(("SearchFilter.", "Reply."))}
     assert set(_parameters()) - covered == set()
-    stale = CHOICES | TIMES | NAMES_OF_OURS
+    stale = CHOICES | TIMES | NAMES_OF_OURS | OF_REGIONS
     assert stale - set(_parameters()) == set(), "these are no parameters any more"
 
 
@@ -360,7 +382,7 @@ async def test_a_page_leaves_what_its_receipt_names_and_nothing_else(
     found = Files(root).traces(told.words)
     assert set(found) == staying(told, forgotten), "closed, too"
     assert {one.what for one in forgotten.stays} == {
-        "calls", "checkpoints", "name", "system", "counts",
+        "calls", "checkpoints", "name", "system", "counts", "label",
     }  # fmt: skip
     async with pagefault.open(root) as memory:
         assert (await memory.verify()).problems == ()
@@ -388,9 +410,10 @@ async def test_a_session_leaves_what_its_receipt_names_and_nothing_else(
             await fork.compress(page_id)
         await fork.flush()
         [receipt] = [await memory.forget(row.session_id)]
-        [stays] = receipt.stays
+        stays, label = receipt.stays
         assert (stays.what, stays.session) == ("system", told.words["Session.fork.name"])
-        of_fork = {"Session.fork.name", "Session.configure.system"}
+        assert (label.what, label.session_id) == ("label", stays.session_id)
+        of_fork = {"Session.fork.name", "Session.configure.system", *told.of["label"]}
         assert set(Files(root).traces(told.words)) == of_fork
         assert (await memory.verify()).problems == ()
         last = await memory.forget(stays.session_id)

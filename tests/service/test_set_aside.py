@@ -283,6 +283,7 @@ async def _check_any(root: Path, bodies: list[Body]) -> None:
         session = await memory.session("talk", create=False)
         assert (await session.page("msg_1")).text == "The word is alpha."
         await session.configure(window=4_000)  # whatever they say of it
+        await session.set_control("assist")  # likewise: of one that is off there is no fork
         said = await session.user("What was the word?")
         await session.request()
         for told in (session.metrics, session.ledger, session.claims, session.history):

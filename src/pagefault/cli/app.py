@@ -62,10 +62,12 @@ class App:
         check_there(path, hint=MAKE_ONE)
         return path
 
-    def to_show(self, page_id: str, session_id: str) -> str:
-        """The command that shows a page, as it has to be typed here."""
-        words = ["pagefault", *(["--root", self.root] if self.root else []), "pages", "show"]
-        return shlex.join([*words, page_id, "--session", session_id])
+    def to_show(self, page_id: str, session_id: str, source: str = "") -> str:
+        """The command that shows a page, as it has to be typed here; of a region, all of it."""
+        words = ["pagefault", *(["--root", self.root] if self.root else [])]
+        if source.startswith("region:"):
+            return shlex.join([*words, "scopes", "pages", source.removeprefix("region:")])
+        return shlex.join([*words, "pages", "show", page_id, "--session", session_id])
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         try:
@@ -115,6 +117,24 @@ class App:
 MAKE_ONE = (
     "`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where"
 )
+
+
+async def names_of(memory: Memory) -> dict[str, str]:
+    """What each session is called, and each region, by its id; one without a name by that."""
+    names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+    return names | {one.region_id: f"region:{one.name}" for one in await memory.regions()}
+
+
+async def find_kept(memory: Memory, name: str | None) -> str:
+    """As `find_row`, and `region:NAME` is a region: the id of what is meant."""
+    if name is None or not name.startswith("region:"):
+        return (await find_row(memory, name)).session_id
+    for one in await memory.regions():
+        if name == f"region:{one.name}":
+            return one.region_id
+    from pagefault.model.errors import RegionNotFound
+
+    raise RegionNotFound(name.removeprefix("region:"))
 
 
 async def find_row(memory: Memory, name: str | None) -> SessionRow:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import click
 
-from pagefault.cli.app import App, find_session, json_option
+from pagefault.cli.app import App, find_session, json_option, names_of
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
 from pagefault.model.kinds import Kind, Modality, Profile
@@ -217,8 +217,7 @@ def search_words(
 async def _hits(
     memory: Memory, session: Session | None, result: SearchResult
 ) -> list[dict[str, Any]]:
-    rows = await memory.sessions() if result.hits else []
-    names = {row.session_id: row.name or row.session_id for row in rows}
+    names = await names_of(memory) if result.hits else {}
     resident = None if session is None else await resident_pages(memory, session)
     return [
         {
@@ -301,9 +300,10 @@ def _print(app: App, found: dict[str, Any]) -> None:
     )
     _tell_of_archives(app, hits)
     more = f", {found['left_out']} left out for their tokens" if found["left_out"] else ""
+    first = hits[0]
     app.term.note(
         f"{len(hits)} of {plural(found['total'], 'page')} in {where}{more}; "
-        f"`{app.to_show(hits[0]['page_id'], hits[0]['session_id'])}` shows the first"
+        f"`{app.to_show(first['page_id'], first['session_id'], first['source'])}` shows the first"
     )
     if found["session"] and not is_known:
         app.term.note(CLIENT_DECIDES)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.app import App, Command, find_kept, json_option, names_of, pass_app
 from pagefault.cli.asking import filter_of
 from pagefault.cli.term import plural
 from pagefault.model.kinds import Kind
@@ -64,8 +64,9 @@ def forget(
 
     Afterwards no byte of it is left in the log, the index or the quarantine of this memory. Without
     --yes it is a dry run that changes nothing. JSON: {done, session, session_id, pages, calls (of
-    the model, that go with them), records, seen_from (forks that lose it too), quoted_by (answers
-    that cite it; their text stays), stays (what may hold words of it and has no page: {what,
+    the model, that go with them), records, seen_from (forks, and sessions that mount a
+    region, that lose it too), copies (in regions, that go with it), quoted_by (answers that cite
+    it; their text stays), stays (what may hold words of it and has no page: {what,
     session, count, command, which erases it}), beyond_reach, and, of a dry run, command}; of pages
     that match {done, sessions (an object like that for each), command}.
     """
@@ -81,19 +82,18 @@ def forget(
 
     async def work() -> list[tuple[str, Forgetting]]:
         async with app.writing() if yes else app.reading() as memory:
-            names = {row.session_id: row.name for row in await memory.sessions()}
+            names = await names_of(memory)
             if matching:
                 wanted = filter_of(
                     kinds, (), origins, since, until, imported_from=imported_from or ""
                 )
                 if session_name:
-                    row = await find_row(memory, session_name)
-                    wanted = replace(wanted, session=row.session_id)
+                    wanted = replace(wanted, session=await find_kept(memory, session_name))
                 plans = await memory.forget_matching(query or "", wanted=wanted, dry_run=not yes)
             else:
-                row = await find_row(memory, session_name)
-                plans = (await memory.forget(row.session_id, page_id or "", dry_run=not yes),)
-            return [(names[plan.session_id] or plan.session_id, plan) for plan in plans]
+                kept = await find_kept(memory, session_name)
+                plans = (await memory.forget(kept, page_id or "", dry_run=not yes),)
+            return [(names[plan.session_id], plan) for plan in plans]
 
     found = app.run(work())
     what = [page_id] if page_id else ["--session-whole"]
@@ -132,6 +132,7 @@ def _object(app: App, name: str, plan: Forgetting) -> dict[str, Any]:
         "calls": plan.calls,
         "records": plan.records,
         "seen_from": list(plan.seen_from),
+        "copies": list(plan.copies),
         "quoted_by": list(plan.quoted_by),
         "stays": [
             {
@@ -157,7 +158,9 @@ def _tell(app: App, name: str, plan: Forgetting, page: str, *, whole: bool) -> N
     if plan.calls:
         term.line(f"  with them {plural(plan.calls, 'call')} of the model")
     if plan.seen_from:
-        term.line(f"  gone from these forks too: {_few(plan.seen_from)}")
+        term.line(f"  gone from these that see it too: {_few(plan.seen_from)}")
+    if plan.copies:
+        term.line(f"  with its copies in regions: {_few(plan.copies)}")
     if plan.quoted_by:
         term.line(f"  these answers cite it, and their own words stay: {_few(plan.quoted_by)}")
     for session_id in dict.fromkeys(one.session_id for one in plan.stays):
@@ -174,6 +177,7 @@ _STAYS: Final = {
     "imports": "the titles and projects of its imports: {count:,}",
     "name": "its name",
     "system": "its system prompts: {count:,}",
+    "label": "whose it is, and of which project: {count:,}",
     "counts": "how many tokens its requests had, and for which model: {count:,}",
 }
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, WithDefault, find_row, json_option, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    WithDefault,
+    find_kept,
+    json_option,
+    names_of,
+    pass_app,
+)
 from pagefault.cli.term import plural
 from pagefault.model.kinds import Kind
 
@@ -35,7 +43,10 @@ _kind_option = click.option(
     "--kind", type=click.Choice([str(kind) for kind in Kind]), help="Only for pages of this kind."
 )
 _session_option = click.option(
-    "--session", "session_name", metavar="NAME", help="Only for this session, by name or id."
+    "--session",
+    "session_name",
+    metavar="NAME",
+    help="Only this, by name or id; or region:NAME.",
 )
 
 
@@ -79,7 +90,7 @@ def set_(
 ) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with app.reading() if dry_run else app.writing() as memory:
-            session = (await find_row(memory, session_name)).session_id if session_name else ""
+            session = await find_kept(memory, session_name) if session_name else ""
             rules = await memory.set_retention(
                 None if keep.lower() == "none" else keep,
                 kind=kind or "",
@@ -105,7 +116,7 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with app.writing(expire=False) if yes else app.reading() as memory:
             rules = await memory.retention()
-            names = await _names(memory)  # before any is gone
+            names = await names_of(memory)  # before any is gone
             return _objects(names, rules, await memory.expire(dry_run=not yes))
 
     rules, expired = app.run(work())
@@ -117,11 +128,7 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
 async def _told(
     memory: Memory, rules: Sequence[RetentionRule], expired: Sequence[Forgetting]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    return _objects(await _names(memory), rules, expired)
-
-
-async def _names(memory: Memory) -> dict[str, str]:
-    return {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+    return _objects(await names_of(memory), rules, expired)
 
 
 def _objects(

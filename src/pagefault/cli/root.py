@@ -41,6 +41,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Steer": {
         "mode": "What memory keeps of conversations, and what it brings back.",
+        "scopes": "Memory that sessions share: regions, who may see what, and who mounts which.",
         "goal": "Set the goal that stays in a session's window.",
         "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",
         "redo": "Do again what `undo` took back last.",

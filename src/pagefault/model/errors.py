@@ -50,6 +50,18 @@ class SessionNotFound(CallerError):
         )
 
 
+class RegionNotFound(CallerError):
+    def __init__(self, region: str) -> None:
+        super().__init__(
+            f"there is no region {region!r} here",
+            hint="`Memory.regions` lists what there is",
+        )
+
+
+class AccessRefused(CallerError):
+    """A region's policy, or its owner, does not let a session do this. The hint says who may."""
+
+
 class NoSuchPage(CallerError):
     """A person or program named a page that the session does not have."""
 

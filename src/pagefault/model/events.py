@@ -16,6 +16,7 @@ from pagefault.model.kinds import (
     SAID_TYPES,
     SOME_TOOL,
     Actor,
+    Consent,
     ControlMode,
     EventType,
     FaultReason,
@@ -24,7 +25,9 @@ from pagefault.model.kinds import (
     LayoutName,
     Modality,
     Mode,
+    MountMode,
     Origin,
+    RegionScope,
     Role,
     Source,
 )
@@ -213,6 +216,17 @@ class Stored(OriginalBody):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shared(OriginalBody):
+    """A page of a region (`service/regions.py`), which the session `by` brought there: its own
+    words, or those of the page whose record is `copy_of`. No fold of a conversation takes it.
+    """
+
+    by: SessionNo = SessionNo(0)
+    copy_of: Seq = NOTHING
+    event_type: ClassVar[EventType] = EventType.SHARED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedBody(PageBody):
     """What was made of other pages, and could be made again."""
 
@@ -298,7 +312,7 @@ class Indexed(DerivedBody):
     event_type: ClassVar[EventType] = EventType.INDEX
 
 
-_Original = Said | Called | Returned | HandedIn | Stored
+_Original = Said | Called | Returned | HandedIn | Stored | Shared
 _Derived = Summarised | Represented | Claimed | Learned | Indexed
 
 HISTORY_START: Final = PageId("start")
@@ -709,6 +723,51 @@ class RetentionSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegionSet:
+    """Whom a region is for and who may do what there, from now on: its first record opens it.
+
+    `read`, `write` and `promote` name sessions: "owner" is those of the region's `owner`, "anyone"
+    all, "project:NAME", "user:NAME" and "session:NAME" those that are called so.
+    """
+
+    region: SessionNo
+    scope: RegionScope
+    owner: str = ""  # a user
+    project: str = ""
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    promote: tuple[str, ...] = ()
+    consent: Consent = Consent.WRITE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSet:
+    """Whose a session is, and of which project, from now on: as the policies of regions know it."""
+
+    session: SessionNo
+    project: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountSet:
+    """A session looks into a region from now on, or no more, where no `mode` is told."""
+
+    session: SessionNo
+    region: SessionNo
+    mode: MountMode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsentSet:
+    """The owner of a region lets a session look into it so, or takes that back: no `mode`."""
+
+    region: SessionNo
+    session: SessionNo
+    mode: MountMode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
     """What is left of a body that was forgotten: that it was there, and of which type."""
 
@@ -768,11 +827,18 @@ Body = (
     | ScrubDone
     | RetentionSet
     | ControlSet
+    | RegionSet
+    | LabelSet
+    | MountSet
+    | ConsentSet
     | Erased
     | Lost
     | Opaque
     | SetAside
 )
+
+Ruling = RegionSet | LabelSet | MountSet | ConsentSet
+"""What says which session may see what of which region."""
 
 _TYPES: Final[dict[type, str]] = {
     SessionOpened: "session_opened",
@@ -801,6 +867,10 @@ _TYPES: Final[dict[type, str]] = {
     ScrubDone: "scrub_done",
     RetentionSet: "retention_set",
     ControlSet: "control_set",
+    RegionSet: "region_set",
+    LabelSet: "label_set",
+    MountSet: "mount_set",
+    ConsentSet: "consent_set",
     Lost: "lost",
 } | {cls: str(cls.event_type) for cls in get_args(_Original | _Derived) if cls is not Said}
 

@@ -107,6 +107,36 @@ class ControlMode(StrEnum):
         return ControlMode.INCOGNITO if is_incognito else ControlMode.PAUSED
 
 
+class RegionScope(StrEnum):
+    """Whose sessions a region is for: those of a project, of a user, or all of a memory."""
+
+    PROJECT = "project"
+    USER = "user"
+    GLOBAL = "global"
+
+
+class MountMode(StrEnum):
+    """How a session looks into a region: `ro` to read it, `rw` to bring pages into it, too."""
+
+    RO = "ro"
+    RW = "rw"
+
+
+class Consent(StrEnum):
+    """Which mounts wait for the owner of a region to agree to them, besides what its policy says.
+
+    `never`: none. `write`: those that may write. `always`: all.
+    """
+
+    NEVER = "never"
+    WRITE = "write"
+    ALWAYS = "always"
+
+    def covers(self, mode: MountMode) -> bool:
+        """Whether a mount in this mode waits."""
+        return self is Consent.ALWAYS or (self is Consent.WRITE and mode is MountMode.RW)
+
+
 class LayoutName(StrEnum):
     """How a request is laid out.
 
@@ -185,8 +215,8 @@ class Source(StrEnum):
 
 
 class EventType(StrEnum):
-    """What happened: what people and agents do, then documents, calls of tools, their results, and
-    bytes; then what is made of other pages.
+    """What happened: what people and agents do, then documents, calls of tools, their results,
+    bytes, and what a session shared; then what is made of other pages.
     """
 
     CHAT_TURN = "chat_turn"
@@ -202,6 +232,7 @@ class EventType(StrEnum):
     TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
     ARTIFACT = "artifact"
+    SHARED = "shared"
     CLAIM = "claim"
     PROCEDURE = "procedure"
     INDEX = "index"
@@ -247,10 +278,14 @@ class ClaimType(StrEnum):
 GOAL_SUBJECT: Final = "vm:goal"
 """The subject of a goal, and of its end: no claim that is found in a text has such a one."""
 
+REGION_PREFIX: Final = "region:"
+"""What the names of regions begin with among those of sessions, and no session's name does."""
+
 PAGE_PREFIX: Final[dict[str, str]] = {
     "message": "msg",
     "tool": "tool",
     "artifact": "art",
+    "shared": "shr",
     "summary": "sum",
     "claim": "clm",
     "procedure": "prc",

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
+from pagefault.model.kinds import DERIVED_STEMS, PAGE_PREFIX, Kind, Modality, Origin, Role
+
+_SHARED: Final = PAGE_PREFIX["shared"] + "_"
 
 DERIVED_ORDER: Final = 1 << 27
 """Derived pages are numbered from here on, so that the neighbours of a turn are turns."""
@@ -16,6 +18,11 @@ DERIVED_ORDER: Final = 1 << 27
 def is_derived(page_id: PageId) -> bool:
     """Whether the page of this id was made of other pages."""
     return page_id.rpartition("_")[0] in DERIVED_STEMS
+
+
+def is_shared(page_id: PageId) -> bool:
+    """Whether the page of this id is a region's. No other page of the memory has its id."""
+    return page_id.startswith(_SHARED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

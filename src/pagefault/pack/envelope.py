@@ -12,7 +12,7 @@ from typing import Any, Final
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Modality, Tier
-from pagefault.model.page import Page, PageRow
+from pagefault.model.page import Page, PageRow, is_shared
 from pagefault.model.residency import is_media, tier_of
 from pagefault.model.times import iso_utc
 from pagefault.pack.render import reference
@@ -185,7 +185,11 @@ def told_levels(row: PageRow) -> list[int]:
 
 
 def offered_levels(row: PageRow) -> tuple[Level, ...]:
-    """The levels at which a page's text can be served. A sentence is shown whole, or named."""
+    """The levels at which a page's text can be served. A sentence is shown whole, or named; a page
+    of a region whole, as its shorter forms would be the session's own and outlive its mount.
+    """
+    if is_shared(row.page_id):
+        return (Level.FULL,)
     levels = RULES[row.kind].levels
     if row.tokens <= SENTENCE_TOKENS:
         return tuple(level for level in levels if level in (Level.FULL, Level.REFERENCE))

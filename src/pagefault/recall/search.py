@@ -76,7 +76,7 @@ class SearchHit:
     the page is found by: "words" of its own, a "link" from a page that has them, "meaning", or else
     "neighbours", which have them; empty where pages were listed. The last two, and a link, say
     little of the page itself. Of what was imported, `source` is the program that it is from, and
-    `project` what that was about, where it tells.
+    `project` what that was about, where it tells; of a page of a region, `source` is "region:NAME".
     """
 
     page: PageRow

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from pagefault.model.defaults import NAME_CHARS
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
+    REGION_PREFIX,
     Actor,
     ClaimRules,
     ControlMode,
@@ -84,6 +85,11 @@ def a_moment(at: str | datetime) -> str:
 
 def check_name(name: str, *, of: str = "session") -> None:
     """Raise `BadInput` unless a session, or what else is named here, may be called so."""
+    if name.startswith(REGION_PREFIX):
+        raise BadInput(
+            f"{name!r} cannot be a {of}'s name",
+            hint=f"what begins with {REGION_PREFIX} is a region",
+        )
     if not _NAME.fullmatch(name):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",

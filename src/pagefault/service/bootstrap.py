@@ -62,6 +62,7 @@ from pagefault.service.memory import Memory
 from pagefault.service.options import Options
 from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
+from pagefault.service.regions import Regions
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.service.scrub import CountingScreen, screen_of
 from pagefault.store.api import Copied
@@ -276,6 +277,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             blobs=store.blobs,
             receipts=Receipts(store.log, store.index),
             quarantine=Quarantine(store.log, store.index, store.log.hash_key),
+            regions=Regions(store.log, store.index),
             journal=Journal(
                 store,
                 committer,
@@ -315,7 +317,8 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
                     index=above.index,
                     blobs=above.blobs,
                     receipts=Receipts(above.log, above.index),
-                    journal=Journal(above, writer, screen),
+                    regions=Regions(above.log, above.index),
+                    journal=Journal(above, writer, screen, below=runtime.journal),
                     pages=texts,
                     searcher=Searcher(above.index, None, Texts(texts), reranking),
                     hash_key=above.log.hash_key,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.events import ControlSet, Draft, SessionConfigured, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, ControlMode
+from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, ControlMode
 from pagefault.service.configure import configure
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
@@ -60,6 +60,8 @@ def controls(runtime: Runtime, only: SessionNo | None = None) -> dict[str, str]:
     rows = runtime.index.sessions() if only is None else [runtime.index.session(only)]
     told: dict[str, str] = {}
     for row in filter(None, rows):
+        if row.name.startswith(REGION_PREFIX):
+            continue  # no conversation goes on there
         given, at = given_control(runtime, row.session_id)
         last = max(runtime.index.events(row.session, types=_SETTINGS), default=Seq(row.session))
         own = ControlMode.ASSIST

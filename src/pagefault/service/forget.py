@@ -42,6 +42,7 @@ from pagefault.model.kinds import Role
 from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
 from pagefault.pack.citations import cited_pages
 from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
+from pagefault.service.regions import bare
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.store.api import PageFilter
 from pagefault.store.store import STORE
@@ -61,8 +62,9 @@ class Staying:
     tell how long it was. Forgetting that session whole erases it.
 
     `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt), imports
-    (the titles and projects of what was imported) or counts (tokens of requests, and which model
-    was asked); `count` is how many of them.
+    (the titles and projects of what was imported), label (whose it is, of which project; of a
+    region its policy) or counts (tokens of requests, and which model was asked); `count` is how
+    many of them.
     """
 
     what: str
@@ -78,10 +80,11 @@ class Forgetting:
     session_id: str
     pages: tuple[PageId, ...]
     records: int
-    seen_from: tuple[str, ...]  # forks that lose sight of these pages
+    seen_from: tuple[str, ...]  # forks, and who mounts a region, that lose sight of these pages
     quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
     done: bool
     calls: int = 0  # of the model, that go with these pages
+    copies: tuple[str, ...] = ()  # in regions, that go with them: "REGION: PAGE"
     stays: tuple[Staying, ...] = ()
     beyond_reach: tuple[str, ...] = (
         "backups, exports and copies of this directory made earlier",
@@ -95,6 +98,7 @@ class ForgetPlan:
     """A forgetting before it is carried out, as of what the index tells now."""
 
     session_id: str
+    called: str
     rows: list[PageRow]
     seqs: list[Seq]
     calls: int
@@ -105,16 +109,24 @@ class ForgetPlan:
     forks: list[str]
     quoted_by: list[str]
     stays: list[Staying]
+    copies: list[ForgetPlan]  # what was brought to regions of these pages, a plan for each
+
+    def whole(self) -> list[ForgetPlan]:
+        """This, and what goes with it in regions."""
+        return [self, *(one for copies in self.copies for one in copies.whole())]
 
     def report(self, *, done: bool) -> Forgetting:
         return Forgetting(
             session_id=self.session_id,
             pages=tuple(row.page_id for row in self.rows),
             records=len(self.seqs),
-            seen_from=tuple(self.forks),
+            seen_from=tuple(dict.fromkeys(fork for one in self.whole() for fork in one.forks)),
             quoted_by=tuple(self.quoted_by),
             done=done,
             calls=self.calls,
+            copies=tuple(
+                f"{bare(one.called)}: {row.page_id}" for one in self.whole()[1:] for row in one.rows
+            ),
             stays=tuple(self.stays),
         )
 
@@ -188,7 +200,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         other
         for other in index.sessions()
         if other.session != target
-        and any(part in owners for part, _ in runtime.scope(other.session).parts)
+        and any(part in owners for part, _ in runtime.could_see(other.session).parts)
     ]
     family = sorted({target, *owners, *(fork.session for fork in forks)})
     # Also of forks: what they inherited cannot be counted again once the records are gone.
@@ -215,11 +227,13 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}
+        seqs |= _ruled(runtime, session)
     target_row = index.session(target)
     assert target_row is not None
     descends = whole and target_row.parent
     return ForgetPlan(
         session_id=target_row.session_id,
+        called=_called(target_row),
         rows=going.rows,
         seqs=sorted(seqs),
         calls=len(calls),
@@ -235,8 +249,41 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         quoted_by=[]
         if whole
         else _quoting(runtime, target, forks, {row.page_id for row in going.rows}),
-        stays=list(_of_session(runtime, target) if whole else _of_page(runtime, family, seqs)),
+        stays=list(
+            _of_session(runtime, target, forks) if whole else _of_page(runtime, family, seqs)
+        ),
+        copies=_copies(runtime, {row.seq for row in going.rows}),
     )
+
+
+def _ruled(runtime: Runtime, target: SessionNo) -> set[Seq]:
+    """The rulings that say in words something about a session, or about what it was forked off and
+    is gone. A label that other forks stand on stays.
+    """
+    index, regions = runtime.index, runtime.regions
+    lineage = [session for session, _ in runtime.scope(target).parts]
+    about = {
+        session: regions.records_about(session)
+        for session in lineage
+        if session == target or index.session(session) is None
+    }
+    if not any(about.values()):
+        return set()
+    others = (runtime.scope(row.session) for row in index.sessions() if row.session != target)
+    held = {session for scope in others for session, _ in scope.parts} - set(regions.policies())
+    return {seq for session, seqs in about.items() if session not in held for seq in seqs}
+
+
+def _copies(runtime: Runtime, seqs: Collection[Seq]) -> list[ForgetPlan]:
+    """To forget what was brought to regions of these pages."""
+    plans = []
+    for region in runtime.regions.policies():
+        found = {seq for seq, body in runtime.regions.shared(region) if body.copy_of in seqs}
+        rows = [row for seq in sorted(found) if (row := runtime.index.page_at(seq)) is not None]
+        rows = [row for row in rows if row.seq not in seqs]
+        if rows:
+            plans.append(_plan(runtime, region, rows, whole=False))
+    return plans
 
 
 def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> Iterator[Event]:
@@ -286,6 +333,7 @@ def _of_page(
             "name": int(bool(row.name)),
             "system": len(systems),
             "imports": len(runtime.index.events(session, types=("imported",))),
+            "label": len(runtime.regions.records_about(session)),
             "counts": len(runtime.index.events(session, types=_COUNTED)),
         }
         for what, count in counts.items():
@@ -293,14 +341,21 @@ def _of_page(
                 yield _staying(what, row, count)
 
 
-def _of_session(runtime: Runtime, target: SessionNo) -> Iterator[Staying]:
-    """Where the system prompt of a session stands besides: a fork begins with its parent's."""
+def _of_session(
+    runtime: Runtime, target: SessionNo, forks: Collection[SessionRow]
+) -> Iterator[Staying]:
+    """Where the system prompt of a session stands besides: a fork begins with its parent's. And
+    its label, which is that of its forks.
+    """
     systems = {system for system in _systems(runtime, target) if system}
     for row in runtime.index.sessions() if systems else []:
         if row.session != target:
             shared = systems.intersection(_systems(runtime, row.session))
             if shared:
                 yield _staying("system", row, len(shared))
+    labels = len(runtime.regions.records_about(target))
+    for fork in forks if labels else ():
+        yield _staying("label", fork, labels)
 
 
 def _staying(what: str, row: SessionRow, count: int) -> Staying:

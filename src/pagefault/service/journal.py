@@ -9,7 +9,13 @@ from typing import TypeVar
 
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import PlanOutdated, StoreClosed
-from pagefault.model.events import Body, Draft, Event, SessionOpened
+from pagefault.model.events import (
+    Body,
+    Draft,
+    Event,
+    Ruling,
+    SessionOpened,
+)
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.model.texts import check_text
@@ -36,12 +42,17 @@ class Journal:
         committer: Committer,
         screen: Screen,
         appended: Callable[[], None] = lambda: None,
+        below: Journal | None = None,
     ) -> None:
-        """`appended` is told of each append once it is acknowledged; it must not wait."""
+        """`appended` is told of each append once it is acknowledged; it must not wait. `below` is
+        the journal of the store that an overlay lies over: others write to that.
+        """
+        self._below = below
         self._store = store
         self._appended = appended
         self._committer = committer
         self._screen = screen
+        self.ruled = 0  # times, here, who may see what
 
     def check_open(self) -> None:
         """Raise `StoreClosed` if the memory was closed."""
@@ -140,12 +151,40 @@ class Journal:
         if self._store.allowance is not None:
             self._store.allowance.expect(session, origin, size)
 
+    async def share(self, plan: Callable[[Seq], Sequence[Draft]]) -> list[Event]:
+        """Write into regions, which nobody leases: `plan` is called while nobody else writes, with
+        the seq that its first record gets, and may refuse.
+        """
+
+        def shared() -> list[Event]:
+            drafts = [self._clean(draft) for draft in plan(Seq(self._store.log.head() + 1))]
+            if not drafts:
+                return []
+            regions = {draft.session for draft in drafts}
+            events = self._store.append(drafts, unfenced=regions)
+            self._store.settle(events, sync=True)
+            return events
+
+        events = await self._committer.run(shared)
+        self._appended()
+        return events
+
+    async def rule(self, plan: Callable[[], Ruling]) -> Event:
+        """Write down who may see what of a region from now on. `plan` is called while nobody else
+        writes, and may refuse.
+        """
+        event = await self._committer.run(lambda: self._store.note(self._screen.clean_body(plan())))
+        self.ruled += 1
+        return event
+
     async def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""
         return await self._committer.run(lambda: self._store.lease(session))
 
     async def look(self) -> None:
         """Notice what other processes wrote. Never waits for them."""
+        if self._below is not None:
+            await self._below.look()
         if not self._store.is_current():  # one `fstat`; what is to be read is read in a thread
             await asyncio.to_thread(self._store.look)
 
@@ -161,7 +200,7 @@ class Journal:
 
     @property
     def forgets(self) -> int:
-        """How often another process was seen to forget something."""
+        """How often another process was seen to forget something, or to rule who sees what."""
         return self._store.forgets
 
     def _clean(self, draft: Draft) -> Draft:

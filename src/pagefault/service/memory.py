@@ -15,7 +15,7 @@ from pagefault.model.events import (
     Event,
     SessionOpened,
 )
-from pagefault.model.kinds import Profile
+from pagefault.model.kinds import REGION_PREFIX, Profile
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
@@ -38,6 +38,7 @@ from pagefault.service.lookup.questions import parts_of
 from pagefault.service.lookup.topics import pages_about
 from pagefault.service.root.caretaker import Caretaker
 from pagefault.service.root.controller import Controller
+from pagefault.service.root.curator import Curator
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import check_open
@@ -47,7 +48,7 @@ from pagefault.store.api import PageFilter
 
 
 @checked_verbs(usable=check_open)
-class Memory(Controller, Eraser, Historian, Warden, Caretaker):
+class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
     """Made by `pagefault.open`. Use it from one event loop."""
 
     @property
@@ -74,10 +75,11 @@ class Memory(Controller, Eraser, Historian, Warden, Caretaker):
 
     @property
     def forgettings(self) -> int:
-        """How often something was forgotten since this was opened, here or elsewhere, as far as
-        was noticed: who keeps texts of pages, keeps them until this changes.
+        """How often something was forgotten since this was opened, or what a session may see was
+        changed, here or elsewhere, as far as was noticed: who keeps texts of pages, keeps them
+        until this changes.
         """
-        return self._forgot + self._runtime.journal.forgets
+        return self._forgot + self._runtime.journal.forgets + self._runtime.journal.ruled
 
     async def session(
         self,
@@ -106,6 +108,11 @@ class Memory(Controller, Eraser, Historian, Warden, Caretaker):
         async with self._opening:
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
+            if name.startswith(REGION_PREFIX) or (row and row.name.startswith(REGION_PREFIX)):
+                raise BadInput(
+                    f"{name!r}: a region is no session, and no conversation goes on there",
+                    hint="`Session.mount` looks into it; give a session another name",
+                )
             if row is not None:
                 session = await self._open(row)
                 await self._follow(session)
@@ -141,10 +148,11 @@ class Memory(Controller, Eraser, Historian, Warden, Caretaker):
             return await self._begin_above(opened)
 
     async def sessions(self) -> list[SessionRow]:
-        """Every session, the most recently used first."""
+        """Every session, the most recently used first. Regions are none: `regions` lists them."""
         self._committer.check_open()
         await self._runtime.journal.look()
-        return await asyncio.to_thread(self._runtime.index.sessions)
+        rows = await asyncio.to_thread(self._runtime.index.sessions)
+        return [row for row in rows if not row.name.startswith(REGION_PREFIX)]
 
     async def pages(
         self,

@@ -128,6 +128,17 @@ class Owned:
         """Fold anew before the next verb: another process forgot something. From any thread."""
         self._is_outdated = True
 
+    async def renew(self) -> None:
+        """Fold anew: what the session may see has changed. Within a verb."""
+        self._is_outdated = True
+        await self._restore()
+
+    async def see_changes(self) -> None:
+        """Fold anew if another process changed what the session may see: for who only looks."""
+        if self._is_outdated:
+            async with self._lock:
+                await self._see()
+
     async def refresh(self) -> None:
         """Take in what other processes did, unless the session is ours: nobody else writes then."""
         if not self._is_leased:

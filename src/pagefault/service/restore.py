@@ -65,7 +65,9 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.renew_budget(list(_calls_of_turn(reader, scope, state.turn)))
     state.layout.compose_sent()  # here, and not where the event loop waits
     since = max(row.epoch_seq, Seq(row.session))
-    if why := _was_changed(reader, scope, since=since):
+    if runtime.regions.lost(scope, since=since):
+        state.epoch_due = "unmounted"
+    if why := _was_changed(reader, runtime.could_see(row.session), since=since):
         state.epoch_due = why
     elif _was_ruled_on(reader, scope, since=since):
         state.epoch_due = "revoked"
@@ -138,10 +140,12 @@ def _fold(
     settings = _settings(reader, scope, start, row)
     settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     aside: dict[Seq, str] = {}
-    events = list(_shown_by(reader, scope, start))
-    pages = _named_by(runtime, scope, events)
+    is_talk = not runtime.regions.is_region(row)  # no window shows what a region holds as such
+    events = list(_shown_by(reader, scope, start)) if is_talk else []
+    seen = runtime.seen(scope)
+    pages = _named_by(runtime, seen, events)
     while True:
-        state = SessionState(settings, runtime.limits, runtime.sources(scope, pages))
+        state = SessionState(settings, runtime.limits, runtime.sources(seen, pages))
         last, at = Seq(row.session), NOTHING
         try:
             for event in events:

@@ -125,7 +125,7 @@ def find_expired(runtime: Runtime, rules: Sequence[RetentionRule], now_ms: int) 
         old, is_all = _older(runtime, session, cuts)
         resting = _rested_on(runtime, session, cuts) if old else frozenset()
         going = [row for row in old if row.seq not in resting]
-        if is_all and len(going) == len(old):
+        if is_all and len(going) == len(old) and not runtime.regions.is_region(session):
             sessions.append(session.session)
         else:
             pages += going

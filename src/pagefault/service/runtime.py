@@ -41,6 +41,7 @@ from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
+from pagefault.service.regions import Regions, joined
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_window
@@ -133,6 +134,7 @@ class Runtime:
     blobs: BlobStore
     receipts: Receipts
     quarantine: Quarantine
+    regions: Regions
     journal: Journal
     pages: PageReader
     searcher: Searcher
@@ -229,6 +231,21 @@ class Runtime:
                 break
             session, upto = descent.parent, min(upto, descent.parent_seq)
         return Scope(tuple(parts))
+
+    def reach(self, scope: Scope) -> list[Scope]:
+        """The regions that the session of this scope may look into now, each by itself."""
+        return [self.scope(one.region) for one in self.regions.mounts(scope) if one.is_open]
+
+    def seen(self, scope: Scope) -> Scope:
+        """All that the session of this scope can see: for looking pages up, not for ranking."""
+        return joined(scope, self.reach(scope))
+
+    def could_see(self, session: SessionNo) -> Scope:
+        """All that a session can see, and what it mounted and may have seen of it: what goes with
+        a page that is forgotten is looked for there.
+        """
+        scope = self.scope(session)
+        return joined(scope, [self.scope(region) for region in self.regions.ever(scope)])
 
     def sources(
         self, scope: Scope, found: Mapping[PageId, tuple[PageRow, Page]] = NOTHING_FOUND

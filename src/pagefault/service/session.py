@@ -2,7 +2,7 @@
 
 The verbs are in four façades over one state: `facades/writer.py` has what is said and done to a
 session, `facades/claimant.py` what is held true in it, `facades/reader.py` what is read of it,
-`facades/inspector.py` what it tells about itself.
+`facades/sharer.py` what it shares with others, `facades/inspector.py` what it tells about itself.
 Here they are put together, and here are the verbs that take more than one of them.
 
 What other processes do to the session meanwhile is the affair of `ownership.py`.
@@ -24,6 +24,7 @@ from pagefault.service.facades.claimant import Claimant
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import check_open
 from pagefault.service.facades.reader import Reader
+from pagefault.service.facades.sharer import Sharer
 from pagefault.service.facades.writer import Writer
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore_at
@@ -34,7 +35,7 @@ from pagefault.service.window.state import SessionState
 
 
 @checked_verbs(usable=check_open)
-class Session(Writer, Claimant, Reader, Inspector):
+class Session(Writer, Claimant, Reader, Sharer, Inspector):
     """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
 
     def __init__(
@@ -143,6 +144,13 @@ class Session(Writer, Claimant, Reader, Inspector):
         that began unkept and is to be kept: begin a new one.
         """
         await self._switch(self, a_control(mode))
+
+    def _check_kept(self) -> None:
+        if self.overlay is not None:
+            raise BadInput(
+                f"the conversation is {self.control}: nothing of it is written, and nothing shared",
+                hint="give it a mode that keeps what is said: `set_control`",
+            )
 
     async def _fork(
         self, name: str, then: SessionState | None = None, last: Event | None = None

@@ -9,6 +9,7 @@ from typing import Final, assert_never
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -19,7 +20,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginRaised,
     OriginRevoked,
@@ -28,6 +31,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -51,6 +55,9 @@ RECEIPTS: Final = (*BEGUN, *DONE)
 """Records that outlive the session they speak of: they prove what was done to it."""
 ORIGIN_RULINGS: Final = ("origin_raised", "origin_revoked")
 """Records after which no window may show what it showed, as after a receipt."""
+
+REGION_RULINGS: Final = ("region_set", "label_set", "mount_set", "consent_set")
+"""Records that say which session may see what of which region."""
 
 NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
 """A page's id: what it is called after, and its number."""
@@ -169,6 +176,8 @@ class SessionTally:
                 pass  # nor what is of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # nor what is of the whole store
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+                pass  # likewise
             case Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read
             case undecided:

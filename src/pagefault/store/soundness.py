@@ -25,6 +25,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -35,7 +36,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     OfferedTool,
     Opaque,
     OriginRaised,
@@ -45,6 +48,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     Represented,
@@ -138,7 +142,7 @@ def flaw(event: Event) -> str:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (*counts, body.cache_write_tokens)))
             return "" if are else "its counts cannot be"
-        case EpochBegun(epoch=epoch) if not 0 <= epoch <= INT_MAX:
+        case EpochBegun(epoch=epoch) if not 0 <= epoch < INT_MAX:
             return "its epoch cannot be"
         case EpochBegun(summaries=summaries):
             is_level = all(item.level in _LEVELS for item in summaries)
@@ -164,6 +168,13 @@ def flaw(event: Event) -> str:
             return "" if are else "it withdraws records that cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
+        case RegionSet(region=region):
+            return "" if 0 < region < SESSIONS_MAX else "its region cannot be"
+        case LabelSet(session=session):
+            return "" if 0 < session < SESSIONS_MAX else "its session cannot be"
+        case MountSet(session=session, region=region) | ConsentSet(session=session, region=region):
+            are = 0 < session < SESSIONS_MAX and 0 < region < SESSIONS_MAX
+            return "" if are else "its sessions cannot be"
         case RetentionSet(rules=rules):
             return "" if all(0 <= rule.days <= INT_MAX for rule in rules) else "its days cannot be"
         case Searched() | Faulted() | CallRefused() | ForgetDone() | ScrubDone() | ControlSet():

@@ -33,6 +33,7 @@ from pagefault.model.events import (
     ForgetDone,
     Redacted,
     RetentionSet,
+    Ruling,
     ScrubBegun,
     ScrubDone,
     SessionLeased,
@@ -57,7 +58,7 @@ from pagefault.store.api import (
     VectorsUnusable,
     WriterLock,
 )
-from pagefault.store.fold import BEGUN, DONE, ORIGIN_RULINGS, RECEIPTS
+from pagefault.store.fold import BEGUN, DONE, ORIGIN_RULINGS, RECEIPTS, REGION_RULINGS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
@@ -70,7 +71,7 @@ STORE: Final = SessionNo(0)
 _BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
-_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS)
+_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS)
 _LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
@@ -111,7 +112,7 @@ class Store:
     aside: int = 0  # records that no fold can take, at opening
     unfinished: str = ""  # why an earlier forget could not be finished, if so
     forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since it opened
-    forgets: int = 0  # how often it was noticed that another process forgot something
+    forgets: int = 0  # how often another process was noticed to forget, or to rule who sees what
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
     acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
@@ -294,13 +295,20 @@ class Store:
         self._latch.check()
         self.log.check_writable()
 
-    def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        planned: int | None = None,
+        unfenced: Collection[SessionNo] = (),
+    ) -> list[Event]:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
 
-        Sessions must be ours: `SessionBusy` otherwise. `QuotaExceeded` where a quota has no room.
-        `planned` is what `forgets` was when these drafts were made, where they rest on what could
-        be forgotten: `PlanOutdated` if it is not any more, and likewise if a blob that they name
-        was deleted since it was put.
+        Sessions must be ours, but for those that are `unfenced`, into which anybody writes:
+        `SessionBusy` otherwise. `QuotaExceeded` where a quota has no room. `planned` is what
+        `forgets` was when these drafts were made, where they rest on what could be forgotten:
+        `PlanOutdated` if it is not any more, and likewise if a blob that they name was deleted
+        since it was put.
         """
         self.check_writable()
         if planned is not None and planned != self.forgets:
@@ -309,7 +317,7 @@ class Store:
             for blob in blobs_of(draft.body):
                 if not self.blobs.holds(blob):
                     raise PlanOutdated(f"blob {blob} was deleted since it was put")
-        for session in {draft.session for draft in drafts}:
+        for session in {draft.session for draft in drafts}.difference(unfenced):
             self._check_fence(session)
         if self.allowance is not None:
             self.allowance.check(drafts, self.index, self.log.head())
@@ -519,15 +527,17 @@ class Store:
             self._drop_vectors()
             self.open_vectors(make=was_open)
 
-    def note(self, body: RetentionSet | ControlSet) -> Event:
+    def note(self, body: RetentionSet | ControlSet | Ruling) -> Event:
         """Write down what holds for the whole memory from now on. In `writing`."""
         self.check_writable()
-        draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
-        events = self.append([draft])
-        self.settle(events, sync=True)
-        return events[0]
+        return self._note(body)
 
-    def _note(self, body: ForgetBegun | ForgetDone | ScrubBegun | ScrubDone) -> Event:
+    def _note(
+        self,
+        body: (
+            RetentionSet | ControlSet | Ruling | ForgetBegun | ForgetDone | ScrubBegun | ScrubDone
+        ),
+    ) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         with self._noticing:  # or a reader here would take it for another's
             events = self.append([draft])

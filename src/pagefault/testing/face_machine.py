@@ -131,6 +131,12 @@ CALLS: Final = _made(
     ),
 )
 
+GRANTS: Final = st.none() | st.lists(
+    st.sampled_from(["owner", "anyone", "user:ann", "project:red", "session:one", "user:", "them"]),
+    max_size=2,
+)
+"""Whom a region lets do something."""
+
 TOOLS: Final[list[Any]] = [
     ToolSpec("clock", "Tells the time", {"type": "object"}),
     ToolSpec("", "", {}),
@@ -150,8 +156,10 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "calls_max": COUNTS,
     "calls": st.lists(CALLS.filter(lambda call: call is not None), max_size=3),
     "callback": st.just(lambda *_: None),
+    "by": st.sampled_from(["", "ann", "nobody"]),
     "checkpoint": NAMES | st.none(),
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
+    "consent": st.sampled_from([None, "never", "write", "always", "perhaps"]),
     "control": st.sampled_from([None, "assist", "capture_only", "paused", "off", "loud"]),
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
@@ -189,7 +197,10 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "media_type": st.sampled_from(["", "image/png", "text/plain", "audio", "?/?"]),
     "message_seq": COUNTS,
     "mode": st.sampled_from(
-        [None, "passive", "active", "strict", "lazy", "assist", "capture_only", "paused", "off"]
+        [
+            *(None, "passive", "active", "strict", "lazy", "assist", "capture_only", "paused"),
+            *("off", "ro", "rw", "none"),
+        ]
     ),
     "model": TEXTS,
     "name": NAMES,
@@ -197,6 +208,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "occurred_at": MOMENTS,
     "on_text": st.just(lambda _: None) | st.none(),
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
+    "owner": st.sampled_from([None, "", "ann", "x" * 9_000]),
     "page_id": IDS,
     "outcome": st.sampled_from(["", "passed", "failed", "unsure"]),
     "page_ids": st.lists(IDS, max_size=3),
@@ -204,15 +216,20 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "paths": st.lists(st.sampled_from(["", "\0", "nowhere", "x" * 300]), max_size=2),
     "per_turn": st.booleans(),
     "profile": st.sampled_from(["", "measured", "studio-v1", "guessed"]),
+    "project": st.sampled_from([None, "", "red"]),
+    "promote": GRANTS,
     "progress": st.just(lambda _done, _total: None) | st.none(),
     "prune": st.booleans(),
     "query": TEXTS,
+    "read": GRANTS,
+    "region": st.sampled_from(["", "one", "zwei Wörter", "region:one", "nowhere", "\0"]),
     "replaces": st.sampled_from(["", "clm_1", "clm_2", "msg_1", "\0"]),
     "request": COUNTS | st.none(),
     "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
     "rules": st.lists(st.builds(RetentionRule, days=st.integers(0, 99)), max_size=2) | st.none(),
     "run": st.sampled_from(["", "1", "nobody's"]),
     "said": TEXTS,
+    "scope": st.sampled_from(["project", "user", "global", "galaxy"]),
     "seq": COUNTS | st.none(),
     "since": MOMENTS,
     "source": st.sampled_from([*Source, "docs", "dogs"]),
@@ -239,11 +256,13 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
         cached_tokens=COUNTS | st.none(),
         cache_write_tokens=COUNTS,
     ),
+    "user": st.sampled_from([None, "", "ann"]),
     "value": TEXTS,
     "values": st.lists(st.sampled_from(["", "short", "said by nobody", "\0" * 9]), max_size=2),
     "wanted": WANTED,
     "words": TEXTS,
     "window": st.sampled_from([None, 0, 1, 300, 1_500, 4_000, 2**52]),
+    "write": GRANTS,
 }
 """What a parameter of this name can be, and a little that it cannot."""
 

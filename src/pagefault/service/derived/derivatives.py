@@ -26,7 +26,7 @@ class Going:
         self.rows: list[PageRow] = []
         self._named: dict[PageId, list[PageRow]] = {}
         self._seqs: set[Seq] = set()
-        self._upto = {session: dict(runtime.scope(session).parts) for session in sessions}
+        self._upto = {session: dict(runtime.could_see(session).parts) for session in sessions}
         self.add(rows)
 
     def add(self, rows: Iterable[PageRow]) -> None:

@@ -156,7 +156,7 @@ class Inspector(SessionParts):
         await self._pages.get(page_id)  # or it says why there is none
 
         def look(upto: Seq) -> Page:
-            scope = self._runtime.scope(self.session)
+            scope = self._runtime.seen(self._runtime.scope(self.session))
             found = page_at(self._runtime, scope, PageId(page_id), upto)
             if found is None:
                 raise BadInput(

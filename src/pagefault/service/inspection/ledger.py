@@ -16,6 +16,7 @@ from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -26,7 +27,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginRaised,
     OriginRevoked,
@@ -35,6 +38,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -180,6 +184,8 @@ class Ledger:
             case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
+                pass  # what may be recalled, and not what was
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
                 pass  # what may be recalled, and not what was
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store

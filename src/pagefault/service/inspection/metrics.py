@@ -36,6 +36,7 @@ from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     DerivedBody,
     EpochBegun,
@@ -47,7 +48,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginRaised,
     OriginRevoked,
@@ -56,6 +59,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -269,6 +273,8 @@ class Meter:
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
+                pass  # what may be recalled, and not what was
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
                 pass  # what may be recalled, and not what was
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store

@@ -14,6 +14,7 @@ from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     DerivedBody,
     EpochBegun,
@@ -25,7 +26,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginRaised,
     OriginRevoked,
@@ -34,6 +37,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     RetentionSet,
@@ -95,6 +99,8 @@ class Residents:
                 pass  # of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+                pass  # nor is who may look where
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it did cannot be told any more, or not yet
             case undecided:

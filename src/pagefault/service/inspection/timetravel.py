@@ -17,6 +17,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ConsentSet,
     ControlSet,
     DerivedBody,
     EpochBegun,
@@ -28,7 +29,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginalBody,
     OriginRaised,
@@ -38,6 +41,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     Represented,
@@ -537,6 +541,8 @@ def _movements(event: Event) -> Iterator[_Movement]:
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
         case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
+            pass  # what may be recalled, and not what was
+        case RegionSet() | LabelSet() | MountSet() | ConsentSet():
             pass  # what may be recalled, and not what was
         case ScrubBegun() | ScrubDone():
             pass  # of the whole store

@@ -23,6 +23,7 @@ class PageLookup:
         """The page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         self._owned.check_there()
         await self._runtime.journal.look()
+        await self._owned.see_changes()
         made = self._owned.state.l1.page(PageId(page_id))
         if made is not None:
             return made

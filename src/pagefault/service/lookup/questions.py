@@ -241,6 +241,8 @@ def _with_sources(runtime: Runtime, found: SearchResult, query: str) -> SearchRe
     for hit in found.hits:
         row = sessions[hit.page.session]
         hit = replace(hit, session_id=row.session_id if row else "")
+        if row is not None and runtime.regions.is_region(row):
+            hit = replace(hit, source=row.name)
         for one in told.get(hit.page.session, ()):
             hit = replace(hit, source=one.source_system, project=one.project)
         with suppress(RecordGone, ArchiveMissing):

@@ -8,9 +8,12 @@ who asks for their kind.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from pagefault.model.ids import Seq
 from pagefault.model.kinds import RUNTIME, Kind, Modality, Profile
 from pagefault.model.page import Scope
 from pagefault.model.wanted import ANY, SearchFilter
@@ -60,8 +63,13 @@ class Finder:
             if some or (not kinds and not part.of_derived):
                 these = replace(wanted, kinds=tuple(some))
                 result = await search(part, query, limit=limit, wanted=these, profile=profile)
-                found += result.hits
+                hits = [result.hits]
                 total += result.total
+                for region in [] if part.of_derived else self._runtime.reach(scope):
+                    result = await search(region, query, limit=limit, wanted=these, profile=profile)
+                    hits.append(result.hits)
+                    total += result.total
+                found += merged(hits)
         return SearchResult(tuple(found[: max(limit, 0)]), total)
 
     async def claims(
@@ -103,6 +111,19 @@ class Finder:
             if row is not None and claims.admits(row):
                 found.setdefault(row.page_id, replace(hit, page=row))
         return list(found.values())
+
+
+def merged(found: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
+    """Hits of several scopes as one list: always the likeliest of those that come next, of equals
+    that of the earlier scope. Scores are of one scope and cannot be compared; each keeps its order.
+    A page that several of them see stands once.
+    """
+    left = [deque(hits) for hits in found]
+    order: dict[Seq, SearchHit] = {}
+    while waiting := [hits for hits in left if hits]:
+        hit = max(waiting, key=lambda hits: hits[0].relevance).popleft()
+        order.setdefault(hit.page.seq, hit)
+    return list(order.values())
 
 
 def _last(scope: Scope) -> int:

@@ -47,6 +47,11 @@ def _written(session: Session) -> SessionNo:
     return session.kept_as
 
 
+def _whole(plans: Sequence[ForgetPlan]) -> list[ForgetPlan]:
+    """These, and what goes with them in regions."""
+    return [one for plan in plans for one in plan.whole()]
+
+
 @checked_verbs(usable=check_open)
 class Eraser(MemoryParts):
     """The verbs that erase."""
@@ -138,12 +143,12 @@ class Eraser(MemoryParts):
 
             def redact() -> None:
                 nonlocal begun
-                for owner in sorted(scrub.plan.owners):
+                for owner in self._leasable(scrub.plan.owners):
                     self._store.lease(owner)
                 scrub.read_on()
                 if self._store.forgets != forgets:
                     raise StoreBusy("another process forgot something meanwhile", hint="try again")
-                for owner in sorted(scrub.plan.owners):
+                for owner in self._leasable(scrub.plan.owners):
                     self._store.lease(owner)
                 begun = bool(scrub.plan.events)
                 if begun:
@@ -254,12 +259,13 @@ class Eraser(MemoryParts):
         async with self._still():
             going: list[ForgetPlan] = []
             busy: set[SessionNo] = set()
-            known = await asyncio.to_thread(lambda: self._references_for(planned()))
+            known = await asyncio.to_thread(lambda: self._references_for(_whole(planned())))
 
             def erase() -> list[ForgetPlan]:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
                 self._store.check_writable()
-                for owner in sorted({owner for plan in planned() for owner in plan.owners}):
+                owners = {owner for plan in _whole(planned()) for owner in plan.owners}
+                for owner in self._leasable(owners):
                     try:
                         self._store.lease(owner)
                     except SessionBusy:
@@ -267,20 +273,26 @@ class Eraser(MemoryParts):
                             raise
                         busy.add(owner)
                 plans = planned()
-                going.extend(plan for plan in plans if busy.isdisjoint(plan.owners))
+                going.extend(
+                    plan
+                    for plan in plans
+                    if all(busy.isdisjoint(one.owners) for one in plan.whole())
+                )
                 # Apart: a receipt that names sessions tells nothing of turns (`Receipts`).
                 for whole in (False, True):
-                    self._forget([plan for plan in going if bool(plan.sessions) is whole], known)
+                    self._forget(
+                        [one for one in _whole(going) if bool(one.sessions) is whole], known
+                    )
                 return [plan for plan in plans if plan not in going]
 
             try:
                 left = await self._committer.run(erase)
             except StoreBusy:
                 if going:
-                    await self._after_forgetting(going)
+                    await self._after_forgetting(_whole(going))
                 raise
             if going:
-                await self._after_forgetting(going)
+                await self._after_forgetting(_whole(going))
         done = (plan.report(done=True) for plan in going)
         return (*done, *(plan.report(done=False) for plan in left))
 
@@ -294,6 +306,10 @@ class Eraser(MemoryParts):
                     await quiet.enter_async_context(session.owned.quiet())
                     held.add(session)
             yield
+
+    def _leasable(self, owners: Collection[SessionNo]) -> list[SessionNo]:
+        """Those of these that have one writer at a time: a region has any."""
+        return sorted(set(owners).difference(self._runtime.regions.policies()))
 
     def _forget(self, plans: Sequence[ForgetPlan], known: References | None) -> None:
         if plans:
@@ -336,7 +352,8 @@ class Eraser(MemoryParts):
         self._forgot += 1
         self._flush()
         for live in self._live():
-            if any(part in owners for part, _ in live.owned.scope.parts):
+            seen = await asyncio.to_thread(live._runtime.could_see, live.session)
+            if any(part in owners for part, _ in seen.parts):
                 row = await asyncio.to_thread(live._runtime.index.session, live.session)
                 assert row is not None
                 state, folded = await asyncio.to_thread(restore, live._runtime, row)

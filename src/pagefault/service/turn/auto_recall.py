@@ -25,7 +25,7 @@ from pagefault.recall.gate import asks, gate
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
-from pagefault.service.lookup.session_search import SAID, Finder
+from pagefault.service.lookup.session_search import SAID, Finder, merged
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher
@@ -75,9 +75,9 @@ class TurnRecall:
         recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
         chosen = await self._claims_for_turn(query, recall_room)
         chosen += await self._procedures_for_turn(query, recall_room)
-        hits = await self._released(query)
-        self.bearing = [hit.page.page_id for hit in hits]
-        admitted, newer = await self._with_sequels(query, calls_for.admitted(hits))
+        found = await self._released(query)
+        self.bearing = [hit.page.page_id for hit in merged(found)]
+        admitted, newer = await self._admitted(query, [calls_for.admitted(hits) for hits in found])
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]
@@ -203,24 +203,43 @@ class TurnRecall:
         ]
         return SearchResult(tuple(hits[:limit]), found.total - len(found.hits) + len(hits))
 
-    async def find_earlier(self, query: str, limit: int) -> SearchResult:
+    async def _released(self, query: str) -> list[list[SearchHit]]:
         """What was said before the newest user message and bears on a query that nobody asked to
-        be searched for.
+        be searched for; and what each region has of that which the session may look into.
         """
-        return await self._runtime.search(self._before_newest(), query, limit=limit, strict=True)
+        reach = self._runtime.reach(self._owned.scope)
+        return [await self._released_of(one, query) for one in (self._before_newest(), *reach)]
 
-    async def _released(self, query: str) -> list[SearchHit]:
-        """What `find_earlier` finds, less what is in quarantine: that takes nobody's room."""
-        found = await self.find_earlier(query, RECALL_CANDIDATES)
+    async def _released_of(self, scope: Scope, query: str) -> list[SearchHit]:
+        """What is found there, less what is in quarantine: that takes nobody's room."""
+        search = self._runtime.search
+        found = await search(scope, query, limit=RECALL_CANDIDATES, strict=True)
         holds = self._runtime.quarantine.holds
         if any(holds(hit.page) for hit in found.hits):
-            found = await self.find_earlier(query, _BEHIND_QUARANTINE)
+            found = await search(scope, query, limit=_BEHIND_QUARANTINE, strict=True)
         hits = []
         for hit in found.hits:
             page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)
             if page is not None:
                 hits.append(hit if page is hit.page else replace(hit, page=page))
         return hits[:RECALL_CANDIDATES]
+
+    async def _admitted(
+        self, query: str, found: Sequence[Sequence[SearchHit]]
+    ) -> tuple[list[PageRow], Newer]:
+        """The pages of these hits, of the session and then of each region, as they stand by their
+        likelihood; in the session with what came of the best of them, which is as likely.
+        """
+        own, *shared = found
+        rows, newer = await self._with_sequels(query, own)
+        if not any(shared):
+            return rows, newer
+        hits = {hit.page.seq: hit for hit in own}
+        likely: list[SearchHit] = []
+        for row in rows:
+            hit = hits.get(row.seq)
+            likely.append(hit or replace(likely[-1] if likely else own[0], page=row))
+        return [hit.page for hit in merged([likely, *shared])], newer
 
     async def _with_sequels(
         self, query: str, hits: Sequence[SearchHit]

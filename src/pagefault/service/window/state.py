@@ -27,6 +27,7 @@ from pagefault.model.events import (
     Called,
     CallRefused,
     Checkpointed,
+    ConsentSet,
     ControlSet,
     EpochBegun,
     Erased,
@@ -37,7 +38,9 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
+    LabelSet,
     Lost,
+    MountSet,
     Opaque,
     OriginRaised,
     OriginRevoked,
@@ -47,6 +50,7 @@ from pagefault.model.events import (
     Pinned,
     Priced,
     Received,
+    RegionSet,
     Relayed,
     Reported,
     Represented,
@@ -60,6 +64,7 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
+    Shared,
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
@@ -302,6 +307,8 @@ class SessionState:
                 pass  # likewise: what is withdrawn, the state asks for
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
+            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+                pass  # likewise: `service/regions.py` folds them
             case ScrubBegun() | ScrubDone():
                 pass  # likewise
             case Opaque() | SetAside():
@@ -346,7 +353,8 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
-        if page.row.origin == IMPORT or self._sources.is_withdrawn(page.row):
+        is_others = page.row.origin == IMPORT or isinstance(body, Shared)
+        if is_others or self._sources.is_withdrawn(page.row):
             return  # it enters no window by itself: nobody said it here, or somebody took it out
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)

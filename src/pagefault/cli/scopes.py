@@ -1,0 +1,548 @@
+"""`pagefault scopes`: memory that sessions share, and who may see what of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import (
+    App,
+    Command,
+    WithDefault,
+    find_kept,
+    find_row,
+    find_session,
+    json_option,
+    pass_app,
+)
+from pagefault.cli.term import iso, plural
+from pagefault.model.kinds import Consent, MountMode, RegionScope
+
+if TYPE_CHECKING:
+    from pagefault.service.regions import Mount, Promotion, Region
+
+_REGION = """JSON: {name, region_id, scope, owner, project, read, write, promote, consent, pages,
+    fork_of, mounts: [{session, session_id, mode, open, why}]}."""
+_MOUNT = """JSON: {region, session, session_id, mode, open, why}."""
+_BROUGHT = """JSON: {region, pages, sources, origin, done}."""
+_WHY = {
+    "policy": "closed: the policy does not let it",
+    "consent": "waits for the owner",
+    "gone": "closed: there is no such region any more",
+}
+
+_dry_option = click.option("--dry-run", is_flag=True, help="Only say what would be.")
+_by_option = click.option("--by", metavar="USER", default="", help="Who asks: the region's owner.")
+_session_option = click.option(
+    "--session", "session_name", metavar="NAME", help="Default: the most recently used."
+)
+
+
+def _grant_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, what in (
+        ("promote", "copy pages of their own into it"),
+        ("write", "write text of their own into it"),
+        ("read", "read it"),
+    ):
+        command = click.option(
+            f"--{name}",
+            multiple=True,
+            metavar="WHO",
+            help=f"Whose sessions may {what}: owner, anyone, nobody, project:NAME, user:NAME, "
+            "session:NAME. May be repeated.",
+        )(command)
+    return command
+
+
+def _granted(given: Sequence[str]) -> list[str] | None:
+    """As given; `nobody` is an empty list, and nothing at all leaves it as it is."""
+    return [one for one in given if one != "nobody"] if given else None
+
+
+@click.group(cls=WithDefault, default="list")
+def scopes() -> None:
+    """Memory that sessions share: regions, who may see what of them, and who mounts which.
+
+    A session sees itself, and the regions that it mounts as far as their policies let it; nothing
+    else of this memory.
+    """
+
+
+@scopes.command("list", cls=Command, help=f"""Every region.
+
+    JSON: a list of what `scopes show` tells: {_REGION.removeprefix("JSON: ")}
+    """)  # fmt: skip
+@json_option
+@pass_app
+def list_(app: App, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> list[Region]:
+        async with app.reading() as memory:
+            return await memory.regions()
+
+    found = app.run(work())
+    if as_json:
+        app.term.data([_object(one) for one in found])
+    elif found:
+        rows = [
+            [one.name, _for(one), str(one.pages), str(len(one.mounts)), one.consent]
+            for one in found
+        ]
+        app.term.table(["region", "for", "pages", "mounts", "consent"], rows)
+    else:
+        app.term.line("there are no regions: each session sees itself alone")
+
+
+@scopes.command("show", cls=Command, help=f"""One region: its policy, and who mounts it.
+
+    {_REGION}
+    """)  # fmt: skip
+@click.argument("region")
+@json_option
+@pass_app
+def show(app: App, region: str, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> Region:
+        async with app.reading() as memory:
+            found = {one.name: one for one in await memory.regions()}
+            name = region.removeprefix("region:")
+            if name not in found:
+                from pagefault.model.errors import RegionNotFound
+
+                raise RegionNotFound(name)
+            return found[name]
+
+    _print_region(app, app.run(work()), as_json=as_json)
+
+
+@scopes.command("pages", cls=Command, help="""What a region holds, in full, the latest first.
+
+    JSON: {region, total, pages: [{page_id, role, speaker, origin, said_at, tokens, text}]}.
+    """)  # fmt: skip
+@click.argument("region")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@json_option
+@pass_app
+def pages(app: App, region: str, limit: int, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> dict[str, Any]:
+        from pagefault.model.wanted import SearchFilter
+
+        async with app.reading() as memory:
+            kept = await find_kept(memory, f"region:{region.removeprefix('region:')}")
+            found = await memory.recent(limit, SearchFilter(session=kept))
+            return {
+                "region": region.removeprefix("region:"),
+                "total": found.total,
+                "pages": [
+                    {
+                        "page_id": hit.page.page_id,
+                        "role": str(hit.page.role),
+                        "speaker": hit.speaker,
+                        "origin": str(hit.page.origin),
+                        "said_at": iso(hit.page.said_ms),
+                        "tokens": hit.page.tokens,
+                        "text": (await memory.read(hit.page)).text,
+                    }
+                    for hit in found.hits
+                ],
+            }
+
+    told = app.run(work())
+    if as_json:
+        app.term.data(told)
+        return
+    for one in told["pages"]:
+        who = ", ".join(filter(None, (one["speaker"] or one["role"], one["origin"])))
+        app.term.line(f"{one['page_id']}  {one['said_at']}  {who}")
+        app.term.text(one["text"], indent="  ")
+    if not told["pages"]:
+        app.term.line("nothing was brought there")
+
+
+@scopes.command("create", cls=Command, help=f"""Make a region.
+
+    Its scope says whom it is for: the sessions of a project, those of its owner, or all. They may
+    read it, and the owner's may write and promote, unless that is granted to others.
+
+    {_REGION}
+    """)  # fmt: skip
+@click.argument("region")
+@click.option(
+    "--scope",
+    type=click.Choice([str(scope) for scope in RegionScope]),
+    default="global",
+    show_default=True,
+    help="Whom it is for.",
+)
+@click.option("--owner", metavar="USER", default="", help="Who rules it.")
+@click.option("--project", metavar="NAME", default="", help="Of a region of a project.")
+@_grant_options
+@click.option(
+    "--consent",
+    type=click.Choice([str(one) for one in Consent]),
+    default="write",
+    show_default=True,
+    help="Which mounts the owner must agree to besides.",
+)
+@_dry_option
+@json_option
+@pass_app
+def create(
+    app: App,
+    region: str,
+    scope: str,
+    owner: str,
+    project: str,
+    read: Sequence[str],
+    write: Sequence[str],
+    promote: Sequence[str],
+    consent: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    async def work() -> Region:
+        async with app.writing() as memory:
+            return await memory.create_region(
+                region,
+                scope=scope,
+                owner=owner,
+                project=project,
+                read=_granted(read),
+                write=_granted(write),
+                promote=_granted(promote),
+                consent=consent,
+                dry_run=dry_run,
+            )
+
+    _print_region(app, app.run(work()), as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("fork", cls=Command, help=f"""A new region with what one holds by now.
+
+    Pages are shared and not copied: what is brought to either from then on, the other does not see.
+
+    {_REGION}
+    """)  # fmt: skip
+@click.argument("region")
+@click.argument("name")
+@_by_option
+@_dry_option
+@json_option
+@pass_app
+def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool) -> None:
+    async def work() -> Region:
+        async with app.writing() as memory:
+            return await memory.fork_region(region, name, by=by, dry_run=dry_run)
+
+    _print_region(app, app.run(work()), as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("policy", cls=Command, help=f"""Change who may do what in a region.
+
+    It holds at once: a session that may look into it no more shows nothing of it from its next
+    request on. What is not given stays.
+
+    {_REGION}
+    """)  # fmt: skip
+@click.argument("region")
+@_grant_options
+@click.option(
+    "--consent",
+    type=click.Choice([str(one) for one in Consent]),
+    help="Which mounts the owner must agree to besides.",
+)
+@click.option("--owner", metavar="USER", help="Who rules it from now on.")
+@_by_option
+@_dry_option
+@json_option
+@pass_app
+def policy(
+    app: App,
+    region: str,
+    read: Sequence[str],
+    write: Sequence[str],
+    promote: Sequence[str],
+    consent: str | None,
+    owner: str | None,
+    by: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    async def work() -> Region:
+        async with app.writing() as memory:
+            return await memory.set_policy(
+                region,
+                read=_granted(read),
+                write=_granted(write),
+                promote=_granted(promote),
+                consent=consent,
+                owner=owner,
+                by=by,
+                dry_run=dry_run,
+            )
+
+    _print_region(app, app.run(work()), as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("mount", cls=Command, help=f"""Have a session look into a region.
+
+    What the region holds is then found and recalled in that session like what was said there.
+
+    {_MOUNT}
+    """)  # fmt: skip
+@click.argument("region")
+@_session_option
+@click.option("--rw", is_flag=True, help="To bring pages there, too. Default: to read it.")
+@_dry_option
+@json_option
+@pass_app
+def mount(
+    app: App, region: str, session_name: str | None, rw: bool, dry_run: bool, as_json: bool
+) -> None:
+    async def work() -> Mount:
+        async with app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.mount(region, "rw" if rw else "ro", dry_run=dry_run)
+
+    _print_mount(app, app.run(work()), as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("unmount", cls=Command, help=f"""Have a session look into a region no more.
+
+    {_MOUNT} It tells what the mount was: without a `mode`, there was none.
+    """)  # fmt: skip
+@click.argument("region")
+@_session_option
+@_dry_option
+@json_option
+@pass_app
+def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+    async def work() -> Mount:
+        async with app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.unmount(region, dry_run=dry_run)
+
+    was = app.run(work())
+    if as_json:
+        app.term.data(_mount_object(was, region=True))
+    elif was.mode:
+        app.term.line(f"{was.session} does not look into {was.region} any more")
+    else:
+        app.term.line(f"{was.session} did not mount {was.region}")
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("consent", cls=Command, help=f"""Say, as the owner of a region, that a session may
+    look into it, or no more.
+
+    {_MOUNT} null where the session does not mount it.
+    """)  # fmt: skip
+@click.argument("region")
+@click.argument("mode", type=click.Choice([*map(str, MountMode), "none"]))
+@_session_option
+@_by_option
+@_dry_option
+@json_option
+@pass_app
+def consent(
+    app: App,
+    region: str,
+    mode: str,
+    session_name: str | None,
+    by: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    async def work() -> Mount | None:
+        async with app.writing() as memory:
+            row = await find_row(memory, session_name)
+            return await memory.consent(region, row.session_id, mode, by=by, dry_run=dry_run)
+
+    stands = app.run(work())
+    if stands is None and not as_json:
+        app.term.line("the session does not mount it; `pagefault scopes mount` does")
+    elif stands is None:
+        app.term.data(None)
+    else:
+        _print_mount(app, stands, as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("promote", cls=Command, help=f"""Copy a page of a session into a region.
+
+    Every part of its text, with its origin, speaker and time. A page is brought once.
+
+    {_BROUGHT}
+    """)  # fmt: skip
+@click.argument("page_id", metavar="PAGE")
+@click.argument("region")
+@_session_option
+@_dry_option
+@json_option
+@pass_app
+def promote(
+    app: App, page_id: str, region: str, session_name: str | None, dry_run: bool, as_json: bool
+) -> None:
+    async def work() -> Promotion:
+        async with app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.promote(page_id, region, dry_run=dry_run)
+
+    _print_brought(app, app.run(work()), as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("share", cls=Command, help=f"""Write a text into a region, as typed by the user.
+
+    {_BROUGHT}
+    """)  # fmt: skip
+@click.argument("region")
+@click.argument("text")
+@_session_option
+@click.option("--title", default="", help="What it is called.")
+@_dry_option
+@json_option
+@pass_app
+def share(
+    app: App,
+    region: str,
+    text: str,
+    session_name: str | None,
+    title: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    async def work() -> Promotion:
+        async with app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.share(text, region, title=title, dry_run=dry_run)
+
+    _print_brought(app, app.run(work()), as_json=as_json)
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+@scopes.command("label", cls=Command)
+@_session_option
+@click.option("--project", metavar="NAME", help="Which project it is of.")
+@click.option("--user", metavar="NAME", help="Whose it is.")
+@_dry_option
+@json_option
+@pass_app
+def label(
+    app: App,
+    session_name: str | None,
+    project: str | None,
+    user: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Say whose a session is, and of which project: policies know it by that. Without either, show
+    it.
+
+    JSON: {session, session_id, project, user}.
+    """
+    is_set = project is not None or user is not None
+
+    async def work() -> dict[str, str]:
+        async with app.writing() if is_set else app.reading() as memory:
+            row = await find_row(memory, session_name)
+            if is_set:
+                await memory.set_label(row.session_id, project=project, user=user, dry_run=dry_run)
+            was = await memory.label(row.session_id)
+            told = [was[0] if project is None else project, was[1] if user is None else user]
+            return {
+                "session": row.name or row.session_id,
+                "session_id": row.session_id,
+                "project": told[0],
+                "user": told[1],
+            }
+
+    told = app.run(work())
+    if as_json:
+        app.term.data(told)
+    else:
+        for name in ("session", "project", "user"):
+            app.term.line(f"{name}: {told[name] or 'none'}")
+    _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+# --- what is printed ----------------------------------------------------------------------------
+
+
+def _note_dry(app: App, *, dry_run: bool, as_json: bool) -> None:
+    if dry_run and not as_json:
+        app.term.note("nothing was changed")
+
+
+def _for(one: Region) -> str:
+    """Whom a region is for, in a word or two."""
+    match one.scope:
+        case "project":
+            return f"project {one.project}"
+        case "user":
+            return f"user {one.owner}"
+        case _:
+            return "all"
+
+
+def _object(one: Region) -> dict[str, Any]:
+    return asdict(one) | {"mounts": [_mount_object(mount, region=False) for mount in one.mounts]}
+
+
+def _mount_object(one: Mount, *, region: bool) -> dict[str, Any]:
+    told = {
+        "session": one.session,
+        "session_id": one.session_id,
+        "mode": one.mode,
+        "open": one.is_open,
+        "why": one.why,
+    }
+    return {"region": one.region, **told} if region else told
+
+
+def _print_region(app: App, one: Region, *, as_json: bool) -> None:
+    if as_json:
+        app.term.data(_object(one))
+        return
+    told = {
+        "region": one.name + (f", a fork of {one.fork_of}" if one.fork_of else ""),
+        "for": _for(one),
+        "owner": one.owner or "whose memory this is",
+        "may read": ", ".join(one.read) or "nobody",
+        "may write": ", ".join(one.write) or "nobody",
+        "may promote": ", ".join(one.promote) or "nobody",
+        "consent": one.consent,
+        "pages": str(one.pages),
+    }
+    for name, value in told.items():
+        app.term.line(f"{name}: {value}")
+    for mount in one.mounts:
+        app.term.line(f"{mount.session}: {mount.mode}, {_WHY.get(mount.why, 'open')}")
+
+
+def _print_mount(app: App, one: Mount, *, as_json: bool) -> None:
+    if as_json:
+        app.term.data(_mount_object(one, region=True))
+    else:
+        stands = _WHY.get(one.why, "open")
+        app.term.line(f"{one.session} mounts {one.region}, {one.mode}: {stands}")
+
+
+def _print_brought(app: App, one: Promotion, *, as_json: bool) -> None:
+    if as_json:
+        app.term.data(asdict(one))
+        return
+    what = plural(len(one.sources) or len(one.pages) or 1, "page")
+    ids = f" as {', '.join(one.pages)}" if one.pages else ""
+    app.term.line(f"{what} to {one.region}{ids}, origin {one.origin}")

@@ -1,0 +1,326 @@
+"""What a session shares with others: the regions that it looks into, and what it brings there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pagefault.model.errors import AccessRefused, BadInput, RecordGone, RegionNotFound
+from pagefault.model.events import Draft, MountSet, Shared
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import PAGE_PREFIX, USER_TYPED, Actor, MountMode, Origin, Role
+from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.signatures import checked_verbs
+from pagefault.model.times import iso_utc
+from pagefault.service.arguments import a_short_text, one_of
+from pagefault.service.facades.parts import SessionParts, check_open
+from pagefault.service.regions import Mount, Promotion, bare, refusal
+from pagefault.service.runtime import LAST
+from pagefault.service.turn.split import split
+
+_STEM = PAGE_PREFIX["shared"]
+
+
+@checked_verbs(usable=check_open)
+class Sharer(SessionParts):
+    """The verbs about regions. None is a tool: no model mounts, and none promotes."""
+
+    async def mounts(self) -> list[Mount]:
+        """The regions that this session mounts, or inherited from what it was forked off."""
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(self._mounts)
+
+    async def mount(self, region: str, mode: str = "ro", *, dry_run: bool = False) -> Mount:
+        """Look into a region from now on: what it holds is found, recalled and faulted like what
+        was said here, and a hit's `source` names it. "rw" brings pages there, too (`promote`,
+        `share`).
+
+        The region's policy must let the session do so: `AccessRefused` otherwise. Where its owner
+        is to agree as well, nothing of it is seen until then (`is_open`, `why`). `dry_run` only
+        tells. Raises `RegionNotFound`.
+        """
+        wanted = one_of(MountMode, mode, "way to mount")
+        self._check_kept()
+
+        async def verb() -> Mount:
+            row = await asyncio.to_thread(self._region, region)
+
+            def plan() -> MountSet:
+                if self._why_not(row, wanted) not in ("", "consent"):
+                    raise self._refused(row, "policy", to="read" if mode == "ro" else "write there")
+                return MountSet(session=self.session, region=row.session, mode=wanted)
+
+            if dry_run or self._mode_of(row) is wanted:
+                await asyncio.to_thread(plan)
+            else:
+                await self._runtime.journal.rule(plan)
+                await self.owned.renew()
+            return self._mount(row, wanted, await asyncio.to_thread(self._why_not, row, wanted))
+
+        return await self.owned.whole(verb)
+
+    async def unmount(self, region: str, *, dry_run: bool = False) -> Mount:
+        """Look into a region no more: what the window shows of it leaves before the next request.
+        What it was: a region that is not mounted is left so. Raises `RegionNotFound`.
+        """
+        self._check_kept()
+
+        async def verb() -> Mount:
+            row = await asyncio.to_thread(self._region, region)
+            mode = self._mode_of(row)
+            if mode is None:
+                return self._mount(row, None, "")
+            if not dry_run:
+                ends = MountSet(session=self.session, region=row.session)
+                await self._runtime.journal.rule(lambda: ends)
+                await self.owned.renew()
+            return self._mount(row, mode, "")
+
+        return await self.owned.whole(verb)
+
+    async def promote(self, page_id: str, region: str, *, dry_run: bool = False) -> Promotion:
+        """Bring a page (every part of its text) to a region that is mounted "rw", where the policy
+        lets the session promote. Its origin stays what it was, and so do speaker, title and time;
+        forgetting the page here forgets it there. Of an artifact, its text alone.
+
+        A page is brought once: again, it is the one that is there. Raises `AccessRefused`,
+        `RegionNotFound`, `NoSuchPage`, `RecordGone`.
+        """
+        self._check_kept()
+
+        async def verb() -> Promotion:
+            row = await asyncio.to_thread(self._pages.row, PageId(page_id))
+            if row.seq == NOTHING:  # made of others, and not written yet
+                await self.owned.flush()
+                row = await asyncio.to_thread(self._pages.row, PageId(page_id))
+            pages = await asyncio.to_thread(self._text_of, row)
+            place = await asyncio.to_thread(self._region, region)
+            return await self._bring(
+                place,
+                [self._copy(page) for page in pages],
+                row.origin,
+                to="promote",
+                dry_run=dry_run,
+                sources=tuple(page.page_id for page in pages),
+            )
+
+        return await self.owned.whole(verb)
+
+    async def share(
+        self, text: str, region: str, *, title: str = "", dry_run: bool = False
+    ) -> Promotion:
+        """Write what the user typed into a region that is mounted "rw", where the policy lets the
+        session write. It stands in no conversation. Raises `AccessRefused`, `RegionNotFound`.
+        """
+        self._check_kept()
+        if not text.strip():
+            raise BadInput("there is nothing to share", hint="give a text")
+        a_short_text(title, called="title")
+        clean = self._runtime.journal.clean
+        room = self._state.limits.page_room(self._state.window_tokens)
+        at = iso_utc(self._runtime.clock.now_ms())
+        counter = self._runtime.counter
+
+        async def verb() -> Promotion:
+            place = await asyncio.to_thread(self._region, region)
+            parts = split(clean(text), room, counter)
+            bodies = [
+                Shared(
+                    page_id=PageId(""),
+                    order=0,
+                    text=part,
+                    tokens=tokens,
+                    title=clean(title),
+                    role=Role.USER,
+                    occurred_at=at,
+                    part=number,
+                    parts=len(parts),
+                    by=self.session,
+                )
+                for number, (part, tokens) in enumerate(parts)
+            ]
+            return await self._bring(place, bodies, USER_TYPED, to="write", dry_run=dry_run)
+
+        return await self.owned.whole(verb)
+
+    # --- who may ------------------------------------------------------------------------------
+
+    def _check_kept(self) -> None:
+        """Raise `BadInput` where nothing of this session is written."""
+        raise NotImplementedError
+
+    @property
+    def _called(self) -> str:
+        return self.name or self.session_id
+
+    def _region(self, name: str) -> SessionRow:
+        row = self._runtime.regions.find(name)
+        if row is None:
+            raise RegionNotFound(bare(name))
+        return row
+
+    def _mounts(self) -> list[Mount]:
+        found = []
+        for one in self._runtime.regions.mounts(self.owned.scope):
+            row = self._runtime.index.session(one.region)
+            if row is not None:
+                found.append(self._mount(row, one.mode, one.why))
+        return found
+
+    def _mount(self, row: SessionRow, mode: MountMode | None, why: str) -> Mount:
+        return Mount(
+            region=bare(row.name),
+            session=self._called,
+            session_id=self.session_id,
+            mode=str(mode or ""),
+            is_open=mode is not None and not why,
+            why=why,
+        )
+
+    def _mode_of(self, row: SessionRow) -> MountMode | None:
+        """How this session mounts a region, whether or not it may."""
+        mounts = self._runtime.regions.mounts(self.owned.scope)
+        return next((one.mode for one in mounts if one.region == row.session), None)
+
+    def _why_not(self, row: SessionRow, mode: MountMode) -> str:
+        return self._runtime.regions.why_not(self.owned.scope, row.session, mode)
+
+    def _refused(self, row: SessionRow, why: str, *, to: str) -> AccessRefused | RegionNotFound:
+        policy = self._runtime.regions.policies().get(row.session)
+        if policy is None or why == "gone":
+            return RegionNotFound(bare(row.name))
+        return refusal(policy, bare(row.name), self._called, why, to=to)
+
+    def _check_may(self, row: SessionRow, *, to: str) -> None:
+        """Raise unless this session may bring pages to a region, by promoting or by writing."""
+        if self._mode_of(row) is not MountMode.RW:
+            raise AccessRefused(
+                f"session {self._called!r} does not mount region {bare(row.name)!r} to write there",
+                hint='`Session.mount(region, "rw")` does',
+            )
+        why = self._why_not(row, MountMode.RW)
+        regions = self._runtime.regions
+        policy = regions.policies().get(row.session)
+        if not why and policy is not None:
+            grants = policy.promote if to == "promote" else policy.write
+            if regions.who(self.owned.scope).is_granted(grants, policy):
+                return
+            why = "policy"
+        raise self._refused(row, why, to=to)
+
+    # --- what is brought ----------------------------------------------------------------------
+
+    def _text_of(self, row: PageRow) -> list[Page]:
+        """Every part of the text that a page is part of, in order."""
+        own = Scope(((row.session, LAST),))
+        first = row.order - row.part
+        others = [at for at in range(first, first + row.parts) if at != row.order]
+        rows = [row, *(self._runtime.index.pages_at(own, others) if others else ())]
+        rows.sort(key=lambda one: one.order)
+        return [self._runtime.pages.read(one) for one in rows]
+
+    def _copy(self, page: Page) -> Shared:
+        row = page.row
+        return Shared(
+            page_id=PageId(""),
+            order=0,
+            text=page.text,
+            tokens=row.tokens,
+            title=page.title,
+            importance=row.importance,
+            role=row.role,
+            speaker=page.speaker,
+            occurred_at=page.occurred_at or iso_utc(row.at_ms),
+            part=row.part,
+            parts=row.parts,
+            by=self.session,
+            copy_of=row.seq,
+        )
+
+    async def _bring(
+        self,
+        place: SessionRow,
+        bodies: Sequence[Shared],
+        origin: Origin,
+        *,
+        to: str,
+        dry_run: bool,
+        sources: tuple[PageId, ...] = (),
+    ) -> Promotion:
+        """Write these into a region, under ids of its own; none again that is there."""
+        index, region = self._runtime.index, place.session
+
+        def told(pages: Sequence[PageId], *, done: bool) -> Promotion:
+            return Promotion(
+                region=bare(place.name),
+                pages=tuple(pages),
+                sources=sources,
+                origin=str(origin),
+                done=done,
+            )
+
+        there: list[PageId] = []
+
+        def plan(first: Seq) -> list[Draft]:
+            self._check_may(place, to=to)
+            there[:] = self._copies(region, bodies)
+            if there:
+                return []
+            for body in bodies:
+                if body.copy_of and index.page_at(body.copy_of) is None:
+                    raise RecordGone("the page was forgotten meanwhile", hint="nothing was shared")
+            row = index.session(region)
+            assert row is not None
+            return [
+                self._draft(region, first, row.pages, body, origin, number)
+                for number, body in enumerate(bodies)
+            ]
+
+        if dry_run:
+            await asyncio.to_thread(plan, Seq(1))
+            return told(there, done=False)
+        events = await self._runtime.journal.share(plan)
+        made = [event.body.page_id for event in events if isinstance(event.body, Shared)]
+        return told(made or there, done=True)
+
+    def _draft(
+        self,
+        region: SessionNo,
+        first: Seq,
+        order: int,
+        body: Shared,
+        origin: Origin,
+        number: int,
+    ) -> Draft:
+        return Draft(
+            session=region,
+            turn=TurnNo(0),
+            actor=Actor.USER,
+            origin=origin,
+            body=replace(
+                body,
+                page_id=PageId(f"{_STEM}_{first + number}"),
+                order=order + number,
+                part_of=PageId(f"{_STEM}_{first}" if number else ""),
+            ),
+            key=_key(body) if body.copy_of else "",
+        )
+
+    def _copies(self, region: SessionNo, bodies: Sequence[Shared]) -> list[PageId]:
+        """The copies of these that a region has, or inherited; none unless it has them all."""
+        found: list[PageId] = []
+        for body in bodies:
+            for part, upto in self._runtime.scope(region).parts if body.copy_of else ():
+                seq = self._runtime.index.find_key(part, self._runtime.hash_key(part, _key(body)))
+                row = self._runtime.index.page_at(seq) if seq is not None and seq <= upto else None
+                if row is not None:
+                    found.append(row.page_id)
+                    break
+            else:
+                return []
+        return found
+
+
+def _key(body: Shared) -> str:
+    return f"pagefault/copy/{body.copy_of}"

@@ -1,0 +1,349 @@
+"""Regions: memory that several sessions share, and who may see what of it.
+
+A region is a stream of records of its own, `region:NAME`, which no conversation is. Its pages were
+brought there, one by one, by sessions that may; their ids (`shr_SEQ`) are given once in a memory,
+so that a page is the same in whichever session it is seen. They are shared and never copied: a
+session that mounts a region looks its pages up there. So what a session can see is its own scope
+(`Runtime.scope`), and besides its *reach*: the regions that it mounts and may look into.
+
+Who may is a fold of the store's own records, `REGION_RULINGS`: policies, labels, mounts, consents.
+It is asked whenever something is looked up, so a ruling holds at once. A mount is *open* where
+
+    the session, or what it was forked off by then, mounted the region last in this mode,
+    the region's policy lets the session do so (`read`, or for "rw" `write` or `promote`), and
+    its owner agreed, where `consent` covers the mode and the session is not the owner's.
+
+Otherwise nothing of the region is found, faulted or shown. A fork begins with the mounts of its
+parent, and is judged as itself; label and consent are its parent's until it is given its own.
+
+What is lost is not in the window any more, either: a session that lost sight of a region since its
+last epoch begins another before its next request (`restore.py`). What the conversation itself says
+of it, in an answer that quotes it, is the session's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pagefault.model.errors import AccessRefused, ArchiveMissing, StoreCorrupt
+from pagefault.model.events import ConsentSet, Event, LabelSet, MountSet, RegionSet, Shared
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.kinds import REGION_PREFIX, MountMode
+from pagefault.model.page import Scope, SessionRow
+from pagefault.store.api import EventLog, PageIndex
+from pagefault.store.fold import REGION_RULINGS
+from pagefault.store.store import STORE
+
+Lineage: TypeAlias = Sequence[tuple[SessionNo, Seq]]
+"""A session and what it was forked off, nearest first, as the parts of its scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A session, as policies know it."""
+
+    names: tuple[str, ...] = ()  # what it is called, and its id
+    project: str = ""
+    user: str = ""
+
+    def owns(self, region: RegionSet) -> bool:
+        """Whether it is a session of the region's owner."""
+        return self.user == region.owner
+
+    def is_granted(self, grants: Sequence[str], region: RegionSet) -> bool:
+        """Whether one of these grants of a region names it."""
+        return any(self._is(grant, region) for grant in grants)
+
+    def _is(self, grant: str, region: RegionSet) -> bool:
+        kind, _, name = grant.partition(":")
+        match kind:
+            case "anyone":
+                return True
+            case "owner":
+                return self.owns(region)
+            case "project":
+                return bool(name) and name == self.project
+            case "user":
+                return bool(name) and name == self.user
+            case "session":
+                return name in self.names
+            case _:
+                return False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a mount stands: `mode` is how it was asked for, and `why` why it does not hold now:
+    "policy", "consent" or "gone".
+    """
+
+    region: SessionNo
+    mode: MountMode
+    why: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return not self.why
+
+
+@dataclass(slots=True)
+class _Rulings:
+    """What holds after some of the rulings."""
+
+    policies: dict[SessionNo, RegionSet] = field(default_factory=dict)
+    labels: dict[SessionNo, LabelSet] = field(default_factory=dict)
+    mounts: dict[SessionNo, list[tuple[Seq, MountSet]]] = field(default_factory=dict)
+    consents: dict[tuple[SessionNo, SessionNo], MountMode | None] = field(default_factory=dict)
+
+    def fold(self, event: Event) -> None:
+        match event.body:
+            case RegionSet() as body:
+                self.policies[body.region] = body
+            case LabelSet() as body:
+                self.labels[body.session] = body
+            case MountSet() as body:
+                self.mounts.setdefault(body.session, []).append((event.seq, body))
+            case ConsentSet() as body:
+                self.consents[body.region, body.session] = body.mode
+
+    def label(self, lineage: Lineage) -> LabelSet:
+        """The label of a session, or of the nearest of those it was forked off that has one."""
+        found = (self.labels.get(session) for session, _ in lineage)
+        return next(filter(None, found), LabelSet(session=lineage[0][0]))
+
+    def mounted(self, lineage: Lineage, *, ever: bool = False) -> dict[SessionNo, MountMode]:
+        """What a session mounts, whether or not it may; or has ever mounted."""
+        found: dict[SessionNo, MountMode] = {}
+        for at in reversed(range(len(lineage))):
+            forked = lineage[at - 1][0] if at else None
+            for seq, body in self.mounts.get(lineage[at][0], ()):
+                if forked is not None and seq > forked:
+                    break  # after the fork
+                if body.mode is not None:
+                    found[body.region] = body.mode
+                elif not ever:
+                    found.pop(body.region, None)
+        return found
+
+    def why_not(self, who: Who, lineage: Lineage, region: SessionNo, mode: MountMode) -> str:
+        """Why a session may not look into a region so; "" if it may."""
+        policy = self.policies.get(region)
+        if policy is None:
+            return "gone"
+        grants = policy.read if mode is MountMode.RO else (*policy.write, *policy.promote)
+        if not who.is_granted(grants, policy):
+            return "policy"
+        if who.owns(policy) or not policy.consent.covers(mode):
+            return ""
+        for session, _ in lineage:
+            if (region, session) in self.consents:
+                given = self.consents[region, session]
+                return "" if given in (mode, MountMode.RW) else "consent"
+        return "consent"
+
+
+class Regions:
+    """The fold, as far as somebody asked. Safe from several threads."""
+
+    def __init__(self, log: EventLog, index: PageIndex) -> None:
+        self._log = log
+        self._index = index
+        self._folded: tuple[Sequence[Seq], _Rulings] = ((), _Rulings())
+
+    def _now(self) -> _Rulings:
+        # All of them and not those since: a forgetting takes some, and the first of an overlay
+        # comes behind whatever is written below it.
+        seqs = self._index.events(STORE, types=REGION_RULINGS)
+        known, rulings = self._folded
+        if seqs != known:
+            rulings = _Rulings()
+            for event in self._read(seqs):
+                rulings.fold(event)
+            self._folded = seqs, rulings
+        return rulings
+
+    def _read(self, seqs: Sequence[Seq]) -> Iterator[Event]:
+        for seq in seqs:
+            with suppress(StoreCorrupt, ArchiveMissing):  # what it ruled is lost
+                yield self._log.get(seq)
+
+    # --- regions ------------------------------------------------------------------------------
+
+    def policies(self) -> Mapping[SessionNo, RegionSet]:
+        """What rules each region that there is."""
+        return self._now().policies
+
+    def is_region(self, row: SessionRow) -> bool:
+        """Whether a stream of records is a region."""
+        return row.name.startswith(REGION_PREFIX) and row.session in self.policies()
+
+    def find(self, name: str) -> SessionRow | None:
+        """The region of this name, with or without its prefix, or of this id."""
+        bare = name.removeprefix(REGION_PREFIX)
+        row = self._index.find_session(REGION_PREFIX + bare) or self._index.find_session(name)
+        return row if row is not None and self.is_region(row) else None
+
+    def shared(self, region: SessionNo) -> Iterator[tuple[Seq, Shared]]:
+        """The pages that were brought to a region itself, oldest first. Reads each."""
+        for seq in self._index.events(region, types=("shared",)):
+            with suppress(StoreCorrupt):
+                body = self._log.get(seq).body
+                if isinstance(body, Shared):
+                    yield seq, body
+
+    def records_about(self, session: SessionNo) -> list[Seq]:
+        """The rulings that say in words something about a session or a region: they go with it."""
+        about = []
+        for event in self._read(self._index.events(STORE, types=("region_set", "label_set"))):
+            match event.body:
+                case RegionSet(region=number) | LabelSet(session=number) if number == session:
+                    about.append(event.seq)
+        return about
+
+    def mounting(self, region: SessionNo) -> frozenset[SessionNo]:
+        """The sessions that mounted a region themselves, whether or not they still do."""
+        return frozenset(
+            session
+            for session, mounts in self._now().mounts.items()
+            if any(body.region == region for _, body in mounts)
+        )
+
+    # --- sessions -----------------------------------------------------------------------------
+
+    def who(self, scope: Scope) -> Who:
+        """The session of a scope, as policies know it."""
+        return self._who(self._now(), scope)
+
+    def _who(self, rulings: _Rulings, scope: Scope) -> Who:
+        row = self._index.session(scope.parts[0][0])
+        label = rulings.label(scope.parts)
+        names = (row.name, row.session_id) if row is not None else ()
+        return Who(tuple(filter(None, names)), label.project, label.user)
+
+    def mounts(self, scope: Scope) -> list[Standing]:
+        """How each mount of the session whose scope this is stands now."""
+        rulings = self._now()
+        mounted = rulings.mounted(scope.parts) if rulings.mounts else {}
+        if not mounted:
+            return []
+        who = self._who(rulings, scope)
+        return [
+            Standing(region, mode, rulings.why_not(who, scope.parts, region, mode))
+            for region, mode in mounted.items()
+        ]
+
+    def why_not(self, scope: Scope, region: SessionNo, mode: MountMode) -> str:
+        """Why the session of this scope could not mount a region so: "gone", "policy", "consent",
+        or "" where it can.
+        """
+        rulings = self._now()
+        return rulings.why_not(self._who(rulings, scope), scope.parts, region, mode)
+
+    def ever(self, scope: Scope) -> list[SessionNo]:
+        """Every region that a session mounted, whether or not it could see anything there."""
+        rulings = self._now()
+        return list(rulings.mounted(scope.parts, ever=True)) if rulings.mounts else []
+
+    def lost(self, scope: Scope, *, since: Seq) -> bool:
+        """Whether a session lost sight of a region after the record `since`."""
+        if not self.ever(scope):
+            return False
+        rulings, seen = _Rulings(), frozenset[SessionNo]()
+        for event in self._read(self._index.events(STORE, types=REGION_RULINGS)):
+            rulings.fold(event)
+            who = self._who(rulings, scope)
+            now = frozenset(
+                region
+                for region, mode in rulings.mounted(scope.parts).items()
+                if not rulings.why_not(who, scope.parts, region, mode)
+            )
+            if event.seq > since and seen - now:
+                return True
+            seen = now
+        return False
+
+
+def joined(scope: Scope, others: Sequence[Scope]) -> Scope:
+    """What stands in any of these scopes: for looking pages up by their ids, not for ranking."""
+    upto = dict(scope.parts)
+    for other in others:
+        for session, last in other.parts:
+            upto[session] = max(last, upto.get(session, last))
+    return Scope(tuple(upto.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A session's mount of a region: `mode` is "ro" or "rw"; where it is not open, `why` is
+    "policy" (the region's does not let the session), "consent" (its owner has not agreed, or no
+    more), "gone" (there is no such region any more), or "" where there is no mount.
+    """
+
+    region: str
+    session: str  # its name, or its id where it has none
+    session_id: str
+    mode: str
+    is_open: bool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A region: whom it is for, who may do what there, and the sessions that mount it.
+
+    `scope` is "project", "user" or "global". `read`, `write` and `promote` are grants: "owner",
+    "anyone", "project:NAME", "user:NAME", "session:NAME". `consent` says for which mounts the owner
+    is asked: "never", "write" or "always".
+    """
+
+    name: str
+    region_id: str
+    scope: str
+    owner: str
+    project: str
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+    promote: tuple[str, ...]
+    consent: str
+    pages: int
+    fork_of: str = ""
+    mounts: tuple[Mount, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What was brought to a region: the `pages` that there are now, of these `sources` of the
+    session's, or none of them where the words are its own; with `dry_run` none yet.
+    """
+
+    region: str
+    pages: tuple[PageId, ...]
+    sources: tuple[PageId, ...]
+    origin: str
+    done: bool
+
+
+def bare(name: str) -> str:
+    """What a region is called, less its prefix."""
+    return name.removeprefix(REGION_PREFIX)
+
+
+def refusal(policy: RegionSet, region: str, session: str, why: str, *, to: str) -> AccessRefused:
+    """The error for a session that may not do this: whose say it is, and what to do."""
+    owner = f"its owner, {policy.owner!r}," if policy.owner else "its owner"
+    if why == "consent":
+        return AccessRefused(
+            f"region {region!r}: {owner} has not agreed that session {session!r} may {to}",
+            hint="the owner agrees with `Memory.consent`",
+        )
+    grants = {"read": policy.read, "write": policy.write, "promote": policy.promote}.get(
+        to, (*policy.write, *policy.promote)
+    )
+    return AccessRefused(
+        f"region {region!r}: its policy does not let session {session!r} {to}",
+        hint=f"it lets {', '.join(dict.fromkeys(grants)) or 'nobody'}; {owner} changes that with "
+        "`Memory.set_policy`, and whose a session is says `Memory.set_label`",
+    )
