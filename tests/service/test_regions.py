@@ -599,3 +599,35 @@ async def test_a_scrub_redacts_what_regions_hold(tmp_path: Path) -> None:
         assert not (await memory.verify()).problems
         assert Files(root).traces({"said": WORD, "shared": OTHER}) == {}
         assert [one.name for one in await memory.regions()] == ["shelf"]
+
+
+# --- whose word it is -----------------------------------------------------------------------------
+
+
+async def test_no_page_becomes_more_trusted_by_being_shared() -> None:
+    async with pagefault.open(":memory:") as memory:
+        writer, reader = await memory.session("writer"), await memory.session("reader")
+        await memory.create_region("shelf")
+        await writer.mount("shelf", "rw")
+        await reader.mount("shelf")
+        await writer.user("What does the tide table say?")
+        await writer.tool_result(f"High water at nine, behind the {WORD}.", name="tides")
+        await writer.request()
+        answer = await writer.assistant(f"At nine, it says, behind the {WORD} of the boat house.")
+        told = await writer.promote(answer, "shelf")
+        assert told.origin == "tool:tides", "the answer is no more than what it was made under"
+        assert WORD in await asked(reader, f"What is behind the {WORD} of the boat house?")
+        under = await reader.assistant("The tide table is.")
+        assert (await memory.origins("reader", under)).label == "tool:tides"
+
+
+async def test_what_is_withdrawn_is_withdrawn_from_regions_and_from_what_rests_on_it() -> None:
+    async with pagefault.open(":memory:") as memory:
+        writer, reader, page = await shelf(memory)
+        assert WORD in await asked(reader)
+        under = await reader.assistant("Behind the barometer.")
+        gone = await memory.revoke_origin("writer", "msg_1")
+        assert {page, "msg_1", under} <= {one for each in gone for one in each.pages}
+        assert WORD not in await asked(reader, "And now?")
+        assert (await memory.origins("reader", under)).withdrawn
+        assert (await writer.page("msg_1")).text == SAID

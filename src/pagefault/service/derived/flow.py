@@ -35,6 +35,7 @@ from pagefault.model.events import (
     Returned,
     Said,
     Searched,
+    Shared,
 )
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import DERIVED_TYPES, IMPORT, Actor, EventType, Role
@@ -74,6 +75,8 @@ class Flow(Generic[M]):
         match event.body:
             case DerivedBody() as body:
                 self._mark(event, body, self._joined(_sources(body)))
+            case Shared() as body:  # it stands in a region: no window shows it by itself
+                self._mark(event, body, None)
             case PageBody() as body:
                 self._mark(event, body, self._written_under(event, body))
                 if body.page_id in self.marks:

@@ -8,10 +8,12 @@ records of a session, made when first asked for, and so holds for logs of before
 
 from __future__ import annotations
 
+from contextlib import suppress
 from heapq import merge
 from threading import Lock
 from typing import Final
 
+from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import USER_APPROVED, Origin, Role
@@ -63,7 +65,8 @@ class Labels:
             self._as_of = now
         scope = self._runtime.scope(self._session)
         said = records(self._runtime, scope, after=self._folded, to_look=False)
-        for event in merge(said, self._erased(scope), key=lambda one: one.seq):
+        shared = shared_with(self._runtime, self._session, after=self._folded)
+        for event in merge(said, shared, self._erased(scope), key=lambda one: one.seq):
             self._flow.fold(event)
             self._folded = event.seq
         return self._flow
@@ -91,6 +94,24 @@ def closure(runtime: Runtime, session: SessionNo, seeds: frozenset[Seq]) -> dict
     under them: their ids there, and their records.
     """
     flow = Flow[bool](lambda event, _, inherited: inherited or event.seq in seeds or None, any)
-    for event in records(runtime, runtime.scope(session)):
+    said = records(runtime, runtime.scope(session))
+    for event in merge(said, shared_with(runtime, session), key=lambda one: one.seq):
         flow.fold(event)
     return flow.seqs
+
+
+def shared_with(runtime: Runtime, session: SessionNo, *, after: Seq = NOTHING) -> list[Event]:
+    """The pages of regions that a session may have seen, in the order of the log."""
+    own = {part for part, _ in runtime.scope(session).parts}
+    seqs = {
+        seq
+        for part, upto in runtime.could_see(session).parts
+        if part not in own
+        for seq in runtime.index.events(part, types=("shared",), after=after)
+        if seq <= upto
+    }
+    found = []
+    for seq in sorted(seqs):
+        with suppress(StoreCorrupt):
+            found.append(runtime.log.get(seq))
+    return found

@@ -13,7 +13,9 @@ from pagefault.model.kinds import PAGE_PREFIX, USER_TYPED, Actor, MountMode, Ori
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.times import iso_utc
+from pagefault.model.trust import is_untrusted, least_trusted
 from pagefault.service.arguments import a_short_text, one_of
+from pagefault.service.derived.labels import Labels
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.regions import Mount, Promotion, bare, refusal
 from pagefault.service.runtime import LAST
@@ -96,10 +98,12 @@ class Sharer(SessionParts):
                 row = await asyncio.to_thread(self._pages.row, PageId(page_id))
             pages = await asyncio.to_thread(self._text_of, row)
             place = await asyncio.to_thread(self._region, region)
+            labels = Labels(self._runtime, self.session)
+            label = least_trusted(await asyncio.to_thread(lambda: [*map(labels.label, pages)]))
             return await self._bring(
                 place,
                 [self._copy(page) for page in pages],
-                row.origin,
+                label if is_untrusted(label) else row.origin,
                 to="promote",
                 dry_run=dry_run,
                 sources=tuple(page.page_id for page in pages),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -205,10 +205,29 @@ class Warden(MemoryParts):
         pages, and those that it inherited are told where they were made.
         """
         homes = {row.seq: row.session for row in rows}
+        regions = self._runtime.regions
+        while True:  # what was brought to a region is a page of it, and rests on its source
+            found = self._resting_on(homes)
+            closed = {*homes, *(seq for _, pages in found for seq in pages.values())}
+            copies = {
+                seq: region
+                for region in regions.policies()
+                for seq, body in regions.shared(region)
+                if body.copy_of in closed and seq not in homes
+            }
+            if not copies:
+                return found
+            homes |= copies
+
+    def _resting_on(
+        self, homes: Mapping[Seq, SessionNo]
+    ) -> list[tuple[SessionRow, dict[PageId, Seq]]]:
+        """The same, of what was made in a session or under what it saw there."""
         seeds, sessions = frozenset(homes), set(homes.values())
         found = []
         for row in self._runtime.index.sessions():
-            if sessions.isdisjoint(part for part, _ in self._runtime.scope(row.session).parts):
+            seen = self._runtime.could_see(row.session)
+            if sessions.isdisjoint(part for part, _ in seen.parts):
                 continue
             pages = closure(self._runtime, row.session, seeds)
             own = {one: seq for one, seq in pages.items() if self._owner(seq) == row.session}
