@@ -131,7 +131,7 @@ def test_the_ids_that_verbs_give_and_take_can_be_named(cls: type) -> None:
 
 FACES = [pagefault.Memory, pagefault.Session, pagefault.sync.Memory, pagefault.sync.Session]
 FOR_OURSELVES = {
-    *("Limits", "PriceList", "Retries", "Source", "Tally", "Target"),
+    *("Limits", "PriceList", "QuotaExceeded", "Quotas", "Retries", "Source", "Tally", "Target"),
     *("SearchFilter.admits", "SearchFilter.admits_origin", "SearchResult.marked"),
 }
 """What only sums up, or asks a value of itself: nothing of it is written, or begun."""

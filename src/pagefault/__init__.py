@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         NotAdopted,
         PagefaultError,
         PinsFull,
+        QuotaExceeded,
         RecordDamaged,
         RecordGone,
         ScreenFailed,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         SessionRow,
     )
     from pagefault.model.prices import Measured, PriceList, calibrate
+    from pagefault.model.quotas import Quotas
     from pagefault.model.request import Message, Reply, Request, ToolCall, ToolSpec, Usage
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
         Movement,
         Sent,
     )
+    from pagefault.service.inspection.work_events import WorkEvent
     from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
     from pagefault.service.lookup.imported import (
@@ -136,6 +139,7 @@ if TYPE_CHECKING:
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.undo import Undone
+    from pagefault.store.allowance import QuotaUse
     from pagefault.store.api import Copied
     from pagefault.store.store import Verification
 
@@ -223,6 +227,9 @@ __all__ = [
     "PressureStatus",
     "PriceList",
     "Proxied",
+    "QuotaExceeded",
+    "QuotaUse",
+    "Quotas",
     "Quote",
     "RecordDamaged",
     "RecordGone",
@@ -276,6 +283,7 @@ __all__ = [
     "Usage",
     "Verification",
     "WindowTooSmall",
+    "WorkEvent",
     "adopt",
     "build_vm_developer_message",
     "calibrate",
@@ -368,6 +376,9 @@ _HOMES = {
     "PressureStatus": "service.inspection.status",
     "PriceList": "model.prices",
     "Proxied": "service.inspection.relayed",
+    "QuotaExceeded": "model.errors",
+    "QuotaUse": "store.allowance",
+    "Quotas": "model.quotas",
     "Quote": "model.page",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
@@ -420,6 +431,7 @@ _HOMES = {
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
     "Verification": "store.store",
+    "WorkEvent": "service.inspection.work_events",
     "WindowTooSmall": "model.errors",
     "build_vm_developer_message": "pack.developer",
     "calibrate": "model.prices",

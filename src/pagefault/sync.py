@@ -14,7 +14,7 @@ runs on that one thread, it would wait for itself, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -49,6 +49,7 @@ from pagefault.service.inspection.relayed import Proxied
 from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
+from pagefault.service.inspection.work_events import WorkEvent
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import Exported, ImportedSession, ImportReport
@@ -64,6 +65,7 @@ from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.undo import Undone
+from pagefault.store.allowance import QuotaUse
 from pagefault.store.api import Copied
 from pagefault.store.store import Verification
 
@@ -444,6 +446,43 @@ class Memory(_Asks):
         """
         return _LOOP.run(self._memory.revoke_import(run=run, session=session, source=source))
 
+    def events(
+        self,
+        *,
+        session: str = "",
+        event_type: str = "",
+        path: str = "",
+        command: str = "",
+        test: str = "",
+        outcome: str = "",
+        since: str | datetime = "",
+        until: str | datetime = "",
+        limit: int = 50,
+    ) -> list[WorkEvent]:
+        """What was done, newest first: commands that ran, files that changed, tests and how they
+        went, read from clients' calls and their results; and what `Session.record_event` states.
+
+        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or
+        the end of it; of commands that hold these words, in a row; of a test by its name or the end
+        of it, which then has an `outcome`: "passed" or "failed". When a test last passed is
+        `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+
+        It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
+        """
+        return _LOOP.run(
+            self._memory.events(
+                session=session,
+                event_type=event_type,
+                path=path,
+                command=command,
+                test=test,
+                outcome=outcome,
+                since=since,
+                until=until,
+                limit=limit,
+            )
+        )
+
     def origins(self, session: Session | str, page_id: str) -> PageOrigin:
         """Whose word a page is, what it says, the digest of that, and all that rests on it.
 
@@ -537,6 +576,12 @@ class Memory(_Asks):
     def redaction(self) -> Redaction:
         """Which layers look for secrets in what is written, and whether one failed."""
         return _LOOP.run(self._memory.redaction())
+
+    def usage(self, session: str = "") -> list[QuotaUse]:
+        """What is used of each quota that is set (`pagefault.Quotas`): of those of the project, and
+        of a session (its name or id) and its tenant, or else of all. Raises `SessionNotFound`.
+        """
+        return _LOOP.run(self._memory.usage(session))
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
@@ -777,6 +822,32 @@ class Session(_Asks):
     def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
+
+    def record_event(
+        self,
+        event_type: str,
+        text: str = "",
+        *,
+        facts: Mapping[str, object] | None = None,
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> PageId:
+        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of
+        its (first) page.
+
+        A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
+        somebody wants to be run: both are their `text`. The others have `facts`, and may have what
+        was printed as `text`. "command_run": `argv` (a list), `exit_code`, `duration_ms`.
+        "file_change": `path`, `change` (written, edited, deleted), and `content`, of which a keyed
+        hash is kept alone. "test_result": `runner`, `passed`, `failed`, `skipped` (counts),
+        `passing`, `failing` (names), `duration_ms`; without facts these are read from the text.
+        Raises `BadInput` for what none of them has.
+        """
+        return _LOOP.run(
+            self.asynchronous.record_event(
+                event_type, text, facts=facts, occurred_at=occurred_at, key=key
+            )
+        )
 
     def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""

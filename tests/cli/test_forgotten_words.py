@@ -31,6 +31,7 @@ ASKED = {
     "models ls.names", "claims add.quotes", "search.imported_from",
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
+    "events.command", "events.test",
     "forget.query", "forget.origins", "forget.imported_from",
     "export.origins", "export.imported_from",
 }  # fmt: skip

@@ -77,6 +77,7 @@ WALK: dict[str, list[list[str]]] = {
     "history": [["msg_1"]],
     "sent": [["0"], [ACTING]],
     "items": [[], ["--message", "1"]],
+    "events": [[], ["--file", ACTING], ["--session", NAMED]],
     "ledger": [[]],
     "abi": [[]],
     "faults": [[]],

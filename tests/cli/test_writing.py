@@ -359,3 +359,27 @@ def test_a_chat_says_that_its_session_is_new_and_none_is_without_a_name(
     told = chat("")
     assert told.code == 2
     assert "cannot be a session's name" in told.err
+
+
+def test_a_quota_is_told_of_and_refuses(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = ("--root", memory_root)
+    [talk] = [one for one in cli(*at, "sessions", "--json").data if one["name"] == "talk"]
+    assert cli(*at, "status", "talk", "--json").data["quotas"] == []
+    monkeypatch.setenv("PAGEFAULT_QUOTAS__SESSION_PAGES_MAX", str(talk["own_pages"]))
+    [told] = cli(*at, "status", "talk", "--json").data["quotas"]
+    assert told == {
+        "quota": "session_pages_max",
+        "owner": "talk",
+        "used": talk["own_pages"],
+        "limit": talk["own_pages"],
+    }
+    assert f"{talk['own_pages']:,} of {talk['own_pages']:,}" in cli(*at, "status", "talk").out
+    refused = cli(*at, "goal", "talk", "Brew tea.", "--json")
+    assert refused.code == 4
+    error = json.loads(refused.err)["error"]
+    assert error["code"] == "quota_exceeded"
+    assert "pagefault forget" in error["hint"]
+    monkeypatch.delenv("PAGEFAULT_QUOTAS__SESSION_PAGES_MAX")
+    assert cli(*at, "goal", "talk", "Brew tea.").code == 0, "the control"

@@ -66,11 +66,12 @@ async def standing(
     any_host: bool = False,
     counter: TokenCounter = COUNTER,
     limits: pagefault.Limits | None = None,
+    quotas: pagefault.Quotas | None = None,
     **more: Any,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
-    async with pagefault.open(root, sync="os", limits=limits) as memory:
+    async with pagefault.open(root, sync="os", limits=limits, quotas=quotas) as memory:
         relay = Relay(url or upstream.url, patience or Patience())
         proxy = Proxy(
             memory=memory,

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import pytest
 
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Mode, Sync
+from pagefault.model.quotas import Quotas
 from pagefault.service import config as module
 from pagefault.service.config import Config, UserFolders, find_project, load, schema
 
@@ -216,6 +218,7 @@ def test_the_trusted_settings_are_these() -> None:
         "redact.level",
         "redact.paths",
         "redact.allow",
+        *(f"quotas.{field.name}" for field in fields(Quotas)),
     }
 
 

@@ -29,7 +29,9 @@ CHOICES = {
     "Memory.session.control", "Memory.set_control.mode", "Session.set_control.mode",
     "Memory.set_retention.keep", "Memory.set_retention.kind",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
-    "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
+    "Session.recall.profile", "Session.record_event.event_type",
+    "Memory.events.event_type", "Memory.events.outcome",
+    "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
     "Session.claim.kind", "Session.remember.kind",
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
@@ -46,11 +48,13 @@ TIMES = {
     "Session.at.time", "Session.page_at.time", "Session.fork.time",
     "Session.timeline.start", "Session.timeline.end",
     "Memory.timeline.start", "Memory.timeline.end",
+    "Memory.events.since", "Memory.events.until", "Session.record_event.occurred_at",
 }  # fmt: skip
 """A time, and no words; those that are kept are dates of their own below."""
 
 NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
+    "Memory.usage.session", "Memory.events.session",
     "Memory.control_of.session", "Memory.set_control.session", "Memory.set_retention.session",
     "Memory.import_history.paths",  # whose words are looked for in test_imports.py
     "Memory.imports.source", "Memory.approve_import.run", "Memory.approve_import.session",
@@ -219,6 +223,12 @@ async def tell(memory: Memory) -> Told:
         ],
         origin=Origin("tool:" + word("Session.say.origin", "said")),
     )
+    told.pages["stated"] = await session.record_event(
+        "file_change",
+        f"It tells {word('Session.record_event.text', 'stated')}.",
+        facts={"path": word("Session.record_event.facts", "stated"), "content": "secret"},
+        key=word("Session.record_event.key", "stated"),
+    )
     told.pages["goal"] = str(await session.goal(f"Ship {word('Session.goal.text', 'goal')}."))
     await session.user("Something else now: what does the harbour look like?")
     told.pages["answer"] = (
@@ -252,6 +262,11 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
         await owner.by_task(word(f"{who}.by_task.task"))
         for verb in ("recall", "recent", "timeline", "by_topic", "by_task"):
             told.word(f"{who}.{verb}.wanted", "nothing")
+    await memory.events(
+        path=word("Memory.events.path"),
+        command=word("Memory.events.command"),
+        test=word("Memory.events.test"),
+    )
     wanted = SearchFilter(origins=("tool:" + told.words["Memory.recall.wanted"],))
     await memory.recall("harbour", wanted=wanted)
     told.word("Memory.forget_matching.wanted", "nothing")

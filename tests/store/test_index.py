@@ -272,6 +272,7 @@ def test_check_tells_what_is_wrong(tmp_path: Path) -> None:
         "a page lacks its record or its terms: 2",
         f"terms stand at no page: {place_of(SessionNo(1), 1)}",
         "a session's counts are not those of its pages: 1",
+        "a session's bytes are not those of its records: 1",
     ]
     index.close()
 

@@ -30,6 +30,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "history": "Everything that happened to a page.",
         "sent": "A past request, byte for byte as it was packed.",
         "items": "A conversation by kind, and what a proxy's client sent, as it sent it.",
+        "events": "What was done: commands, changed files, tests and when they last passed.",
         "ledger": "What every request should have cost, what the provider reported, and why.",
         "abi": "What a session's window holds and could still take, for programs.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",

@@ -23,7 +23,8 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
     """List the sessions of a memory.
 
     The most recently used comes first. JSON is a list of objects: session_id, name, turns, pages
-    (those it can see, its parent's included), opened, last_used (ISO 8601, UTC) and parent (the
+    (those it can see, its parent's included), own_pages and bytes (those that it holds itself now,
+    which quotas count), opened, last_used (ISO 8601, UTC) and parent (the
     session_id it was forked from, or null), and mode (`pagefault mode`).
     """
     rows, modes = app.run(_read(app))
@@ -78,6 +79,8 @@ def _objects(rows: Sequence[SessionRow], modes: dict[str, str]) -> list[dict[str
             "name": row.name,
             "turns": row.turns,
             "pages": row.pages,
+            "own_pages": row.own_pages,
+            "bytes": row.bytes,
             "opened": iso(row.opened_at_ms),
             "last_used": iso(row.last_used_ms),
             "parent": ids.get(row.parent) if row.parent else None,

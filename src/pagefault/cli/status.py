@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.report import Metrics
     from pagefault.service.inspection.status import Status
     from pagefault.service.inspection.targets import Judged
+    from pagefault.store.allowance import QuotaUse
+
+_Read = tuple[
+    "Status", "Metrics", "Proxied | None", "EmbeddingStatus | None", bool, "list[QuotaUse]"
+]
 
 _SHOWN = {  # of the figures, for people; JSON has them all
     "requests": "requests",
@@ -63,8 +68,9 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     flag marks those that somebody should look at.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
-    mode`), epoch, requests, resident_pages, resident_derived, pinned, faults_left, tlb_hits,
-    tlb_misses, proxied, metrics:
+    mode`), quotas: [{quota, owner, used, limit}] (those that are set, of this session, its tenant
+    and the project), epoch, requests, resident_pages, resident_derived, pinned, faults_left,
+    tlb_hits, tlb_misses, proxied, metrics:
     {FIGURE: …, targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags,
     per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
@@ -72,16 +78,17 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     {embedder, embedded, missing, failure, hint}, of the whole memory.
     """
 
-    async def read() -> tuple[Status, Metrics, Proxied | None, EmbeddingStatus | None, bool]:
+    async def read() -> _Read:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             metrics = await session.metrics(per_turn=per_turn)
             proxied = await memory.proxied(session)
             now, embedding = await session.status(), await memory.embedding()
             now = replace(now, control=await memory.control_of(session.session_id))
-            return now, metrics, proxied, embedding, memory.is_adopted
+            uses = await memory.usage(session.session_id)
+            return now, metrics, proxied, embedding, memory.is_adopted, uses
 
-    now, metrics, proxied, embedding, is_adopted = app.run(read())
+    now, metrics, proxied, embedding, is_adopted, uses = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
@@ -91,6 +98,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         told = asdict(now) | {"budget": budget, "proxied": None}
         told |= instead_of_own_window(proxied) if proxied is not None else {}
         told |= {"embedding": asdict(embedding)} if embedding is not None else {}
+        told |= {"quotas": [use._asdict() for use in uses]}
         app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
@@ -107,6 +115,9 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         ]
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
+    rows += [
+        [f"{use.quota} {use.owner}".rstrip(), f"{use.used:,} of {use.limit:,}"] for use in uses
+    ]
     rows.append(["pages by tier", _tiers(metrics.figures["tiers"])])
     rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
     rows += [

@@ -75,6 +75,8 @@ FAULT_PROTECTION_TURNS: Final = 2
 THRASH_WINDOW_TURNS: Final = 5  # in which another fault on a topic is counted as thrash
 ARTIFACT_BYTES: Final = 50_000_000
 TEXT_BYTES: Final = 32_000_000
+TOOL_BYTES: Final = 50_000_000
+TOOL_BYTES_PER_MINUTE: Final = 250_000_000
 NAME_CHARS: Final = 1_000
 
 TABLE: Final[tuple[Default, ...]] = (
@@ -274,6 +276,22 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "it is held in memory while it is written and read",
+    ),
+    Default(
+        "tool_bytes",
+        "bytes",
+        TOOL_BYTES,
+        None,
+        "",
+        "what a tool writes at once (`pagefault.Quotas`): as much as one file that is kept",
+    ),
+    Default(
+        "tool_bytes_per_minute",
+        "bytes a minute",
+        TOOL_BYTES_PER_MINUTE,
+        None,
+        "",
+        "what one tool of one tenant writes: enough for any, and an end to one that runs away",
     ),
     Default(
         "text_bytes",

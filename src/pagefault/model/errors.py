@@ -72,6 +72,36 @@ class PinsFull(CallerError):
     """Another pin would leave the window no room to work in."""
 
 
+class QuotaExceeded(CallerError):
+    """Writing this would go beyond a quota. Nothing of it was written, and all that was stays.
+
+    `quota` is its name in `pagefault.Quotas`, `used` what it counts now, and `asked` what this
+    would add. Where a rate is exceeded, the same is taken in `retry_s` seconds; else that is 0.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        *,
+        quota: str,
+        used: int,
+        limit: int,
+        asked: int,
+        retry_s: int = 0,
+        hint: str = "",
+    ) -> None:
+        super().__init__(
+            f"{owner}: {used:,} of {limit:,} are used ({quota}), and this needs {asked:,}; "
+            "nothing of it was written",
+            hint=hint,
+        )
+        self.quota = quota
+        self.used = used
+        self.limit = limit
+        self.asked = asked
+        self.retry_s = retry_s
+
+
 class CannotUndo(CallerError):
     """There is nothing to undo or redo, or what it would bring back is not there any more."""
 

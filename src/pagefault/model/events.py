@@ -434,7 +434,7 @@ class ReceivedItem:
 class Hole:
     """Where a text was taken out of a string of a client's JSON, as it stands elsewhere: characters
     `start` to `end` of the whole text whose first page is that of the item numbered `item`, or the
-    `blob`, UTF-8. `is_json` where the page holds it as JSON spells it.
+    `blob`, UTF-8, of `end` characters. `is_json` where the page holds it as JSON spells it.
     """
 
     at: int  # a place in the JSON less what was taken out

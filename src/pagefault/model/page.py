@@ -214,6 +214,8 @@ class SessionRow:
     last_seq: Seq
     epoch_seq: Seq  # the record that began its present epoch; 0 if none did
     lease_seq: Seq = Seq(0)  # the record that says who may write to it
+    own_pages: int = 0  # pages that it holds itself, and now; derived ones too
+    bytes: int = 0  # that its own records say, and now
 
 
 @dataclass(frozen=True, slots=True)

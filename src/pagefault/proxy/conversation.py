@@ -25,6 +25,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import (
     MessageTooLarge,
     PagefaultError,
+    QuotaExceeded,
     RecordGone,
     SessionNotFound,
 )
@@ -99,6 +100,7 @@ class Conversation:
         """
         self.name = name
         self.problem = ""
+        self.full = ""  # the quota that had no room, where that is the problem
         self._wire = wire
         self._counter = counter
         self._memory = memory
@@ -137,7 +139,7 @@ class Conversation:
     async def receive(self, body: Json, history: History, *, pages: bool = True) -> Passed:
         """Take a request in, and say what to send on: as it came, unless it `pages`."""
         async with self._lock:
-            self.problem = ""
+            self.problem = self.full = ""
             await self._take_up()
             placed = history.placed
             self._learn_names(placed)
@@ -254,7 +256,7 @@ class Conversation:
             weighed = await asyncio.to_thread(self._prefix.weigh, body, history, messages)
         else:
             weighed = self._prefix.weigh(body, history, messages)
-        if self._session is None:  # nothing was said yet, or the memory fails
+        if self._session is None or self.full:  # nothing was said yet, or could be written
             return -1
         model = self._model(body)
         hidden = (
@@ -372,6 +374,8 @@ class Conversation:
                 await self._log_one(node, item, is_whole=is_whole, goes_on=goes_on, model=model)
                 if item.part is Part.TEXT and item.role is Role.USER and self._said_in(node):
                     begun.add(item.message)
+        except QuotaExceeded as full:
+            self.problem, self.full = full.message, full.quota
         except PagefaultError as error:
             self.problem = error.message
 

@@ -48,6 +48,8 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
 BODY_S_MAX: Final = 120.0
+NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
+THE_MEMORY: Final = "memory"
 CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
 
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages())
@@ -61,6 +63,7 @@ class Told:
     path: str
     status: int = 0
     words: str = ""
+    not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
 
 
 class Proxy:
@@ -280,11 +283,13 @@ class Proxy:
         except PagefaultError as error:  # the memory was asked which conversation it is
             self._problem = error.message
             told.words = f"not logged: {error.message}"
+            told.not_logged = THE_MEMORY
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
             told.words = self._problem = f"not read: {type(bug).__name__}"
             return None
         told.words = _words(conversation, passed, len(history.messages))
+        told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
         if mode is not ControlMode.ASSIST:
             told.words += f", {mode}"
         return _Taken(conversation, passed, chain, mark)
@@ -371,6 +376,7 @@ class Proxy:
             "requests": self.requests,
             "conversations": len(self._conversations),
             "not_logged": problems,
+            "over_quota": sum(bool(one.full) for one in self._conversations.values()),
         }
 
     def _user_of(self, given: str) -> str | None:
@@ -465,6 +471,8 @@ class _Reply:
     async def start(self, status: int, headers: Headers) -> None:
         self.told.status = status
         self.started = True
+        if self.told.not_logged:
+            headers = [*headers, (NOT_LOGGED_HEADER, self.told.not_logged.encode())]
         await self._send(
             {"type": "http.response.start", "status": status, "headers": list(headers)}
         )

@@ -23,6 +23,7 @@ from pagefault.model.ids import IdMinter, SessionNo
 from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, RedactLevel, Sync
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
+from pagefault.model.quotas import Quotas
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.pack.render import sealed_with
@@ -164,6 +165,7 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "claims": config.claims.extract,
         "profile": config.recall.profile,
         "limits": Limits(**asdict(config.limits)),
+        "quotas": Quotas(**asdict(config.quotas)),
         "redact": config.redact.level,
         "redact_paths": config.redact.paths,
         "redact_allow": config.redact.allow.split(),
@@ -221,6 +223,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
 
     def make() -> Store:
         store = made()
+        store.bound(wiring.get("quotas") or Quotas(), real_clock.now_ms)
         if embeds is not None:
             with suppress(StoreError):  # search goes by words, and `Memory.embedding` says why
                 store.open_vectors(make=True)

@@ -111,6 +111,24 @@ class LimitsConfig:
     compress_after_s: float = setting(defaults.COMPRESS_AFTER_S, at_least=0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotasConfig:
+    """What a session, tenant, project (the whole memory) and tool may write; 0 bounds nothing."""
+
+    session_pages_max: int = setting(0, trust=True, at_least=0)
+    session_bytes_max: int = setting(0, trust=True, at_least=0)
+    session_pages_per_minute: int = setting(0, trust=True, at_least=0)
+    tenant_pages_max: int = setting(0, trust=True, at_least=0)
+    tenant_bytes_max: int = setting(0, trust=True, at_least=0)
+    tenant_pages_per_minute: int = setting(0, trust=True, at_least=0)
+    project_pages_max: int = setting(0, trust=True, at_least=0)
+    project_bytes_max: int = setting(0, trust=True, at_least=0)
+    project_pages_per_minute: int = setting(0, trust=True, at_least=0)
+    tool_bytes_max: int = setting(defaults.TOOL_BYTES, trust=True, at_least=0)
+    tool_pages_per_minute: int = setting(0, trust=True, at_least=0)
+    tool_bytes_per_minute: int = setting(defaults.TOOL_BYTES_PER_MINUTE, trust=True, at_least=0)
+
+
 class EpochRuleName(StrEnum):
     """When the prefix of a session's requests is rewritten."""
 
@@ -183,6 +201,7 @@ class Config:
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    quotas: QuotasConfig = field(default_factory=QuotasConfig)
     claims: ClaimsConfig = field(default_factory=ClaimsConfig)
     compress: CompressConfig = field(default_factory=CompressConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)

@@ -571,6 +571,7 @@ class Importer:
         counts = iter(runtime.counter.count_all(short))
         for item, waiting in zip(items, target.waiting, strict=True):
             if waiting.data is not None:
+                runtime.journal.expect(target.number, IMPORT, len(waiting.data))
                 item = replace(item, blob=runtime.blobs.put(waiting.data))
             tokens = next(counts) if len(item.text) <= BLOCK_CHARS else None
             if tokens is not None and tokens <= self._tokens_max:

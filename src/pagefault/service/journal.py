@@ -135,6 +135,11 @@ class Journal:
         self._appended()
         return events
 
+    def expect(self, session: SessionNo, origin: str, size: int) -> None:
+        """Raise `QuotaExceeded` where a file of so many bytes is known to have no room."""
+        if self._store.allowance is not None:
+            self._store.allowance.expect(session, origin, size)
+
     async def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""
         return await self._committer.run(lambda: self._store.lease(session))

@@ -8,6 +8,7 @@ from typing import TypedDict
 from pagefault.engine.embedding import Embedder
 from pagefault.engine.reranking import Reranker
 from pagefault.model.prices import PriceList
+from pagefault.model.quotas import Quotas
 from pagefault.policy.prefetch import Strategy
 from pagefault.represent.api import Compressor
 from pagefault.service.limits import Limits
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     compressor: who writes the shorter forms that `Session.compress` wants (docs/ladder.md).
         Default: rules.
     limits: what a turn, a page and an answer may take (`pagefault.Limits`).
+    quotas: what may be written (`pagefault.Quotas`): `QuotaExceeded` refuses what goes beyond.
     embedder: with one, search goes by meaning too: an object, or as it is configured
         ("onnx:PATH", "model2vec:PATH", "openai:MODEL"). Default: none.
     reranker: with one, what words leave open is put in order by it: an object, or as it is
@@ -67,6 +69,7 @@ class Options(TypedDict, total=False):
     eviction_policy: str | None
     compressor: Compressor | None
     limits: Limits | None
+    quotas: Quotas | None
     embedder: str | Embedder | None
     reranker: str | Reranker | None
     prefetch: Sequence[Strategy]

@@ -287,6 +287,16 @@ class PageFilter:
     before_order: int | None = None
 
 
+class Written(NamedTuple):
+    """What was written in a session within one minute of the clock."""
+
+    session: SessionNo
+    origin: str  # of pages; "" where none was made
+    minute: int  # since the epoch
+    pages: int
+    bytes: int  # as `sizes.py` counts them
+
+
 class GaveWay(StoreBusy):
     """A long look ended before its time, as it was asked to. Nothing was found out."""
 
@@ -422,6 +432,10 @@ class PageIndex(Protocol):
         """The seqs of a session's own records, in order; of these types and of these turns, where
         any are given.
         """
+        ...
+
+    def written(self, after: Seq, since_ms: int) -> list[Written]:
+        """What was written after a record, and not before a moment, and still stands, summed up."""
         ...
 
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:

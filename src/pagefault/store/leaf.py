@@ -18,6 +18,7 @@ from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.form import Form, form_of
 from pagefault.store.said import said_by
+from pagefault.store.sizes import page_size
 from pagefault.store.soundness import content_flaw, header_flaw, sound
 from pagefault.store.tokens import page_terms, tokens
 
@@ -50,6 +51,7 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     occurred_ms: int | None  # nothing where the record tells no time, or none that is one
     supersedes: PageId | None  # the page that it makes history, in its own session
     is_history: bool  # from the beginning
+    bytes: int  # that it says
 
 
 def leaf_of(event: Event, body: PageBody) -> Leaf:
@@ -108,6 +110,7 @@ def _leaf(
         iso_ms(body.occurred_at) if body.occurred_at else None,
         body.supersedes or None,
         is_note(origin, body),
+        page_size(body),
     )
 
 

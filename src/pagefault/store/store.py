@@ -44,6 +44,8 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
+from pagefault.model.quotas import Quotas
+from pagefault.store.allowance import Allowance
 from pagefault.store.api import (
     Advice,
     BlobStore,
@@ -118,6 +120,7 @@ class Store:
     advice: Advice = field(default_factory=Advice)
     vectors: VectorStore | None = None  # once somebody asked for them
     closing: ExitStack = field(default_factory=ExitStack)  # closed with it, last
+    allowance: Allowance | None = None  # of quotas, where there are any: see `bound`
     damaged: str = ""  # what was wrong with the index, if it proved damaged
     mended: int = 0  # how often it was made anew for that, since it was opened
     behind: int = 0  # records that the index on the disk lacks; this one, in memory, has them
@@ -231,6 +234,7 @@ class Store:
             self._receipt_seen = seqs[-1]
             self._is_to_finish = True
             self.forgets += 1
+            self._recount()
         self.on_forgotten()
 
     def lease(self, session: SessionNo) -> Leased:
@@ -280,6 +284,11 @@ class Store:
 
     # --- writing ------------------------------------------------------------------------------
 
+    def bound(self, quotas: Quotas, now_ms: Callable[[], int]) -> None:
+        """Refuse from now on what goes beyond these. Before anybody writes."""
+        self.allowance = Allowance(quotas, now_ms)
+        self.allowance.begin(self.index)
+
     def check_writable(self) -> None:
         """Raise if nothing may be written."""
         self._latch.check()
@@ -288,9 +297,10 @@ class Store:
     def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
 
-        Sessions must be ours: `SessionBusy` otherwise. `planned` is what `forgets` was when these
-        drafts were made, where they rest on what could be forgotten: `PlanOutdated` if it is not
-        any more, and likewise if a blob that they name was deleted since it was put.
+        Sessions must be ours: `SessionBusy` otherwise. `QuotaExceeded` where a quota has no room.
+        `planned` is what `forgets` was when these drafts were made, where they rest on what could
+        be forgotten: `PlanOutdated` if it is not any more, and likewise if a blob that they name
+        was deleted since it was put.
         """
         self.check_writable()
         if planned is not None and planned != self.forgets:
@@ -301,11 +311,15 @@ class Store:
                     raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}:
             self._check_fence(session)
+        if self.allowance is not None:
+            self.allowance.check(drafts, self.index, self.log.head())
         with self._the_last_if_half_done():
             events = self.log.append([self._with_holder(draft) for draft in drafts])
             for event in events:
                 if isinstance(event.body, SessionOpened):
                     self.leases.took(event.session, event.seq)
+            if self.allowance is not None:
+                self.allowance.note(events)
             return events
 
     def _with_holder(self, draft: Draft) -> Draft:
@@ -403,6 +417,7 @@ class Store:
         with self._behind_the_log():
             self.index.forget(seqs, begun.body.sessions)
             self._forget_vectors(begun.seq, seqs, begun.body.sessions)
+        self._recount()
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
 
     @contextmanager
@@ -459,9 +474,15 @@ class Store:
             self._forget_vectors(begun.seq, (), {event.session for event in events})
         for name in going:  # last, as until then what is staged tells their names
             self.blobs.delete(name)
+        self._recount()
         done = self._note(ScrubDone(begun=begun.seq, records=len(seqs)))
         self.log.unstage()
         return done
+
+    def _recount(self) -> None:
+        """What was forgotten, or reads otherwise now, is counted anew."""
+        if self.allowance is not None:
+            self.allowance.forget()
 
     def references(self) -> References:
         """Which records name which blobs. From any thread, and without the lock: it takes long."""

@@ -145,6 +145,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "at_level": COUNTS,
     "before": COUNTS,
     "call": CALLS,
+    "command": st.sampled_from(["", "pytest", "ls -l", "\0"]),
     "call_id": TEXTS,
     "calls_max": COUNTS,
     "calls": st.lists(CALLS.filter(lambda call: call is not None), max_size=3),
@@ -159,12 +160,19 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "dry_run": st.booleans(),
     "end": MOMENTS | st.integers() | st.none(),
     "engine": st.builds(ScriptedEngine),
+    "event_type": st.sampled_from(["", *EventType, "sneezed"]),
     "evidence": st.lists(
         st.one_of(
             TEXTS,
             st.builds(Quote, TEXTS, IDS),
             st.builds(Evidence, page_id=IDS, start=COUNTS, end=COUNTS),
         ),
+        max_size=3,
+    ),
+    "facts": st.none()
+    | st.dictionaries(
+        st.sampled_from(["argv", "exit_code", "path", "content", "failing", "passed", "x"]),
+        st.sampled_from(["a", ["pytest"], 1, -1, None]),
         max_size=3,
     ),
     "form": st.sampled_from(["snapshot", "events", "markdown", "csv"]),
@@ -190,7 +198,9 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "on_text": st.just(lambda _: None) | st.none(),
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
     "page_id": IDS,
+    "outcome": st.sampled_from(["", "passed", "failed", "unsure"]),
     "page_ids": st.lists(IDS, max_size=3),
+    "path": st.sampled_from(["", "a.py", "src/", "\0"]),
     "paths": st.lists(st.sampled_from(["", "\0", "nowhere", "x" * 300]), max_size=2),
     "per_turn": st.booleans(),
     "profile": st.sampled_from(["", "measured", "studio-v1", "guessed"]),
@@ -204,6 +214,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "run": st.sampled_from(["", "1", "nobody's"]),
     "said": TEXTS,
     "seq": COUNTS | st.none(),
+    "since": MOMENTS,
     "source": st.sampled_from([*Source, "docs", "dogs"]),
     "speaker": TEXTS,
     "subject": st.sampled_from(["", "database", "the DB", "x" * 2_000, "\0"]),
@@ -211,6 +222,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "system": TEXTS | st.none(),
     "target": st.sampled_from(["", "\0", "x" * 300]),  # of a backup: no folder that can be made
     "task": st.sampled_from(["", "#42", "42", "ABC-7", "\0"]),
+    "test": st.sampled_from(["", "test_a", "::", "\0"]),
     "text": TEXTS,
     "time": MOMENTS | st.integers() | st.none(),
     "title": TEXTS,
@@ -219,6 +231,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "tools": st.none() | st.lists(st.sampled_from(TOOLS), max_size=3),
     "topic": st.sampled_from(["", "postgres", "outage", "\0"]),
     "turn": COUNTS | st.none(),
+    "until": MOMENTS,
     "usage": _made(
         lambda **given: Usage(**({"input_tokens": 9, "output_tokens": 1} | given)),
         input_tokens=COUNTS,

@@ -160,6 +160,39 @@ class PageIndexContract:
             last.at_ms,
         )
 
+    def test_what_was_written_and_stands_is_summed_up(self, index: PageIndex) -> None:
+        """By session, origin and minute; and by session in its row."""
+        records = Records()
+        records.open("planning")
+        records.say(1, "Größe")  # seven bytes
+        records.from_tool(1, "four", tool="ls")
+        first = records.events[-1]
+        records.say(1, "six   ")
+        records.events[-1] = replace(records.events[-1], at_ms=first.at_ms + 60_000)
+        records.derive(1, "ten bytes.", number=1)
+        records.events[-1] = replace(records.events[-1], at_ms=first.at_ms + 60_000)
+        index.apply(records.events)
+
+        def told(after: int, since_ms: int = 0) -> list[tuple[str, int, int]]:
+            found = index.written(Seq(after), since_ms)
+            assert {one.session for one in found} <= {1}
+            return sorted((one.origin, one.pages, one.bytes) for one in found if one.pages)
+
+        assert told(0) == [("tool:ls", 1, 4), ("user_typed", 1, 7), ("user_typed", 2, 16)]
+        assert told(3) == [("user_typed", 2, 16)]
+        assert told(0, first.at_ms + 1) == told(3)
+        minutes = {one.minute for one in index.written(NOTHING, 0)}
+        assert minutes == {first.at_ms // 60_000, first.at_ms // 60_000 + 1}
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert (row.own_pages, row.bytes) == (4, 27)
+        index.forget([Seq(2), Seq(3)], [])
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert (row.own_pages, row.bytes) == (2, 16)
+        assert "tool:ls" not in {one.origin for one in index.written(NOTHING, 0)}
+        assert index.check() == []
+
     def test_sessions_come_most_recently_used_first(self, index: PageIndex) -> None:
         records = Records()
         for name in ("planning", "cooking", "planning"):

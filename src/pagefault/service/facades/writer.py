@@ -9,7 +9,7 @@ none of that; a retry with the same `key` finds what was done. Who adds such a v
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from itertools import groupby
@@ -41,6 +41,7 @@ from pagefault.service.derived.compression import compress
 from pagefault.service.derived.compressor_call import ask
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.checkpoints import check_new
+from pagefault.service.inspection.work_events import hash_of
 from pagefault.service.turn.artifacts import describe
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.goals import plan_goal
@@ -53,6 +54,7 @@ from pagefault.service.turn.host_tools import (
     sniffed,
     told_apart,
 )
+from pagefault.service.turn.stated_events import STATED_BY, stated
 from pagefault.service.turn.turn import as_kept
 from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
 from pagefault.service.window.host_calls import awaited, meant
@@ -273,6 +275,7 @@ class Writer(SessionParts):
                     key="",
                     bytes_max=self._runtime.limits.artifact_bytes_max,
                 )
+                self._expect(f"tool:{call.name}", result)
                 blob = await asyncio.to_thread(self._runtime.blobs.put, result)
                 items = [replace(kept, blob=blob)]
                 text = kept_as(state, kept)
@@ -289,6 +292,9 @@ class Writer(SessionParts):
             return made[len(items) :]
 
         return await self.owned.whole(verb)
+
+    def _expect(self, origin: str, data: bytes) -> None:
+        self._runtime.journal.expect(self.session, origin, len(data))
 
     def _open_call(self, call_id: str) -> ToolCall | None:
         kept = as_kept(ToolCall(call_id, "", ""), self._runtime.journal.clean).call_id
@@ -325,6 +331,7 @@ class Writer(SessionParts):
             known, fresh = await self._saying.known([said])  # first: what was forgotten stays away
             if not fresh:
                 return known[0][0]
+            self._expect(LOCAL_FILE, data)
             blob = await asyncio.to_thread(put, data)
             return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
 
@@ -348,6 +355,32 @@ class Writer(SessionParts):
         if fresh and self._runtime.limits.loading == "speculative":
             self._requests.look_ahead("\n".join(item.text for item in fresh))
         return made
+
+    async def record_event(
+        self,
+        event_type: str,
+        text: str = "",
+        *,
+        facts: Mapping[str, object] | None = None,
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> PageId:
+        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of
+        its (first) page.
+
+        A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
+        somebody wants to be run: both are their `text`. The others have `facts`, and may have what
+        was printed as `text`. "command_run": `argv` (a list), `exit_code`, `duration_ms`.
+        "file_change": `path`, `change` (written, edited, deleted), and `content`, of which a keyed
+        hash is kept alone. "test_result": `runner`, `passed`, `failed`, `skipped` (counts),
+        `passing`, `failing` (names), `duration_ms`; without facts these are read from the text.
+        Raises `BadInput` for what none of them has.
+        """
+        said = stated(
+            event_type, text, facts or {}, lambda content: hash_of(self._runtime, content)
+        )
+        said = replace(said, occurred_at=a_moment(occurred_at), key=key)
+        return (await self._log([said], STATED_BY[said.event_type]))[0]
 
     def written(self, text: str) -> str:
         """A text as it would be written down: without secrets."""

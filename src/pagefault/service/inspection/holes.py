@@ -170,7 +170,7 @@ class _Cutter:
         """What no page holds."""
         is_long = len(text) >= OPAQUE_CHARS_MIN and len(text.split(maxsplit=1)) == 1
         if (is_long or len(text) >= TEXT_CHARS_MAX) and _is_unicode(text):
-            self.holes.append(Hole(at=self._length, blob=self.put(text.encode())))
+            self.holes.append(Hole(at=self._length, end=len(text), blob=self.put(text.encode())))
         elif text:
             self._tell(_escaped(text))
 

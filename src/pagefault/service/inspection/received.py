@@ -128,7 +128,12 @@ def _received(
     if turn in runtime.receipts.turns(scope.parts[0][0]):
         raise RecordGone("something of its turn was forgotten, whose words it may repeat")
     journal = runtime.journal
-    told, holes = cut(one.message, texts, journal.clean, runtime.blobs.put, journal.clean_value)
+
+    def put(data: bytes) -> str:
+        journal.expect(scope.parts[0][0], RUNTIME, len(data))
+        return runtime.blobs.put(data)
+
+    told, holes = cut(one.message, texts, journal.clean, put, journal.clean_value)
     body = Received(
         json=told,
         items=one.items,

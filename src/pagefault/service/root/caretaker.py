@@ -7,9 +7,10 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.ids import Seq
 from pagefault.model.progress import Progress
+from pagefault.model.quotas import Quotas
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_path
 from pagefault.service.derived.embedders import EmbedderSpec
@@ -19,6 +20,7 @@ from pagefault.service.journal import Redaction
 from pagefault.service.needs import records_to_open
 from pagefault.service.restore import unopenable
 from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.store.allowance import Allowance, QuotaUse
 from pagefault.store.api import Copied
 from pagefault.store.store import Verification
 
@@ -84,6 +86,24 @@ class Caretaker(MemoryParts):
     async def redaction(self) -> Redaction:
         """Which layers look for secrets in what is written, and whether one failed."""
         return self._runtime.journal.redaction()
+
+    async def usage(self, session: str = "") -> list[QuotaUse]:
+        """What is used of each quota that is set (`pagefault.Quotas`): of those of the project, and
+        of a session (its name or id) and its tenant, or else of all. Raises `SessionNotFound`.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        runtime, bounds = self._runtime, self._store.allowance
+
+        def uses() -> list[QuotaUse]:
+            row = runtime.index.find_session(session) if session else None
+            if session and row is None:
+                raise SessionNotFound(session)
+            quotas = Quotas() if bounds is None else bounds.quotas
+            number = None if row is None else row.session
+            return Allowance(quotas, runtime.clock.now_ms).uses(runtime.index, number)
+
+        return await asyncio.to_thread(uses)
 
     async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.

@@ -1,21 +1,24 @@
-"""One's conversations as files: imported, approved, revoked; exported."""
+"""One's conversations as files, imported, approved, revoked, exported; and what was done there."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Draft, ImportApproved, ImportRevoked
 from pagefault.model.ids import TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, ControlMode
+from pagefault.model.kinds import RUNTIME, Actor, ControlMode, EventType
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
+from pagefault.model.times import iso_ms
 from pagefault.model.wanted import ANY, SearchFilter
-from pagefault.service.arguments import a_path, one_of
+from pagefault.service.arguments import a_count, a_moment, a_path, one_of
 from pagefault.service.control import controls
+from pagefault.service.inspection.work_events import Asked, WorkEvent, find_events
 from pagefault.service.lookup.imported import (
     Exported,
     ExportForm,
@@ -30,7 +33,7 @@ from pagefault.store.store import STORE
 
 @checked_verbs(usable=check_open)
 class Historian(MemoryParts):
-    """The verbs about imports and exports."""
+    """The verbs about imports, exports, and what was done."""
 
     async def import_history(
         self,
@@ -143,6 +146,58 @@ class Historian(MemoryParts):
         `approve_import` does.
         """
         return await self._rule(ImportRevoked, run=run, session=session, source=source)
+
+    async def events(
+        self,
+        *,
+        session: str = "",
+        event_type: str = "",
+        path: str = "",
+        command: str = "",
+        test: str = "",
+        outcome: str = "",
+        since: str | datetime = "",
+        until: str | datetime = "",
+        limit: int = 50,
+    ) -> list[WorkEvent]:
+        """What was done, newest first: commands that ran, files that changed, tests and how they
+        went, read from clients' calls and their results; and what `Session.record_event` states.
+
+        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or
+        the end of it; of commands that hold these words, in a row; of a test by its name or the end
+        of it, which then has an `outcome`: "passed" or "failed". When a test last passed is
+        `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+
+        It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        if event_type:
+            one_of(EventType, event_type, "event type")
+        if outcome and outcome not in ("passed", "failed"):
+            raise BadInput(f"unknown outcome {outcome!r}", hint="passed or failed")
+        asked = Asked(
+            event_type=event_type,
+            path=path,
+            command=command,
+            test=test,
+            outcome=outcome,
+            after_ms=iso_ms(a_moment(since)),
+            before_ms=iso_ms(a_moment(until)),
+        )
+        a_count(limit, called="limit")
+        index = self._runtime.index
+
+        def found() -> list[WorkEvent]:
+            rows = index.sessions()
+            if session:
+                row = index.find_session(session)
+                if row is None:
+                    raise SessionNotFound(session)
+                rows = [row]
+            return find_events(self._runtime, rows, asked, limit)
+
+        return await asyncio.to_thread(found)
 
     async def _rule(
         self,

@@ -24,6 +24,7 @@ from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import BEGAN_LATER, ID_TAKEN, PLACE_TAKEN, SessionTally, is_orphan
 from pagefault.store.leaf import Leaf, leaf_of
 from pagefault.store.place import Span, place_of, said_span
+from pagefault.store.sizes import size_of
 from pagefault.store.soundness import sound
 
 _SQL: Final = Queries("index.sql")
@@ -40,6 +41,7 @@ class Tally:
     own_pages: int = 0  # what was said that it holds itself, and now
     own_length: int = 0
     derived_pages: int = 0  # what was derived from that
+    bytes: int = 0  # that its records say
     numbers: dict[str, int] = field(default_factory=dict)  # the largest of each prefix of its ids
 
     def values(self) -> tuple[object, ...]:
@@ -60,15 +62,16 @@ class Tally:
             self.own_pages,
             self.own_length,
             self.derived_pages,
+            self.bytes,
             json.dumps(self.numbers, separators=(",", ":")),
         )
 
 
 def tally_of(values: Sequence[Any]) -> Tally:
     """From the row of a session, as `Tally.values` wrote it."""
-    own_pages, own_length, derived_pages, numbers = values[12:]
+    own_pages, own_length, derived_pages, said, numbers = values[12:]
     row = SessionTally(*values[:12])
-    return Tally(row, own_pages, own_length, derived_pages, json.loads(numbers))
+    return Tally(row, own_pages, own_length, derived_pages, said, json.loads(numbers))
 
 
 class Known:
@@ -179,7 +182,11 @@ class Batch:
         if event.key:
             self._keys.append((session, event.key, seq))
         code = self._known.code(event.type)
-        self._events.append((seq, session, code, event.turn, event.at_ms, None))
+        said = size_of(body) or None
+        own = self._touched.get(session)
+        if said and own is not None:
+            own.bytes += said
+        self._events.append((seq, session, code, event.turn, event.at_ms, None, said))
         if isinstance(body, ForgetBegun):
             for taken in body.taken:
                 self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
@@ -205,6 +212,7 @@ class Batch:
             tally.own_length += leaf.length
         else:
             tally.derived_pages += 1
+        tally.bytes += leaf.bytes
         tally.numbers[prefix] = max(number, tally.numbers.get(prefix, 0))
         if leaf.key:
             self._keys.append((session, leaf.key, seq))
@@ -212,7 +220,9 @@ class Batch:
         self._places.add(place)
         self._ids.add((session, leaf.page_id))
         code = known.code
-        self._events.append((seq, session, code(leaf.type), leaf.turn, leaf.at_ms, place))
+        self._events.append(
+            (seq, session, code(leaf.type), leaf.turn, leaf.at_ms, place, leaf.bytes or None)
+        )
         self._pages.append(
             (
                 place,

@@ -5,8 +5,9 @@ Invariants, true between any two public calls:
  (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
  (3) A session's `own_pages` and `own_length` are those of its rows in `page`, derived ones apart,
      and `derived_pages` is the number of these.
- (4) No text stands in the file, only terms; a forgotten page leaves none behind.
- (5) What was applied was synced to the log, but for what follows the record `unsynced_after`.
+ (4) A session's `bytes` are those of its rows in `event`.
+ (5) No text stands in the file, only terms; a forgotten page leaves none behind.
+ (6) What was applied was synced to the log, but for what follows the record `unsynced_after`.
 
 A file made by another schema, another analyzer or for another root is not read: `IndexUnusable`.
 One that proves damaged while in use is made anew, where `on_damage` says how, and asked again.
@@ -19,6 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
@@ -39,6 +41,7 @@ from pagefault.store.api import (
     Matching,
     PageFilter,
     Traits,
+    Written,
     never,
     role_number,
     worth_of,
@@ -61,7 +64,7 @@ from pagefault.store.embedded.connections import (
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
 from pagefault.store.embedded.sql import Queries
-from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
+from pagefault.store.fold import NUMBERED, RECEIPTS
 from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf, leaf_of
 from pagefault.store.place import (
     ALL,
@@ -72,6 +75,7 @@ from pagefault.store.place import (
     said_span,
     session_span,
 )
+from pagefault.store.sizes import size_of
 from pagefault.store.tokens import COUNT_MAX
 
 if TYPE_CHECKING:
@@ -81,7 +85,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 10
+SCHEMA: Final = 11
 """Changes with the tables and with what stands in them. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -292,7 +296,7 @@ class SqliteIndex:
             gone = (json.dumps(list(going)),)
             db.execute(_SQL["forget_keys"], gone)
             db.execute(_SQL["forget_superseding"], gone)
-            for step in ("uncount", "take", "terms", "page", "aside", "event"):
+            for step in ("uncount", "unweigh", "take", "terms", "page", "aside", "event"):
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
             for session in sessions:
                 db.execute(_SQL["forget_session"], (*[session] * 4, receipts))
@@ -309,6 +313,10 @@ class SqliteIndex:
             known = Known(db)
             db.execute(_SQL["forget_keys"], (json.dumps([e.seq for e in events if not e.key]),))
             for event in events:
+                if not isinstance(event.body, Erased):
+                    said = size_of(event.body), event.seq
+                    db.execute(_SQL["revise_held"], said)
+                    db.execute(_SQL["revise_bytes"], said)
                 if isinstance(event.body, SessionOpened):
                     db.execute(_SQL["revise_name"], (event.body.name, event.session))
                 elif isinstance(event.body, PageBody) and _SQL.rows(db, "page_at", event.seq):
@@ -382,6 +390,17 @@ class SqliteIndex:
         with self._connections.read() as db:
             rows = _SQL.rows(db, name, session, after, *wanted)
             return [Seq(seq) for seq, turn in rows if not turns or turn in turns]
+
+    @_mended
+    def written(self, after: Seq, since_ms: int) -> list[Written]:
+        with self._connections.read() as db:
+            [before] = _SQL.first(db, "before", since_ms) or (NOTHING,)
+            return [
+                Written(SessionNo(session), origin, minute, pages, size)
+                for session, origin, minute, pages, size in _SQL.rows(
+                    db, "written", max(after, before)
+                )
+            ]
 
     @_mended
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
@@ -764,6 +783,7 @@ _CHECKS: Final = {
     "check_pages": "a page lacks its record or its terms",
     "check_postings": "terms stand at no page",
     "check_sessions": "a session's counts are not those of its pages",
+    "check_bytes": "a session's bytes are not those of its records",
     "check_speakers": "a page is spoken by nobody known",
     "check_applied": "a record is beyond applied_seq",
 }
@@ -800,7 +820,12 @@ def _meta(db: apsw.Connection, name: str) -> Any:
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:
-    return SessionTally(*row[:12]).row()
+    tally = tally_of(row)
+    return replace(
+        tally.row.row(),
+        own_pages=tally.own_pages + tally.derived_pages,
+        bytes=tally.bytes,
+    )
 
 
 def _position(row: PageRow) -> tuple[int, int]:

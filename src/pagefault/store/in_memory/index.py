@@ -35,6 +35,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
+from pagefault.model.times import MINUTE_MS
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.api import (
     NO_NAMES,
@@ -42,6 +43,7 @@ from pagefault.store.api import (
     Matching,
     PageFilter,
     Traits,
+    Written,
     never,
     role_number,
     worth_of,
@@ -60,6 +62,7 @@ from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
 from pagefault.store.place import ORDER_MAX, place_in, place_of
 from pagefault.store.said import said_by
+from pagefault.store.sizes import size_of
 from pagefault.store.soundness import sound
 from pagefault.store.tokens import COUNT_MAX, page_terms
 
@@ -153,6 +156,7 @@ class _Part:
 
 
 _LAST: Final = Seq(2**62)
+_NOTHING_WRITTEN: Final = Written(SessionNo(0), "", 0, 0, 0)
 _NONE: Final = np.empty(0, dtype=np.int64)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -192,6 +196,8 @@ class MemoryIndex:
         self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
         self._aside: dict[Seq, tuple[SessionNo, str]] = {}
+        self._written: dict[Seq, tuple[int, Written]] = {}  # when, and what
+        self._bytes: Counter[SessionNo] = Counter()  # that the records of a session say
 
     @_alone
     def apply(self, events: Sequence[Event], *, synced: bool = True) -> Collection[Seq]:
@@ -232,6 +238,7 @@ class MemoryIndex:
             self._keys.setdefault((event.session, event.key), event.seq)
         self._owners[event.seq] = event.session
         self._events.setdefault(event.session, {})[event.seq] = event.type, event.turn
+        self._weigh(event)
         if isinstance(body, ForgetBegun):
             for taken in body.taken:
                 self._taken[taken.session, PageId(f"{taken.stem}_{taken.number}")] = NOTHING
@@ -241,6 +248,22 @@ class MemoryIndex:
             self._add(_entry_of(event, body))
             if body.supersedes:
                 self._supersede(event.session, body.supersedes, event.seq)
+
+    def _weigh(self, event: Event) -> None:
+        is_page, said = isinstance(event.body, PageBody), size_of(event.body)
+        if event.session:
+            origin, minute = event.origin if is_page else "", event.at_ms // MINUTE_MS
+            one = Written(event.session, origin, minute, int(is_page), said)
+            self._written[event.seq] = event.at_ms, one
+            self._bytes[event.session] += said
+
+    def _row(self, tally: SessionTally) -> SessionRow:
+        parts = (self._parts.get((tally.session, derived)) for derived in (False, True))
+        return replace(
+            tally.row(),
+            own_pages=sum(len(part.orders) for part in parts if part is not None),
+            bytes=self._bytes[tally.session],
+        )
 
     def _add(self, entry: _Entry) -> None:
         row = entry.row
@@ -310,13 +333,13 @@ class MemoryIndex:
 
     @_alone
     def sessions(self) -> list[SessionRow]:
-        rows = [tally.row() for tally in self._sessions.values()]
+        rows = list(map(self._row, self._sessions.values()))
         return sorted(rows, key=lambda row: (-row.last_used_ms, -row.session))
 
     @_alone
     def session(self, session: SessionNo) -> SessionRow | None:
         tally = self._sessions.get(session)
-        return None if tally is None else tally.row()
+        return None if tally is None else self._row(tally)
 
     @_alone
     def find_session(self, name_or_id: str) -> SessionRow | None:
@@ -562,6 +585,17 @@ class MemoryIndex:
         ]
 
     @_alone
+    def written(self, after: Seq, since_ms: int) -> list[Written]:
+        sums: Counter[tuple[SessionNo, str, int]] = Counter()
+        sizes: Counter[tuple[SessionNo, str, int]] = Counter()
+        for seq, (at_ms, one) in reversed(self._written.items()):
+            if seq <= after or at_ms < since_ms:
+                break
+            sums[one[:3]] += one.pages
+            sizes[one[:3]] += one.bytes
+        return sorted(Written(*key, pages, sizes[key]) for key, pages in sums.items())
+
+    @_alone
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
         return {
             seq: why for seq, (of, why) in self._aside.items() if session is None or of == session
@@ -578,6 +612,8 @@ class MemoryIndex:
         for seq in gone:
             self._events.get(self._owners.pop(seq, SessionNo(0)), {}).pop(seq, None)
             self._aside.pop(seq, None)
+            _, gone_one = self._written.pop(seq, (0, _NOTHING_WRITTEN))
+            self._bytes[gone_one.session] -= gone_one.bytes
             self._remove(seq)
         for seq in [one for one in self._history if self._pages[one].row.superseded in gone]:
             self._set_superseded(seq, NOTHING)
@@ -595,6 +631,8 @@ class MemoryIndex:
                 s for s, (name, _) in self._events.get(session, {}).items() if name not in RECEIPTS
             ]:
                 del self._events[session][seq], self._owners[seq]
+                self._written.pop(seq, None)
+            del self._bytes[session]
 
     @_alone
     def revise(self, events: Sequence[Event]) -> None:
@@ -603,6 +641,9 @@ class MemoryIndex:
         self._keys = {key: seq for key, seq in self._keys.items() if seq not in keyless}
         for event in events:
             body, old = event.body, self._pages.get(event.seq)
+            if event.seq in self._written and not isinstance(body, Erased):
+                self._bytes[event.session] -= self._written[event.seq][1].bytes
+                self._weigh(event)
             if isinstance(body, SessionOpened) and event.session in self._sessions:
                 self._sessions[event.session].name = body.name
             if isinstance(body, PageBody) and old is not None:

@@ -23,6 +23,7 @@ from pagefault.store.api import (
     PageFilter,
     PageIndex,
     Traits,
+    Written,
     never,
 )
 from pagefault.store.in_memory.index import MemoryIndex
@@ -223,6 +224,9 @@ class OverlayIndex:
             for layer in layers
             for seq in layer.events(session, types=types, turns=turns, after=after)
         ]
+
+    def written(self, after: Seq, since_ms: int) -> list[Written]:
+        return self._own.written(after, since_ms)  # below nothing is written from here
 
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
         if session is not None:

@@ -8,7 +8,7 @@ CREATE TABLE word (
 );
 
 -- own_pages and own_length count what this session itself holds now, derived pages apart, which
--- derived_pages counts; turns and pages never fall.
+-- derived_pages counts, and bytes what all its records say now; turns and pages never fall.
 CREATE TABLE session (
     session INTEGER PRIMARY KEY,
     session_id TEXT NOT NULL,
@@ -25,6 +25,7 @@ CREATE TABLE session (
     own_pages INTEGER NOT NULL,
     own_length INTEGER NOT NULL,
     derived_pages INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     numbers TEXT NOT NULL  -- the largest number of each prefix of its page ids, as JSON
 );
 CREATE INDEX session_by_id ON session (session_id);
@@ -36,7 +37,8 @@ CREATE TABLE event (
     type INTEGER NOT NULL,
     turn INTEGER NOT NULL,
     at_ms INTEGER NOT NULL,
-    place INTEGER  -- of the page that it made, if it made one
+    place INTEGER,  -- of the page that it made, if it made one
+    bytes INTEGER  -- as `store/sizes.py` counts them; null where it says nothing, and costs nothing
 );
 CREATE INDEX event_by_type ON event (session, type);
 
@@ -149,7 +151,7 @@ SELECT code, word FROM word;
 INSERT INTO word (word) VALUES (?) RETURNING code;
 
 -- add_events: One row for each record.
-INSERT INTO event (seq, session, type, turn, at_ms, place) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO event (seq, session, type, turn, at_ms, place, bytes) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
@@ -210,25 +212,26 @@ SELECT 1 FROM page WHERE place = ?;
 INSERT INTO session (
     session, session_id, name, parent, parent_seq, turns, pages,
     opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq,
-    own_pages, own_length, derived_pages, numbers
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    own_pages, own_length, derived_pages, bytes, numbers
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (session) DO UPDATE SET
     turns = excluded.turns, pages = excluded.pages, last_used_ms = excluded.last_used_ms,
     last_seq = excluded.last_seq, epoch_seq = excluded.epoch_seq, lease_seq = excluded.lease_seq,
     own_pages = excluded.own_pages, own_length = excluded.own_length,
-    derived_pages = excluded.derived_pages, numbers = excluded.numbers;
+    derived_pages = excluded.derived_pages, bytes = excluded.bytes, numbers = excluded.numbers;
 
 -- sessions: Every session, the most recently used first.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq,
+    own_pages, own_length, derived_pages, bytes, numbers
 FROM session ORDER BY last_used_ms DESC, session DESC;
 
 -- session: One session, with what the index counts for itself.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
     opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq,
-    own_pages, own_length, derived_pages, numbers
+    own_pages, own_length, derived_pages, bytes, numbers
 FROM session WHERE session = ?;
 
 -- session_by_id: The session of this id.
@@ -353,6 +356,18 @@ SELECT seq, turn FROM event
 WHERE session = ? AND seq > ? AND type IN (SELECT value FROM json_each(?))
 ORDER BY seq;
 
+-- before: The last record that was written before a moment; 0 if none was. From the end, as few are after it.
+SELECT coalesce(
+    (SELECT seq FROM event WHERE at_ms < ? ORDER BY seq DESC LIMIT 1), 0
+);
+
+-- written: What stands of what was written after a record, by session, origin (if a page) and minute.
+SELECT event.session, coalesce(word, ''), at_ms / 60000, count(page.place), coalesce(sum(bytes), 0)
+FROM event LEFT JOIN page ON page.seq = event.seq AND page.place = event.place
+LEFT JOIN word ON code = origin
+WHERE event.seq > ? AND event.session > 0
+GROUP BY 1, 2, 3;
+
 -- find_key: The record that carries this key.
 SELECT seq FROM key WHERE session = ? AND key = ?;
 
@@ -368,6 +383,11 @@ FROM (
     SELECT page.place >> 28 AS session, page.place >> 27 & 1 AS is_derived, length
     FROM page JOIN event USING (place) WHERE event.seq = ?
 ) AS gone
+WHERE session.session = gone.session;
+
+-- forget_unweigh: Nor is what any record said.
+UPDATE session SET bytes = session.bytes - gone.bytes
+FROM (SELECT event.session AS session, bytes FROM event WHERE seq = ? AND bytes IS NOT NULL) AS gone
 WHERE session.session = gone.session;
 
 -- forget_take: The id of a page that goes stays taken.
@@ -414,6 +434,13 @@ DELETE FROM word WHERE word GLOB 'tool:*' AND code NOT IN (SELECT origin FROM pa
 UPDATE session SET own_length = own_length + ?1 - (SELECT length FROM page WHERE place = ?2)
 WHERE session = ?2 >> 28 AND (?2 >> 27 & 1) = 0;
 
+-- revise_held: How many bytes a record says that reads otherwise.
+UPDATE session SET bytes = bytes + ?1 - coalesce((SELECT bytes FROM event WHERE seq = ?2), 0)
+WHERE session = (SELECT session FROM event WHERE seq = ?2);
+
+-- revise_bytes: And what its row tells of that.
+UPDATE event SET bytes = nullif(?1, 0) WHERE seq = ?2;
+
 -- revise_terms: What a page could be found by.
 DELETE FROM event_fts WHERE rowid = ?;
 
@@ -452,6 +479,12 @@ WHERE (own_pages, own_length) != (
     SELECT count(*) FROM page
     WHERE place BETWEEN (session << 28) + 134217728 AND (session << 28) + 268435455
 );
+
+-- check_bytes: Sessions that are said to hold other than their records do.
+SELECT session FROM session LEFT JOIN (
+    SELECT session, sum(bytes) AS held FROM event WHERE bytes IS NOT NULL GROUP BY session
+) USING (session)
+WHERE session.bytes != coalesce(held, 0);
 
 -- check_speakers: Pages spoken by somebody who is not known.
 SELECT seq FROM page WHERE speaker IS NOT NULL AND speaker NOT IN (SELECT code FROM speaker);

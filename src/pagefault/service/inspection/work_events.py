@@ -1,0 +1,455 @@
+"""Requirement 004's typed events, as a fold of what the log has: what clients' calls did, and what
+a host stated by `Session.record_event`.
+
+Nothing is written for a call: `activity/` reads it and its result, which the log has, whenever
+somebody asks. So what was imported long ago has its events too, a better reader finds more in it,
+redacted text stays redacted, and what is forgotten is gone with its page. The price is that asking
+reads the calls and results that are asked of.
+
+Whether a run of tests says of one test that it passed is told in three ways, and named (`how`): the
+runner `named` it; the command `selected` it, or what holds it, and nothing failed of it; or the
+command ran the `whole` suite, of a runner that names the test elsewhere, and nothing failed
+unnamed. The last two are inferences: a test that was skipped, or not there yet, passes for passed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, assert_never
+
+from pagefault.activity.calls import deeds, members
+from pagefault.activity.outcomes import named_in, runs_in
+from pagefault.activity.shell import argv_of, only_reads, selected
+from pagefault.activity.values import Change, CommandRun, Deed, FileChange, TestRun
+from pagefault.model.errors import ArchiveMissing, CallerError, StoreCorrupt, StoreError
+from pagefault.model.events import Called, Event, OriginalBody, Received, Returned, Said
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.kinds import EventType, Origin
+from pagefault.model.page import SessionRow
+from pagefault.model.times import iso_ms
+from pagefault.service.inspection.received import client_json
+from pagefault.service.runtime import Runtime
+
+STATED: Final = (
+    EventType.COMMAND_RUN,
+    EventType.FILE_CHANGE,
+    EventType.TEST_RESULT,
+    EventType.COMMAND_INTENT,
+    EventType.VOICE_TRANSCRIPT,
+)
+_TYPES: Final = (*map(str, STATED), str(EventType.TOOL_CALL), str(EventType.TOOL_RESULT))
+ID_CHARS_MIN: Final = 16  # of an id of a call that tells it from all others
+CUT_CHARS_MIN: Final = 1_000  # a call that is shorter was not cut
+_AIDER: Final = "import:aider:"
+_TYPED: Final = re.compile(r"(?:/(?:run|test) |!)(.+)")
+_CALL: Final = re.compile(r"\[calls ([^\]]*)\] ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkEvent:
+    """One thing that was done, or stated to be. Which fields are told, `event_type` says.
+
+    `page_id` is of the call, or of the page that states it, and `result_id` of what it returned.
+    `origin` is who says so: the outcome of a command is whatever the command printed. `exit_code`
+    and `duration_ms` are None where nothing tells them; `failed` says that the result tells a
+    failure, `is_over` that there is a result. `hash` is of a file's whole content, where that is
+    known; it is keyed with the memory's secret, and the same for the same content in one memory.
+    """
+
+    event_type: EventType
+    session_id: str
+    session: str  # its name
+    page_id: PageId
+    seq: Seq
+    at_ms: int
+    origin: Origin
+    result_id: PageId = PageId("")
+    is_over: bool = True
+    failed: bool = False
+    argv: tuple[str, ...] = ()
+    script: str = ""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    path: str = ""
+    change: str = ""  # written, edited or deleted
+    hash: str = ""
+    runner: str = ""
+    tests_passed: int = 0
+    tests_failed: int = 0
+    tests_skipped: int = 0
+    failing: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
+    text: str = ""  # of what was intended or spoken
+    outcome: str = ""  # of the test that was asked for: passed or failed
+    how: str = ""  # and how that is told: named, selected or whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which events are wanted; what is left out is any. Times are milliseconds."""
+
+    event_type: str = ""
+    path: str = ""
+    command: str = ""
+    test: str = ""
+    outcome: str = ""
+    after_ms: int | None = None
+    before_ms: int | None = None
+
+
+@dataclass(slots=True)
+class _Text:
+    """A text of several pages, put together again."""
+
+    event: Event
+    body: OriginalBody
+    parts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    @property
+    def at_ms(self) -> int:
+        told = iso_ms(self.body.occurred_at)
+        return self.event.at_ms if told is None else told
+
+
+def find_events(
+    runtime: Runtime, rows: Iterable[SessionRow], asked: Asked, limit: int
+) -> list[WorkEvent]:
+    """The newest events of these sessions that are wanted, newest first. Blocks on the store."""
+    broad = replace(asked, outcome="", after_ms=None, before_ms=None) if asked.test else asked
+    seen = set[tuple[str, str, str]]()
+    oldest = sorted(rows, key=lambda row: row.session)
+    found = [one for row in oldest for one in _of_session(runtime, row, broad, seen)]
+    if asked.test:
+        known = {one.runner for one in found if one.how == "named"}
+        real = (one for one in found if one.how != "whole" or one.runner in known)
+        bounds = replace(asked, test="", outcome="")
+        found = [
+            one
+            for one in real
+            if asked.outcome in ("", one.outcome) and _wanted(one, bounds) is not None
+        ]
+    found.sort(key=lambda one: (one.at_ms, one.seq), reverse=True)
+    return found[: max(limit, 0)]
+
+
+def _of_session(
+    runtime: Runtime, row: SessionRow, asked: Asked, seen: set[tuple[str, str, str]]
+) -> Iterator[WorkEvent]:
+    """The events of a session, less those of calls that were `seen` in another: a client that forks
+    a conversation sends all of it again, and one that is proxied may be imported, too.
+    """
+    is_aiders = row.name.startswith(_AIDER)
+    types = (*_TYPES, str(EventType.CHAT_TURN)) if is_aiders else _TYPES
+    texts = _texts(runtime, row.session, types)
+    results = {
+        one.body.call_id: one
+        for one in texts
+        if isinstance(one.body, Returned) and one.body.call_id
+    }
+    whole = _WholeCalls(runtime, row.session)
+    tests = not (asked.path or asked.command) and asked.event_type in ("", EventType.TEST_RESULT)
+    for place, one in enumerate(texts):
+        body = one.body
+        if isinstance(body, Called):
+            result = results.get(body.call_id)
+            if len(body.call_id) >= ID_CHARS_MIN:
+                what = (body.call_id, one.text, "" if result is None else result.text)
+                if what in seen:
+                    continue
+                seen.add(what)
+            found = _called(runtime, row, one, result, whole, tests=tests)
+        elif isinstance(body, Said) and body.event_type in STATED:
+            found = _stated(row, one, body.event_type)
+        elif isinstance(body, Said) and is_aiders:
+            found = _typed(row, one, texts[place + 1 : place + 2])
+        else:
+            continue
+        for event in found:
+            wanted = _wanted(event, asked)
+            if wanted is not None:
+                yield wanted
+
+
+def _texts(runtime: Runtime, session: SessionNo, types: Collection[str]) -> list[_Text]:
+    texts: list[_Text] = []
+    firsts: dict[PageId, _Text] = {}
+    for seq in runtime.index.events(session, types=types):
+        try:
+            event = runtime.log.get(seq)
+        except (ArchiveMissing, StoreCorrupt):
+            continue
+        body = event.body
+        if not isinstance(body, OriginalBody):
+            continue
+        if body.part:
+            with suppress(KeyError):
+                firsts[body.part_of].parts.append(body.text)
+            continue
+        one = _Text(event, body, [body.text])
+        firsts[body.page_id] = one
+        texts.append(one)
+    return texts
+
+
+# --- what each says -------------------------------------------------------------------------------
+
+
+class _WholeCalls:
+    """Calls as a proxy's client sent them: of a long one its page holds the beginning."""
+
+    def __init__(self, runtime: Runtime, session: SessionNo) -> None:
+        self._runtime = runtime
+        self._session = session
+        self._messages: dict[PageId, Seq] | None = None  # by the pages of their items
+
+    def arguments(self, call: _Text) -> str:
+        """The arguments of a call, "" where no message has them."""
+        if self._messages is None:
+            self._messages = {}
+            for event in self._runtime.events_of(self._session, ("received",)):
+                if isinstance(event.body, Received):
+                    pages = (one.page_id for one in event.body.items if one.page_id)
+                    self._messages |= dict.fromkeys(pages, event.seq)
+        seq = self._messages.get(call.body.page_id)
+        if seq is None or not isinstance(call.body, Called):
+            return ""
+        with suppress(StoreError, CallerError, ValueError, RecursionError):
+            scope = self._runtime.scope(self._session)
+            message = json.loads(client_json(self._runtime, scope, seq))
+            return next(_arguments(message, call.body.call_id), "")
+        return ""
+
+
+def _arguments(value: Any, call_id: str) -> Iterator[str]:
+    """Of the call of this id in a message of any wire."""
+    match value:
+        case list():
+            for one in value:
+                yield from _arguments(one, call_id)
+        case dict():
+            if call_id in (value.get("id"), value.get("call_id")):
+                function = value.get("function")
+                told: dict[str, Any] = function if isinstance(function, dict) else value
+                for name in ("input", "arguments"):
+                    given = told.get(name)
+                    if isinstance(given, (dict, str)):
+                        yield given if isinstance(given, str) else json.dumps(given)
+            for one in value.values():
+                yield from _arguments(one, call_id)
+        case _:
+            pass
+
+
+def _called(
+    runtime: Runtime,
+    row: SessionRow,
+    call: _Text,
+    result: _Text | None,
+    whole: _WholeCalls,
+    *,
+    tests: bool,
+) -> Iterator[WorkEvent]:
+    text, name = call.text, call.body.title
+    if (named := _CALL.match(text)) is not None:
+        text, name = text[named.end() :], name or named[1]
+    if len(text) >= CUT_CHARS_MIN and not members(text)[1]:
+        text = whole.arguments(call) or text
+    is_error = isinstance(result, _Text) and getattr(result.body, "is_error", False)
+    base = _base(row, call, result)
+    told = None if result is None else result.text
+    for deed in deeds(name, text, told, is_error=is_error, tests=tests):
+        if isinstance(deed, CommandRun):  # comes first: whatever follows is of it
+            base = replace(base, argv=deed.argv, script=deed.script)
+        yield _event(base, deed, runtime)
+
+
+def _typed(row: SessionRow, said: _Text, after: Sequence[_Text]) -> Iterator[WorkEvent]:
+    """What somebody had aider run, and what that printed."""
+    command = _TYPED.fullmatch(said.text.strip())
+    if command is None:
+        return
+    answer = next((one for one in after if one.body.speaker == "aider"), None)
+    base, script = _base(row, said, answer), command[1].strip()
+    yield _event(base, CommandRun(argv=argv_of(script), script=script), None)
+    if answer is not None and not only_reads(script):
+        for run in runs_in(answer.text):
+            yield _event(replace(base, argv=argv_of(script), script=script), run, None)
+
+
+def _stated(row: SessionRow, one: _Text, event_type: EventType) -> Iterator[WorkEvent]:
+    """What `Session.record_event` wrote: facts on a line of their own, as JSON, and a text."""
+    base = replace(_base(row, one, None), event_type=event_type, is_over=True)
+    if event_type in (EventType.COMMAND_INTENT, EventType.VOICE_TRANSCRIPT):
+        yield replace(base, text=one.text)
+        return
+    first, _, rest = one.text.partition("\n")
+    facts = _object(first)
+    if not facts:
+        first, rest = "", one.text
+    code, took = _whole(facts.get("exit_code")), _whole(facts.get("duration_ms"))
+    argv = _strings(facts.get("argv"))
+    script = str(facts.get("script") or " ".join(argv))
+    known = replace(base, argv=argv, script=script)
+    match event_type:
+        case EventType.COMMAND_RUN:
+            failed = bool(code)
+            yield replace(known, exit_code=code, duration_ms=took, failed=failed)
+            for run in runs_in(rest):
+                yield _event(known, run, None)
+        case EventType.FILE_CHANGE:
+            path, change = facts.get("path"), facts.get("change")
+            if isinstance(path, str):
+                told = str(facts.get("hash") or "")
+                yield replace(base, path=path, change=str(change or Change.EDITED), hash=told)
+        case _:
+            failing, passing = _strings(facts.get("failing")), _strings(facts.get("passing"))
+            if facts:
+                run = TestRun(
+                    runner=str(facts.get("runner") or ""),
+                    passed=_whole(facts.get("passed")) or len(passing),
+                    failed=_whole(facts.get("failed")) or len(failing),
+                    skipped=_whole(facts.get("skipped")) or 0,
+                    failing=failing,
+                    passing=passing,
+                    duration_ms=took,
+                )
+                yield _event(known, run, None)
+            for run in () if facts else runs_in(rest):
+                yield _event(known, run, None)
+
+
+def _base(row: SessionRow, one: _Text, result: _Text | None) -> WorkEvent:
+    """What all events of a call have; its type is set with what it did."""
+    return WorkEvent(
+        event_type=EventType.COMMAND_RUN,
+        session_id=row.session_id,
+        session=row.name,
+        page_id=one.body.page_id,
+        seq=one.event.seq,
+        at_ms=one.at_ms,
+        origin=one.event.origin if result is None else result.event.origin,
+        result_id=PageId("") if result is None else result.body.page_id,
+        is_over=result is not None,
+    )
+
+
+def _event(base: WorkEvent, deed: Deed, runtime: Runtime | None) -> WorkEvent:
+    match deed:
+        case CommandRun():
+            return replace(
+                base,
+                event_type=EventType.COMMAND_RUN,
+                argv=deed.argv,
+                script=deed.script,
+                exit_code=deed.exit_code,
+                duration_ms=deed.duration_ms,
+                failed=deed.failed,
+            )
+        case FileChange():
+            told = "" if runtime is None or deed.content is None else hash_of(runtime, deed.content)
+            return replace(
+                base,
+                event_type=EventType.FILE_CHANGE,
+                path=deed.path,
+                change=str(deed.change),
+                hash=told,
+                failed=deed.failed,
+            )
+        case TestRun():
+            return replace(
+                base,
+                event_type=EventType.TEST_RESULT,
+                runner=deed.runner,
+                tests_passed=deed.passed,
+                tests_failed=deed.failed,
+                tests_skipped=deed.skipped,
+                failing=deed.failing,
+                passing=deed.passing,
+                duration_ms=deed.duration_ms,
+                failed=bool(deed.failed),
+            )
+        case undecided:
+            assert_never(undecided)
+
+
+def hash_of(runtime: Runtime, content: str) -> str:
+    """What tells a file's content from others, to who has the memory's secret."""
+    return runtime.hash_key(SessionNo(0), f"file {content}")
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+def _wanted(event: WorkEvent, asked: Asked) -> WorkEvent | None:
+    if asked.event_type and event.event_type != asked.event_type:
+        return None
+    if asked.after_ms is not None and event.at_ms < asked.after_ms:
+        return None
+    if asked.before_ms is not None and event.at_ms >= asked.before_ms:
+        return None
+    if asked.path and not _is_at(event.path, asked.path):
+        return None
+    if asked.command and not _says(event, asked.command):
+        return None
+    if asked.test:
+        event = _of_test(event, asked.test)
+        if not event.outcome or (asked.outcome and event.outcome != asked.outcome):
+            return None
+    elif asked.outcome:
+        is_run = event.event_type is EventType.TEST_RESULT
+        if not is_run or event.failed is (asked.outcome == "passed"):
+            return None
+    return event
+
+
+def _is_at(path: str, wanted: str) -> bool:
+    """Whether a path is the one that somebody names, whole or by its end; or below a folder."""
+    if wanted.endswith("/"):
+        return path.startswith(wanted) or f"/{wanted}" in path
+    return path == wanted or path.endswith(f"/{wanted}")
+
+
+def _says(event: WorkEvent, words: str) -> bool:
+    told = event.script if event.event_type is EventType.COMMAND_RUN else ""
+    told = event.text if event.event_type is EventType.COMMAND_INTENT else told
+    return " ".join(words.split()) in " ".join(told.split())
+
+
+def _of_test(event: WorkEvent, test: str) -> WorkEvent:
+    """The event with what it tells of one test."""
+    if event.event_type is not EventType.TEST_RESULT:
+        return event
+    if any(named_in(test, event.failing)):
+        return replace(event, outcome="failed", how="named")
+    if any(named_in(test, event.passing)):
+        return replace(event, outcome="passed", how="named")
+    if event.tests_failed > len(event.failing) or not event.tests_passed:
+        return event  # the one that is not named may be this one
+    how = selected(event.script, test) if event.script else ""
+    return replace(event, outcome="passed", how=how) if how else event
+
+
+def _object(text: str) -> dict[str, Any]:
+    if not text.startswith("{"):
+        return {}
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
