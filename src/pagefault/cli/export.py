@@ -57,7 +57,7 @@ def export(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Write what a memory holds to DEST, for other programs and for people.
+    """Write what a memory holds, for other programs and for people.
 
     DEST must not exist, and not be within the memory; it appears once it is whole, for its owner
     alone to read. Claims and summaries are of sessions that are exported whole. `pagefault import

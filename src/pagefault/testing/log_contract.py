@@ -8,7 +8,15 @@ from dataclasses import replace
 import pytest
 
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Erased, Lost, Opaque, PageBody, SessionOpened, erased
+from pagefault.model.events import (
+    Erased,
+    Lost,
+    Opaque,
+    PageBody,
+    ScrubBegun,
+    SessionOpened,
+    erased,
+)
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import SOME_TOOL, Origin
 from pagefault.store.api import BlobStore, EventLog
@@ -180,13 +188,17 @@ class EventLogContract:
         assert isinstance(event.body, PageBody)
         new = replace(event, body=replace(event.body, text="***"), key="")
         vouched = log.stage([new, erased(after)], ["a blob"])
-        assert list(log.read()) == [first, event, after], "not before it is said"
+        targets = ((event.seq, after.seq),)
+        [begun] = log.append(
+            [replace(said(""), body=ScrubBegun(targets=targets, vouches=vouched), key="")]
+        )
+        assert list(log.read()) == [first, event, after, begun], "not before it is said"
         for _ in range(2):
             assert log.revise(vouched) == ["a blob"]
-            assert list(log.read()) == [first, new, erased(after)]
+            assert list(log.read()) == [first, new, erased(after), begun]
         log.unstage()
-        assert list(log.read()) == [first, new, erased(after)]
-        assert log.append([said("more")])[0].seq == 4
+        assert list(log.read()) == [first, new, erased(after), begun]
+        assert log.append([said("more")])[0].seq == 5
         assert b"***" in log.payload(Seq(2))
 
     def test_readers_are_never_disturbed_by_the_writer(self, log: EventLog) -> None:

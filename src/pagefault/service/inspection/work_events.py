@@ -89,7 +89,7 @@ class WorkEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class WorkFilter:
     """Which events are wanted; what is left out is any. Times are milliseconds."""
 
     event_type: str = ""
@@ -120,7 +120,7 @@ class _Text:
 
 
 def find_events(
-    runtime: Runtime, rows: Iterable[SessionRow], asked: Asked, limit: int
+    runtime: Runtime, rows: Iterable[SessionRow], asked: WorkFilter, limit: int
 ) -> list[WorkEvent]:
     """The newest events of these sessions that are wanted, newest first. Blocks on the store."""
     broad = replace(asked, outcome="", after_ms=None, before_ms=None) if asked.test else asked
@@ -141,7 +141,7 @@ def find_events(
 
 
 def _of_session(
-    runtime: Runtime, row: SessionRow, asked: Asked, seen: set[tuple[str, str, str]]
+    runtime: Runtime, row: SessionRow, asked: WorkFilter, seen: set[tuple[str, str, str]]
 ) -> Iterator[WorkEvent]:
     """The events of a session, less those of calls that were `seen` in another: a client that forks
     a conversation sends all of it again, and one that is proxied may be imported, too.
@@ -388,7 +388,7 @@ def hash_of(runtime: Runtime, content: str) -> str:
 # --- what is asked --------------------------------------------------------------------------------
 
 
-def _wanted(event: WorkEvent, asked: Asked) -> WorkEvent | None:
+def _wanted(event: WorkEvent, asked: WorkFilter) -> WorkEvent | None:
     if asked.event_type and event.event_type != asked.event_type:
         return None
     if asked.after_ms is not None and event.at_ms < asked.after_ms:

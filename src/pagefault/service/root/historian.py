@@ -18,7 +18,7 @@ from pagefault.model.times import iso_ms
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.arguments import a_count, a_moment, a_path, one_of
 from pagefault.service.control import controls
-from pagefault.service.inspection.work_events import Asked, WorkEvent, find_events
+from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
 from pagefault.service.lookup.imported import (
     Exported,
     ExportForm,
@@ -176,7 +176,7 @@ class Historian(MemoryParts):
             one_of(EventType, event_type, "event type")
         if outcome and outcome not in ("passed", "failed"):
             raise BadInput(f"unknown outcome {outcome!r}", hint="passed or failed")
-        asked = Asked(
+        asked = WorkFilter(
             event_type=event_type,
             path=path,
             command=command,

@@ -107,7 +107,8 @@ class MemoryLog:
 
     def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
         for event in events:
-            encode_body(event.body)
+            if not isinstance(event.body, Erased):
+                encode_body(event.body)
         self._staged = list(events), list(going)
         return str(len(events))
 
