@@ -41,7 +41,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Steer": {
         "mode": "What memory keeps of conversations, and what it brings back.",
-        "scopes": "Memory that sessions share: regions, who may see what of them, and who mounts which.",
+        "scopes": "Memory that sessions share: regions, and who may see what of them.",
         "goal": "Set the goal that stays in a session's window.",
         "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",
         "redo": "Do again what `undo` took back last.",

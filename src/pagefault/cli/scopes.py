@@ -64,7 +64,7 @@ def _granted(given: Sequence[str]) -> list[str] | None:
 
 @click.group(cls=WithDefault, default="list")
 def scopes() -> None:
-    """Memory that sessions share: regions, who may see what of them, and who mounts which.
+    """Memory that sessions share: regions, and who may see what of them.
 
     A session sees itself, and the regions that it mounts as far as their policies let it; nothing
     else of this memory.
