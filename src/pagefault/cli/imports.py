@@ -35,7 +35,9 @@ def import_() -> None:
 @click.option("--yes", is_flag=True, help="Write it without asking.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be written.")
 @click.option("--watch", is_flag=True, help="Go on importing what is added there.")
-@click.option("--for", "for_s", type=click.FloatRange(min=0), metavar="SECONDS", help="So long.")
+@click.option(
+    "--for", "for_s", type=click.FloatRange(min=0), metavar="SECONDS", help="For how long."
+)
 @json_option
 @pass_app
 def read(
@@ -49,11 +51,12 @@ def read(
 ) -> None:
     """Import conversations from files and folders.
 
-    Recognised by what stands in them: ChatGPT's and Claude's exports (also as the zip archives that
-    they come in), sessions of Claude Code, Codex, opencode and aider, arrays and lines of messages
-    as APIs take them, Markdown notes. First everything is read and nothing written: what there is,
-    from when to when, what looks like a secret (a mark takes its place), and what cannot be read.
-    Then it asks; without a terminal only --yes writes. What is there already is not written again.
+    Recognised by what stands in them: ChatGPT's and Claude's exports (also as the zip archives
+    that they come in), sessions of Claude Code, Codex, opencode and aider, our own exports,
+    arrays and lines of messages as APIs take them, Markdown notes. First everything is read and
+    nothing written: what there is, from when to when, what looks like a secret (a mark takes
+    its place), and what cannot be read. Then it asks; without a terminal only --yes writes.
+    What is there already is not written again.
 
     JSON: {done, import, sources: [{source, files, conversations, sessions, messages, known,
     attachments, first_at, last_at}], messages, sessions, known, first_at, last_at, secrets: {name:
@@ -223,7 +226,7 @@ def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
         if report.run:
             term.note(f"`pagefault import approve --import {report.run}` lets it be recalled")
     elif not report.sources:
-        term.note("nothing here that is known: `pagefault import --help` lists the formats")
+        term.note("nothing here that is known: `pagefault import read --help` lists the formats")
 
 
 def _tell_flaws(app: App, report: ImportReport) -> None:

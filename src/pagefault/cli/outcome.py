@@ -164,7 +164,7 @@ COMMANDS: Final = {
     "Memory.set_policy": "`pagefault scopes policy REGION`",
     "Memory.consent": "`pagefault scopes consent REGION rw`",
     "Memory.set_label": "`pagefault scopes label`",
-    "Session.mount": "`pagefault scopes mount REGION`",
+    "Session.mount": "`pagefault scopes mount REGION --rw`",
     "Session.recall": "`pagefault pages search`",
     "Session.at": "`pagefault at SESSION`",
     "Session.items": "`pagefault items SESSION`",

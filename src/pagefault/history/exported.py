@@ -29,6 +29,7 @@ CONTENTS_NAME: Final = "README.md"
 _HEAD: Final = re.compile(
     rb'\A\s*\{"event_id": ?"[^"]*", ?"session_id": ?"[^"]*", ?"project_id": ?"pagefault:'
 )
+_LIST: Final = re.compile(rb'\A\s*\{"session_id": ?"[^"]*", ?"project_id": ?"pagefault:')
 _DOCUMENT: Final = "<!-- pagefault session "
 _PART: Final = "<!-- pagefault event "
 _CONTENTS: Final = "<!-- pagefault contents -->"
@@ -60,7 +61,8 @@ def document_head(session: dict[str, Any]) -> str:
 
 def document_part(line: dict[str, Any]) -> str:
     """A text with a heading for people, and a comment for programs."""
-    told = {name: value for name, value in line.items() if name not in ("text", "session_id")}
+    of_session = ("text", "session_id", "session")
+    told = {name: value for name, value in line.items() if name not in of_session}
     who = line.get("speaker") or line["role"]
     if line.get("title"):
         who = f"{who}: {line['title']}"
@@ -88,7 +90,11 @@ def _one_line(text: str) -> str:
 
 
 def recognises(head: bytes) -> bool:
-    return _HEAD.match(head) is not None or head.startswith(b"<!-- pagefault ")
+    return (
+        _HEAD.match(head) is not None
+        or _LIST.match(head) is not None
+        or head.startswith(b"<!-- pagefault ")
+    )
 
 
 def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
@@ -105,6 +111,8 @@ def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
         if head.startswith(_DOCUMENT.encode()):
             yield _document(file, told, find)
         return
+    if _LIST.match(head):
+        return  # who reads the archive by other means: each line of events names its session
     with file.open(told) as opened:
         found = lines(opened)
         first = next(found, None)
@@ -118,6 +126,7 @@ def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
             yield Transcript(
                 id=session,
                 memory=a_str(a_dict(first[1]).get("project_id")),
+                title=a_str(a_dict(first[1]).get("session")),
                 entries=_entries(rest, find),
                 place=f"line {first[0]}",
             )

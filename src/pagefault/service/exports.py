@@ -228,6 +228,7 @@ class Exporter:
             "event_id": event.event_id,
             "session_id": session.session_id,
             "project_id": self._project_id,
+            "session": self._clean(session.name),
             "ts": iso_utc(event.at_ms),
             "source": body.source if event.actor != "assistant" else "assistant_output",
             "event_type": event.type,

@@ -38,7 +38,7 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import REGION_PREFIX, Role
 from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
 from pagefault.pack.citations import cited_pages
 from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
@@ -353,9 +353,13 @@ def _of_session(
             shared = systems.intersection(_systems(runtime, row.session))
             if shared:
                 yield _staying("system", row, len(shared))
+    own = runtime.index.session(target)
+    if own is None or own.name.startswith(REGION_PREFIX):
+        return
     labels = len(runtime.regions.records_about(target))
     for fork in forks if labels else ():
-        yield _staying("label", fork, labels)
+        if any(part == target for part, _ in runtime.scope(fork.session).parts):
+            yield _staying("label", fork, labels)
 
 
 def _staying(what: str, row: SessionRow, count: int) -> Staying:

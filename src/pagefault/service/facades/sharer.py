@@ -201,7 +201,7 @@ class Sharer(SessionParts):
         if self._mode_of(row) is not MountMode.RW:
             raise AccessRefused(
                 f"session {self._called!r} does not mount region {bare(row.name)!r} to write there",
-                hint='`Session.mount(region, "rw")` does',
+                hint="`Session.mount` does, where it asks for rw",
             )
         why = self._why_not(row, MountMode.RW)
         regions = self._runtime.regions

@@ -1,4 +1,4 @@
-"""Requirement 004's typed events, as a fold of what the log has: what clients' calls did, and what
+"""Typed events of work, as a fold of what the log has: what clients' calls did, and what
 a host stated by `Session.record_event`.
 
 Nothing is written for a call: `activity/` reads it and its result, which the log has, whenever

@@ -65,10 +65,12 @@ class Curator(MemoryParts):
         if (asked is RegionScope.PROJECT) != bool(project):
             raise BadInput(
                 f"a region of scope {scope!r} has {'no' if project else 'a'} project",
-                hint='`project` names it where the scope is "project", and only there',
+                hint='name it where the scope is "project", and only there: `project`, --project',
             )
         if asked is RegionScope.USER and not owner:
-            raise BadInput("a region of a user has an owner", hint="`owner` says whose it is")
+            raise BadInput(
+                "a region of a user has an owner", hint="say whose it is: `owner`, or --owner"
+            )
         members = {
             RegionScope.PROJECT: f"project:{project}",
             RegionScope.USER: "owner",
@@ -215,7 +217,7 @@ class Curator(MemoryParts):
                 f"region {bare(row.name)!r} has another owner than {by!r}"
                 if by
                 else f"region {bare(row.name)!r} has an owner, and nobody said who asks",
-                hint="only its owner rules it, who is named as `by`",
+                hint="only its owner rules it: say who asks with `by`, or --by",
             )
         return row, policy
 
