@@ -211,9 +211,7 @@ class Exporter:
     def _text(self, row: PageRow, body: PageBody, session: SessionRow) -> str:
         if row.parts == 1:
             return body.text
-        scope = Scope(((session.session, LAST),))
-        wanted = PageFilter(after_order=row.order - 1, before_order=row.order + row.parts)
-        parts = self._runtime.index.pages(scope, wanted, limit=row.parts)
+        parts = self._runtime.parts_of(Scope(((session.session, LAST),)), row)
         return "".join(self._runtime.pages.read(part).text for part in parts)
 
     def _line(

@@ -48,7 +48,7 @@ from pagefault.service.window.room import check_window
 from pagefault.service.window.run_summary import summariser
 from pagefault.service.window.sources import Sources
 from pagefault.service.window.state import SessionState
-from pagefault.store.api import BlobStore, EventLog, PageIndex
+from pagefault.store.api import BlobStore, EventLog, PageFilter, PageIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,6 +246,15 @@ class Runtime:
         """
         scope = self.scope(session)
         return joined(scope, [self.scope(region) for region in self.regions.ever(scope)])
+
+    def parts_of(self, scope: Scope, row: PageRow) -> list[PageRow]:
+        """Every part of the text that a page is part of, in order; less what was forgotten."""
+        if row.parts == 1:
+            return [row]
+        first = row.order - row.part
+        wanted = PageFilter(after_order=first - 1, before_order=first + row.parts)
+        found = self.index.pages(scope, wanted, limit=row.parts)
+        return [one for one in found if one.parts == row.parts]
 
     def sources(
         self, scope: Scope, found: Mapping[PageId, tuple[PageRow, Page]] = NOTHING_FOUND

@@ -218,11 +218,7 @@ class Sharer(SessionParts):
     def _text_of(self, row: PageRow) -> list[Page]:
         """Every part of the text that a page is part of, in order."""
         own = Scope(((row.session, LAST),))
-        first = row.order - row.part
-        others = [at for at in range(first, first + row.parts) if at != row.order]
-        rows = [row, *(self._runtime.index.pages_at(own, others) if others else ())]
-        rows.sort(key=lambda one: one.order)
-        return [self._runtime.pages.read(one) for one in rows]
+        return [self._runtime.pages.read(one) for one in self._runtime.parts_of(own, row)]
 
     def _copy(self, page: Page) -> Shared:
         row = page.row

@@ -32,19 +32,11 @@ from pagefault.service.forget import (
 from pagefault.service.lookup.selecting import select
 from pagefault.service.restore import restore
 from pagefault.service.retention import a_period_days, changed, find_expired, rules_of
-from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.service.root.parts import MemoryParts, check_open, written
 from pagefault.service.scrub import Scrub, Scrubbing
 from pagefault.service.session import Session
-from pagefault.store.api import PageFilter
 from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
-
-
-def _written(session: Session) -> SessionNo:
-    """What is written of a session, by its number."""
-    if session.kept_as is None:
-        raise BadInput(f"nothing of {session!r} is written", hint="it ends with this process")
-    return session.kept_as
 
 
 def _whole(plans: Sequence[ForgetPlan]) -> list[ForgetPlan]:
@@ -362,18 +354,16 @@ class Eraser(MemoryParts):
 
     def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:
         if page_id:
-            scope = self._runtime.scope(_written(target))
+            scope = self._runtime.scope(written(target))
             parts = with_former(self._runtime, scope, self._parts(target, PageId(page_id)))
-            return plan_page(self._runtime, _written(target), parts)
-        return plan_session(self._runtime, _written(target))
+            return plan_page(self._runtime, written(target), parts)
+        return plan_session(self._runtime, written(target))
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
-        index, scope = self._runtime.index, self._runtime.scope(_written(target))
+        index, scope = self._runtime.index, self._runtime.scope(written(target))
         scope = scope.derived if is_derived(page_id) else scope
         row = index.find_page(scope, page_id)
         if row is None:
             raise target.no_such_page(page_id)
-        first = row.order - row.part
-        wanted = PageFilter(after_order=first - 1, before_order=first + row.parts)
-        return [r for r in index.pages(scope, wanted, limit=row.parts) if r.parts == row.parts]
+        return self._runtime.parts_of(scope, row)

@@ -44,6 +44,13 @@ def check_open(memory: MemoryParts) -> None:
     memory._runtime.journal.check_open()
 
 
+def written(session: Session) -> SessionNo:
+    """What is written of a session, by its number."""
+    if session.kept_as is None:
+        raise BadInput(f"nothing of {session!r} is written", hint="it ends with this process")
+    return session.kept_as
+
+
 class MemoryParts(Asking):
     """The one state of a memory, for all of its façades."""
 

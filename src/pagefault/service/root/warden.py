@@ -16,12 +16,12 @@ from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, OriginRaised, OriginRevoked
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USERS, Actor, Origin
-from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.page import Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.service.derived.labels import Labels, closure
 from pagefault.service.restore import restore
-from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.service.root.parts import MemoryParts, check_open, written
 from pagefault.service.runtime import LAST
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
@@ -146,8 +146,7 @@ class Warden(MemoryParts):
     async def _target(self, session: Session | str) -> Session:
         named = session.session_id if isinstance(session, Session) else session
         found = await self._find_session(named)
-        if found.kept_as is None:
-            raise BadInput(f"nothing of {found!r} is written", hint="it ends with this process")
+        written(found)
         return found
 
     def _told(self, target: Session, page: Page) -> PageOrigin:
@@ -178,14 +177,11 @@ class Warden(MemoryParts):
         if page_id:
             assert target is not None
             scope = self._runtime.scope(target.session)
-            row = index.find_page(scope, page_id) or index.find_page(scope.derived, page_id)
+            scope = scope.derived if is_derived(page_id) else scope
+            row = index.find_page(scope, page_id)
             if row is None:
                 raise target.no_such_page(page_id)
-            if row.parts == 1:
-                return [row]
-            first = row.order - row.part
-            text = PageFilter(after_order=first - 1, before_order=first + row.parts)
-            return index.pages(scope, text, limit=row.parts)
+            return self._runtime.parts_of(scope, row)
         sessions = index.sessions() if target is None else [self._row(target.session)]
         own = [Scope(((one.session, LAST),)) for one in sessions]
         return [
