@@ -166,8 +166,9 @@ def _print(app: App, told: PageOrigin, names: dict[str, str], *, as_json: bool) 
     facts += ["raised"] * told.raised + ["withdrawn"] * told.withdrawn
     term.line(term.style(f"{told.page_id}  {' · '.join(facts)}", "bold"))
     if told.title:
-        term.line(told.title)
-    term.line(told.text)
+        term.line(f"title   {told.title}")
+    term.line()
+    term.text(told.text, indent="  ")
     term.line()
     term.line(f"digest  {told.digest}")
     for one in told.descendants:
