@@ -172,3 +172,12 @@ def test_whatever_a_command_prints_is_read_without_an_error(text: str) -> None:
 )
 def test_a_test_is_asked_for_by_the_end_of_its_name(wanted: str, name: str, is_it: bool) -> None:
     assert is_named(wanted, name) is is_it
+
+
+def test_a_parameter_may_have_the_sign_that_stands_before_a_reason() -> None:
+    run = run_of(
+        ".F\n=== short test summary info ===\n"
+        "FAILED tests/test_y.py::test_q[a - b] - AssertionError: [x - y]\n"
+        "1 failed, 1 passed in 0.5s\n"
+    )
+    assert run.failing == ("tests/test_y.py::test_q[a - b]",)

@@ -325,3 +325,16 @@ async def test_a_text_that_is_scrubbed_is_raised_no_more_and_its_digest_goes(
         assert (await memory.verify()).problems == ()
     files = (file for file in root.rglob("*") if file.is_file())
     assert [file.name for file in files if digest.encode() in file.read_bytes()] == []
+
+
+async def test_a_session_that_is_paused_takes_back_what_is_written_of_it(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("a")
+        await session.user("What does it say?")
+        [page] = await session.tool_result("Use the lever.", name="manual")
+        await session.set_control("paused")
+        await session.user("Go on.")
+        [gone] = await memory.revoke_origin("a", page)
+        assert page in gone.pages
+        assert "lever" not in str((await session.request()).messages)
+        await memory.revoke_origin("a")

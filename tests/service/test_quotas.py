@@ -261,3 +261,15 @@ def test_records_that_other_programs_wrote_cannot_break_the_sums() -> None:
     """A length that a record claims is not believed beyond reason."""
     holes = (Hole(at=0, end=-5, blob="b"), Hole(at=0, end=2**62, blob="b"))
     assert size_of(Received(json="", items=(), holes=holes)) == BYTES_MAX
+
+
+async def test_a_prompt_that_is_larger_than_a_session_may_be_is_not_set() -> None:
+    quotas = pagefault.Quotas(session_bytes_max=1_000)
+    async with pagefault.open(":memory:", quotas=quotas) as memory:
+        session = await memory.session("a")
+        with pytest.raises(QuotaExceeded, match="1,000"):
+            await session.configure(system="S" * 2_000)
+        with pytest.raises(QuotaExceeded):
+            await memory.session("b", system="S" * 2_000)
+        await session.configure(system="S" * 900, window=9_000)
+        assert [row.name for row in await memory.sessions()] == ["a"]

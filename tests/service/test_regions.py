@@ -631,3 +631,45 @@ async def test_what_is_withdrawn_is_withdrawn_from_regions_and_from_what_rests_o
         assert WORD not in await asked(reader, "And now?")
         assert (await memory.origins("reader", under)).withdrawn
         assert (await writer.page("msg_1")).text == SAID
+
+
+async def test_what_was_withdrawn_is_brought_to_no_region() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("a")
+        await session.user("What does it say?")
+        [page] = await session.tool_result("Use the lever.", name="manual")
+        await memory.create_region("shelf")
+        await session.mount("shelf", "rw")
+        await memory.revoke_origin("a", page)
+        with pytest.raises(BadInput, match="withdrawn"):
+            await session.promote(page, "shelf")
+
+
+async def test_who_reads_a_region_of_another_carries_nothing_of_it_elsewhere() -> None:
+    async with pagefault.open(":memory:") as memory:
+        ann, bob = await memory.session("ann"), await memory.session("bob")
+        for name in ("ann", "bob"):
+            await memory.set_label(name, user=name)
+        await memory.create_region("hers", owner="ann", consent="always")
+        await ann.mount("hers", "rw")
+        page = (await ann.share("The quokka sleeps at noon.", "hers")).pages[0]
+        await bob.mount("hers")
+        await memory.consent("hers", "bob", "ro", by="ann")
+        await memory.create_region("his", owner="bob")
+        await bob.mount("his", "rw")
+        with pytest.raises(AccessRefused, match="region of 'ann'"):
+            await bob.promote(page, "his")
+        assert (await bob.recall("quokka noon")).hits
+
+
+async def test_a_fork_that_is_called_like_its_parent_is_not_meant_by_that_name() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("a")
+        named = ["session:a"]
+        await memory.create_region("shelf", consent="never", read=named, write=named, promote=named)
+        await session.mount("shelf", "rw")
+        page = (await session.share("The pin is under the mat.", "shelf")).pages[0]
+        fork = await session.fork("a")
+        with pytest.raises(NoSuchPage):
+            await fork.page(page)
+        assert (await session.page(page)).text == "The pin is under the mat."

@@ -51,7 +51,11 @@ _PYTEST: Final = re.compile(
     r"^=*[ ]?((?:\d+ [a-z]+(?:, )?)+) in (\d+\.\d+)s(?: \([\d:]+\))?[ ]?=*$", _M
 )
 _PYTEST_WORDS: Final = frozenset({"passed", "failed", "error", "errors", "skipped", "xfailed"})
-_PYTEST_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - .*)?$", _M)
+_PYTEST_FAILED: Final = re.compile(
+    # What a parameter is called may have the sign that stands before the reason, too.
+    r"^(?:FAILED|ERROR) (\S+?\.py(?:::[^\n\[]+?(?:\[[^\n]*?\])?)?)(?: - .*)?$",
+    _M,
+)
 _PYTEST_TOLD: Final = re.compile(
     r"^(?:PASSED (\S+\.py::.+)|(\S+\.py::.+?) (PASSED|FAILED|ERROR)(?: +\[ *\d+%\])?"
     r"|\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR) (\S+\.py::.+))$",

@@ -220,7 +220,12 @@ class Regions:
     def _who(self, rulings: _Rulings, scope: Scope) -> Who:
         row = self._index.session(scope.parts[0][0])
         label = rulings.label(scope.parts)
-        names = (row.name, row.session_id) if row is not None else ()
+        names: tuple[str, ...] = ()
+        if row is not None:
+            above = (self._index.session(session) for session, _ in scope.parts[1:])
+            # A fork that is called like what it left is not meant by that name.
+            is_others = any(one is not None and one.name == row.name for one in above)
+            names = ("" if is_others else row.name, row.session_id)
         return Who(tuple(filter(None, names)), label.project, label.user)
 
     def mounts(self, scope: Scope) -> list[Standing]:

@@ -33,6 +33,7 @@ from pagefault.model.events import (
     OriginalBody,
     PageBody,
     Received,
+    SessionConfigured,
     SessionOpened,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo
@@ -61,7 +62,7 @@ PROJECT: Final = Owner("project")
 
 @dataclass(slots=True)
 class Held:
-    """What stands. Both counts may be about to grow: see `Allowance.check`."""
+    """Pages and bytes that stand, or that are asked for."""
 
     pages: int = 0
     bytes: int = 0
@@ -244,8 +245,10 @@ class Allowance:
             wanted: dict[Owner, Held] = {}
             rated: dict[Owner, Held] = {}  # imports apart
             for draft in said:
-                if isinstance(draft.body, SessionOpened):
-                    self._check_opening(draft.body)
+                if isinstance(draft.body, SessionOpened | SessionConfigured):
+                    self._check_prompt(draft.session, draft.body)
+                    if isinstance(draft.body, SessionOpened):
+                        self._check_opening(draft.body)
                     continue
                 self._name(index, draft.session)
                 size, pages = size_of(draft.body), int(isinstance(draft.body, PageBody))
@@ -271,6 +274,15 @@ class Allowance:
                     self._check_held(owner, more)
                     self._check_rate(owner, more)
 
+    def _check_prompt(self, session: SessionNo, body: SessionOpened | SessionConfigured) -> None:
+        """A prompt that is larger than a session may be is not set. A smaller one always is: who
+        changes the window of a full session says nothing new.
+        """
+        limit, size = self._held_max.get(("session", "bytes")), size_of(body)
+        if limit and size > limit:
+            owner = Owner("session", session)
+            raise self._refusal(owner, "session_bytes_max", 0, limit, size)
+
     def _check_opening(self, opened: SessionOpened) -> None:
         """A session that could hold nothing is not opened."""
         tenant = tenant_of(opened.name)
@@ -279,9 +291,8 @@ class Allowance:
             self._check_held(owner, more)
 
     def _check_held(self, owner: Owner, more: Held) -> None:
-        held = (
-            self._held.get(owner) or _NONE
-        )  # a tool holds nothing: its writes are bounded one by one
+        # A tool holds nothing: its writes are bounded one by one.
+        held = self._held.get(owner) or _NONE
         for unit, used, asked in (
             ("pages", held.pages, more.pages),
             ("bytes", held.bytes, more.bytes),
@@ -385,4 +396,5 @@ class Allowance:
 
 def _is_said(draft: Draft) -> bool:
     """Whether somebody says or states this; what follows from it is never refused."""
-    return isinstance(draft.body, OriginalBody | Claimed | Learned | Received | SessionOpened)
+    settings = SessionOpened | SessionConfigured
+    return isinstance(draft.body, OriginalBody | Claimed | Learned | Received | settings)

@@ -98,6 +98,7 @@ class Sharer(SessionParts):
                 row = await asyncio.to_thread(self._pages.row, PageId(page_id))
             pages = await asyncio.to_thread(self._text_of, row)
             place = await asyncio.to_thread(self._region, region)
+            await asyncio.to_thread(self._check_own, pages)
             labels = Labels(self._runtime, self.session)
             label = least_trusted(await asyncio.to_thread(lambda: [*map(labels.label, pages)]))
             return await self._bring(
@@ -219,6 +220,24 @@ class Sharer(SessionParts):
         """Every part of the text that a page is part of, in order."""
         own = Scope(((row.session, LAST),))
         return [self._runtime.pages.read(one) for one in self._runtime.parts_of(own, row)]
+
+    def _check_own(self, pages: Sequence[Page]) -> None:
+        """Raise where somebody else decides whether these go on: a region's owner, for its pages,
+        and who withdrew one.
+        """
+        regions = self._runtime.regions
+        for page in pages:
+            if self._runtime.quarantine.is_withdrawn(page.row):
+                raise BadInput(
+                    f"{page.page_id} was withdrawn, and nobody let it in again",
+                    hint="`Memory.raise_origin` does, given the digest that `Memory.origins` tells",
+                )
+            policy = regions.policies().get(page.row.session)
+            if policy is not None and policy.owner != regions.who(self.owned.scope).user:
+                raise AccessRefused(
+                    f"{page.page_id} is of a region of {policy.owner!r}: it is not this session's",
+                    hint="its owner may bring it elsewhere",
+                )
 
     def _copy(self, page: Page) -> Shared:
         row = page.row

@@ -176,13 +176,13 @@ class Warden(MemoryParts):
         wanted = SearchFilter(origins=(origin,) if origin else ())
         if page_id:
             assert target is not None
-            scope = self._runtime.scope(target.session)
+            scope = self._runtime.scope(written(target))
             scope = scope.derived if is_derived(page_id) else scope
             row = index.find_page(scope, page_id)
             if row is None:
                 raise target.no_such_page(page_id)
             return self._runtime.parts_of(scope, row)
-        sessions = index.sessions() if target is None else [self._row(target.session)]
+        sessions = index.sessions() if target is None else [self._row(written(target))]
         own = [Scope(((one.session, LAST),)) for one in sessions]
         return [
             row
