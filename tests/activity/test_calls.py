@@ -208,3 +208,20 @@ def test_whatever_a_call_says_is_read_without_an_error(
     list(deeds("Bash", json.dumps({"command": arguments}), result, is_error=is_error))
     assert isinstance(only_reads(arguments), bool)
     assert all(commands_in(arguments))
+
+
+@pytest.mark.parametrize(
+    ("line", "how"),
+    [
+        ("pytest -q -x --tb=short", "whole"),
+        ("npm test -- --watchAll=false", "whole"),
+        ("cargo test --workspace --no-fail-fast", "whole"),
+        ("pytest --lf", ""),
+        ("pytest --testmon", ""),
+        ("pytest --shard-id=0 --num-shards=4", ""),
+        ("pytest --version", ""),
+        ("pytest --some-unknown-plugin-option", ""),
+    ],
+)
+def test_a_run_is_whole_only_where_no_option_may_leave_a_test_out(line: str, how: str) -> None:
+    assert selected(line, "tests/test_tea.py::test_boils") == how

@@ -29,6 +29,14 @@ _TESTING: Final = frozenset({"go", "cargo", "npm", "pnpm", "yarn", "bun", "node"
 
 _BY_NAME: Final = frozenset({"-k", "-t", "--testNamePattern", "-run", "--run"})
 
+_NO_CHOICE: Final = re.compile(
+    r"-[vqsxl]+|-r\w+|-race|-count=1"
+    r"|--(?:tb|color|maxfail|cov[\w-]*|junit-?xml|durations|reporters?|watch\w*)=.*"
+    r"|--(?:verbose|quiet|exitfirst|no-header|no-summary|disable-warnings|showlocals|color|cov"
+    r"|silent|ci|coverage|no-coverage|release|all|workspace|nocapture|no-fail-fast|all-features)"
+)
+"""Options that say how tests are run and told, and leave none out."""
+
 
 def script_of(argv: Sequence[str]) -> str:
     """What a person would type for this: of a shell that is given a script, that."""
@@ -77,7 +85,8 @@ def only_reads(script: str) -> bool:
 
 def selected(script: str, test: str) -> str:
     """Whether the tests that a line runs have this one among them: `selected` where the line names
-    it, or what holds it; `whole` where it names none, so all are run; else "".
+    it, or what holds it; `whole` where it names none, and has no option that may leave some out, so
+    all are run; else "".
     """
     for command in commands_in(script):
         at = next((n for n, word in enumerate(command) if _base(word) in _RUNNERS), None)
@@ -91,7 +100,7 @@ def selected(script: str, test: str) -> str:
                 if next(words, "") == re.split(r"::|\.|/| > ", test)[-1]:
                     return "selected"
                 names.append(word)
-            elif word not in ("run", "--", "./...") and not word.startswith("-"):
+            elif word not in ("run", "--", "./...") and not _NO_CHOICE.fullmatch(word):
                 names.append(word)
         if not names:
             return "whole"
