@@ -573,7 +573,7 @@ class Memory(_Asks):
         """
         return _LOOP.run(self._memory.consent(region, session, mode, by=by, dry_run=dry_run))
 
-    def set_label(
+    def assign(
         self,
         session: str,
         *,
@@ -584,11 +584,11 @@ class Memory(_Asks):
         """Say whose a session (its name or id) is, and of which project: policies of regions know
         it by that. What is not given stays. Raises `SessionNotFound`, `BadInput`.
         """
-        _LOOP.run(self._memory.set_label(session, project=project, user=user, dry_run=dry_run))
+        _LOOP.run(self._memory.assign(session, project=project, user=user, dry_run=dry_run))
 
-    def label(self, session: str) -> tuple[str, str]:
+    def assignment(self, session: str) -> tuple[str, str]:
         """The project and the user of a session (its name or id), each "" where none was said."""
-        return _LOOP.run(self._memory.label(session))
+        return _LOOP.run(self._memory.assignment(session))
 
     def origins(self, session: Session | str, page_id: str) -> PageOrigin:
         """Whose word a page is, what it says, the digest of that, and all that rests on it.

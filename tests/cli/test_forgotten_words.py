@@ -20,7 +20,7 @@ KEPT = {
     "claims add.key", "claims retract.key",  # under the secret of the memory
     "scopes create.region", "scopes create.owner", "scopes create.read", "scopes create.write",
     "scopes create.promote", "scopes fork.name", "scopes share.text", "scopes share.title",
-    "scopes label.project", "scopes label.user",
+    "scopes assign.project", "scopes assign.user",
 }  # fmt: skip
 """What a command writes down, or passes on: each has a word below."""
 
@@ -111,14 +111,14 @@ def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_pat
     )  # fmt: skip
     region = words["scopes create.region"]
     _typed(
-        root, "scopes", "label", "--session", name, "--project", words["scopes label.project"],
-        "--user", words["scopes label.user"],
+        root, "scopes", "assign", "--session", name, "--project", words["scopes assign.project"],
+        "--user", words["scopes assign.user"],
     )  # fmt: skip
     owner, grants = words["scopes create.owner"], ("read", "write", "promote")
     granted = [("--" + one, "user:" + words[f"scopes create.{one}"]) for one in grants]
     _typed(
         root, "scopes", "create", region, "--owner", owner, "--write",
-        "user:" + words["scopes label.user"], *(word for one in granted for word in one),
+        "user:" + words["scopes assign.user"], *(word for one in granted for word in one),
         "--consent", "never",
     )  # fmt: skip
     _typed(root, "scopes", "fork", region, words["scopes fork.name"], "--by", owner)

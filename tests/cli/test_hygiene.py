@@ -86,7 +86,7 @@ WALK: dict[str, list[list[str]]] = {
     "goal": [[], [f"Now {ACTING}"]],
     "scopes": [
         ["create", f"shelf{NAMED}", "--owner", NAMED, "--read", f"user:{NAMED}"],
-        ["label", "--user", NAMED],
+        ["assign", "--user", NAMED],
         ["mount", f"shelf{NAMED}", "--rw"],
         ["share", f"shelf{NAMED}", f"It says {ACTING}"],
         ["promote", "msg_1", f"shelf{NAMED}"],

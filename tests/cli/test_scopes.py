@@ -96,7 +96,7 @@ def test_a_dry_run_changes_nothing(cli: Cli, shelf: Path) -> None:
         ("consent", "shelf", "ro", "--session", "other"),
         ("promote", "msg_2", "shelf", "--session", "talk"),
         ("share", "shelf", "Words.", "--session", "talk"),
-        ("label", "--session", "talk", "--user", "eve"),
+        ("assign", "--session", "talk", "--user", "eve"),
     ):
         done = cli("--root", shelf, "scopes", *words, "--dry-run")
         assert done.code == 0, done.err
@@ -119,7 +119,7 @@ def test_every_field_of_scopes_is_described(cli: Cli, shelf: Path) -> None:
     assert set(brought) == told("promote")
     listed = cli(*at, "pages", "shelf", "--json").data
     assert set(listed) | set(listed["pages"][0]) == told("scopes pages")
-    assert set(cli(*at, "label", "--session", "talk", "--json").data) == told("label")
+    assert set(cli(*at, "assign", "--session", "talk", "--json").data) == told("assign")
 
 
 def test_a_region_is_forgotten_by_its_name(cli: Cli, shelf: Path) -> None:

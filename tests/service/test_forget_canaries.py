@@ -86,7 +86,7 @@ OF_REGIONS = {
     "Memory.set_policy.region", "Memory.set_policy.owner", "Memory.set_policy.by",
     "Memory.set_policy.read", "Memory.set_policy.write", "Memory.set_policy.promote",
     "Memory.consent.region", "Memory.consent.session", "Memory.consent.by",
-    "Memory.set_label.session", "Memory.label.session",
+    "Memory.assign.session", "Memory.assignment.session",
     "Session.mount.region", "Session.unmount.region",
     "Session.promote.page_id", "Session.promote.region",
     "Session.share.text", "Session.share.title", "Session.share.region",
@@ -256,10 +256,10 @@ async def tell(memory: Memory) -> Told:
     await session.call(search(word("ToolCall.arguments elsewhere", "calls"), call_id="d"))
     await session.checkpoint(word("Session.checkpoint.name", "checkpoints"))
     await session.configure(system=word("Session.configure.system", "system"))
-    await memory.set_label(
+    await memory.assign(
         session.session_id,
-        project=word("Memory.set_label.project", "label"),
-        user=word("Memory.set_label.user", "label"),
+        project=word("Memory.assign.project", "assignment"),
+        user=word("Memory.assign.user", "assignment"),
     )
     for page_id in told.pages.values():
         for level in (1, 2):
@@ -382,7 +382,7 @@ async def test_a_page_leaves_what_its_receipt_names_and_nothing_else(
     found = Files(root).traces(told.words)
     assert set(found) == staying(told, forgotten), "closed, too"
     assert {one.what for one in forgotten.stays} == {
-        "calls", "checkpoints", "name", "system", "counts", "label",
+        "calls", "checkpoints", "name", "system", "counts", "assignment",
     }  # fmt: skip
     async with pagefault.open(root) as memory:
         assert (await memory.verify()).problems == ()
@@ -410,10 +410,10 @@ async def test_a_session_leaves_what_its_receipt_names_and_nothing_else(
             await fork.compress(page_id)
         await fork.flush()
         [receipt] = [await memory.forget(row.session_id)]
-        stays, label = receipt.stays
+        stays, assigned = receipt.stays
         assert (stays.what, stays.session) == ("system", told.words["Session.fork.name"])
-        assert (label.what, label.session_id) == ("label", stays.session_id)
-        of_fork = {"Session.fork.name", "Session.configure.system", *told.of["label"]}
+        assert (assigned.what, assigned.session_id) == ("assignment", stays.session_id)
+        of_fork = {"Session.fork.name", "Session.configure.system", *told.of["assignment"]}
         assert set(Files(root).traces(told.words)) == of_fork
         assert (await memory.verify()).problems == ()
         last = await memory.forget(stays.session_id)

@@ -153,7 +153,7 @@ async def test_the_scope_of_a_region_says_whose_sessions_read_it(
         for name, user in users.items():
             session = await memory.session(name)
             project = name.partition(" ")[2] if user else ""
-            await memory.set_label(name, user=user, project=project)
+            await memory.assign(name, user=user, project=project)
             if name in may:
                 found |= {name} if (await session.mount("shelf")).is_open else set()
             else:
@@ -167,7 +167,7 @@ async def test_whoever_mounts_to_write_waits_for_the_owner() -> None:
     async with pagefault.open(":memory:") as memory:
         await memory.create_region("shelf", owner="ann", write=["anyone"], promote=["anyone"])
         bob = await memory.session("bob")
-        await memory.set_label("bob", user="bob")
+        await memory.assign("bob", user="bob")
         page = await bob.user(SAID)
         mount = await bob.mount("shelf", "rw")
         assert (mount.is_open, mount.why) == (False, "consent")
@@ -248,7 +248,7 @@ async def test_a_dry_run_tells_and_changes_nothing() -> None:
         assert (await memory.fork_region("shelf", "new", dry_run=True)).pages == 1
         assert (await memory.set_policy("shelf", read=[], dry_run=True)).read == ()
         await memory.consent("shelf", "reader", "none", dry_run=True)
-        await memory.set_label("reader", user="eve", dry_run=True)
+        await memory.assign("reader", user="eve", dry_run=True)
         assert (await reader.mount("shelf", "rw", dry_run=True)).mode == "rw"
         assert (await reader.unmount("shelf", dry_run=True)).mode == "ro"
         told = await writer.promote(other, "shelf", dry_run=True)
@@ -649,7 +649,7 @@ async def test_who_reads_a_region_of_another_carries_nothing_of_it_elsewhere() -
     async with pagefault.open(":memory:") as memory:
         ann, bob = await memory.session("ann"), await memory.session("bob")
         for name in ("ann", "bob"):
-            await memory.set_label(name, user=name)
+            await memory.assign(name, user=name)
         await memory.create_region("hers", owner="ann", consent="always")
         await ann.mount("hers", "rw")
         page = (await ann.share("The quokka sleeps at noon.", "hers")).pages[0]

@@ -177,7 +177,7 @@ _STAYS: Final = {
     "imports": "the titles and projects of its imports: {count:,}",
     "name": "its name",
     "system": "its system prompts: {count:,}",
-    "label": "whose it is, and of which project: {count:,}",
+    "assignment": "whose it is, and of which project: {count:,}",
     "counts": "how many tokens its requests had, and for which model: {count:,}",
 }
 

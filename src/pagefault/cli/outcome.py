@@ -163,7 +163,7 @@ COMMANDS: Final = {
     "Memory.regions": "`pagefault scopes`",
     "Memory.set_policy": "`pagefault scopes policy REGION`",
     "Memory.consent": "`pagefault scopes consent REGION rw`",
-    "Memory.set_label": "`pagefault scopes label`",
+    "Memory.assign": "`pagefault scopes assign`",
     "Session.mount": "`pagefault scopes mount REGION --rw`",
     "Session.recall": "`pagefault pages search`",
     "Session.at": "`pagefault at SESSION`",

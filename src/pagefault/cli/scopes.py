@@ -432,14 +432,14 @@ def share(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("label", cls=Command)
+@scopes.command("assign", cls=Command)
 @_session_option
 @click.option("--project", metavar="NAME", help="Which project it is of.")
 @click.option("--user", metavar="NAME", help="Whose it is.")
 @_dry_option
 @json_option
 @pass_app
-def label(
+def assign(
     app: App,
     session_name: str | None,
     project: str | None,
@@ -458,8 +458,8 @@ def label(
         async with app.writing() if is_set else app.reading() as memory:
             row = await find_row(memory, session_name)
             if is_set:
-                await memory.set_label(row.session_id, project=project, user=user, dry_run=dry_run)
-            was = await memory.label(row.session_id)
+                await memory.assign(row.session_id, project=project, user=user, dry_run=dry_run)
+            was = await memory.assignment(row.session_id)
             told = [was[0] if project is None else project, was[1] if user is None else user]
             return {
                 "session": row.name or row.session_id,

@@ -741,7 +741,7 @@ class RegionSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelSet:
+class SessionAssigned:
     """Whose a session is, and of which project, from now on: as the policies of regions know it."""
 
     session: SessionNo
@@ -828,7 +828,7 @@ Body = (
     | RetentionSet
     | ControlSet
     | RegionSet
-    | LabelSet
+    | SessionAssigned
     | MountSet
     | ConsentSet
     | Erased
@@ -837,7 +837,7 @@ Body = (
     | SetAside
 )
 
-Ruling = RegionSet | LabelSet | MountSet | ConsentSet
+Ruling = RegionSet | SessionAssigned | MountSet | ConsentSet
 """What says which session may see what of which region."""
 
 _TYPES: Final[dict[type, str]] = {
@@ -868,7 +868,7 @@ _TYPES: Final[dict[type, str]] = {
     RetentionSet: "retention_set",
     ControlSet: "control_set",
     RegionSet: "region_set",
-    LabelSet: "label_set",
+    SessionAssigned: "session_assigned",
     MountSet: "mount_set",
     ConsentSet: "consent_set",
     Lost: "lost",

@@ -62,7 +62,7 @@ class Staying:
     tell how long it was. Forgetting that session whole erases it.
 
     `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt), imports
-    (the titles and projects of what was imported), label (whose it is, of which project; of a
+    (the titles and projects of what was imported), assignment (whose it is, of which project; of a
     region its policy) or counts (tokens of requests, and which model was asked); `count` is how
     many of them.
     """
@@ -258,7 +258,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
 
 def _ruled(runtime: Runtime, target: SessionNo) -> set[Seq]:
     """The rulings that say in words something about a session, or about what it was forked off and
-    is gone. A label that other forks stand on stays.
+    is gone. An assignment that other forks stand on stays.
     """
     index, regions = runtime.index, runtime.regions
     lineage = [session for session, _ in runtime.scope(target).parts]
@@ -333,7 +333,7 @@ def _of_page(
             "name": int(bool(row.name)),
             "system": len(systems),
             "imports": len(runtime.index.events(session, types=("imported",))),
-            "label": len(runtime.regions.records_about(session)),
+            "assignment": len(runtime.regions.records_about(session)),
             "counts": len(runtime.index.events(session, types=_COUNTED)),
         }
         for what, count in counts.items():
@@ -345,7 +345,7 @@ def _of_session(
     runtime: Runtime, target: SessionNo, forks: Collection[SessionRow]
 ) -> Iterator[Staying]:
     """Where the system prompt of a session stands besides: a fork begins with its parent's. And
-    its label, which is that of its forks.
+    its assignment, which is that of its forks.
     """
     systems = {system for system in _systems(runtime, target) if system}
     for row in runtime.index.sessions() if systems else []:
@@ -356,10 +356,10 @@ def _of_session(
     own = runtime.index.session(target)
     if own is None or own.name.startswith(REGION_PREFIX):
         return
-    labels = len(runtime.regions.records_about(target))
-    for fork in forks if labels else ():
+    assigned = len(runtime.regions.records_about(target))
+    for fork in forks if assigned else ():
         if any(part == target for part, _ in runtime.scope(fork.session).parts):
-            yield _staying("label", fork, labels)
+            yield _staying("assignment", fork, assigned)
 
 
 def _staying(what: str, row: SessionRow, count: int) -> Staying:

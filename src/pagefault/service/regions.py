@@ -6,15 +6,16 @@ so that a page is the same in whichever session it is seen. They are shared and 
 session that mounts a region looks its pages up there. So what a session can see is its own scope
 (`Runtime.scope`), and besides its *reach*: the regions that it mounts and may look into.
 
-Who may is a fold of the store's own records, `REGION_RULINGS`: policies, labels, mounts, consents.
-It is asked whenever something is looked up, so a ruling holds at once. A mount is *open* where
+Who may is a fold of the store's own records, `REGION_RULINGS`: policies, assignments, mounts,
+consents. It is asked whenever something is looked up, so a ruling holds at once. A mount is *open*
+where
 
     the session, or what it was forked off by then, mounted the region last in this mode,
     the region's policy lets the session do so (`read`, or for "rw" `write` or `promote`), and
     its owner agreed, where `consent` covers the mode and the session is not the owner's.
 
 Otherwise nothing of the region is found, faulted or shown. A fork begins with the mounts of its
-parent, and is judged as itself; label and consent are its parent's until it is given its own.
+parent, and is judged as itself; assignment and consent are its parent's until it is given its own.
 
 What is lost is not in the window any more, either: a session that lost sight of a region since its
 last epoch begins another before its next request (`restore.py`). What the conversation itself says
@@ -29,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pagefault.model.errors import AccessRefused, ArchiveMissing, StoreCorrupt
-from pagefault.model.events import ConsentSet, Event, LabelSet, MountSet, RegionSet, Shared
+from pagefault.model.events import ConsentSet, Event, MountSet, RegionSet, SessionAssigned, Shared
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import REGION_PREFIX, MountMode
 from pagefault.model.page import Scope, SessionRow
@@ -94,7 +95,7 @@ class _Rulings:
     """What holds after some of the rulings."""
 
     policies: dict[SessionNo, RegionSet] = field(default_factory=dict)
-    labels: dict[SessionNo, LabelSet] = field(default_factory=dict)
+    assigned: dict[SessionNo, SessionAssigned] = field(default_factory=dict)
     mounts: dict[SessionNo, list[tuple[Seq, MountSet]]] = field(default_factory=dict)
     consents: dict[tuple[SessionNo, SessionNo], MountMode | None] = field(default_factory=dict)
 
@@ -102,17 +103,17 @@ class _Rulings:
         match event.body:
             case RegionSet() as body:
                 self.policies[body.region] = body
-            case LabelSet() as body:
-                self.labels[body.session] = body
+            case SessionAssigned() as body:
+                self.assigned[body.session] = body
             case MountSet() as body:
                 self.mounts.setdefault(body.session, []).append((event.seq, body))
             case ConsentSet() as body:
                 self.consents[body.region, body.session] = body.mode
 
-    def label(self, lineage: Lineage) -> LabelSet:
-        """The label of a session, or of the nearest of those it was forked off that has one."""
-        found = (self.labels.get(session) for session, _ in lineage)
-        return next(filter(None, found), LabelSet(session=lineage[0][0]))
+    def assignment(self, lineage: Lineage) -> SessionAssigned:
+        """What a session is assigned to, or the nearest of those it was forked off that is."""
+        found = (self.assigned.get(session) for session, _ in lineage)
+        return next(filter(None, found), SessionAssigned(session=lineage[0][0]))
 
     def mounted(self, lineage: Lineage, *, ever: bool = False) -> dict[SessionNo, MountMode]:
         """What a session mounts, whether or not it may; or has ever mounted."""
@@ -197,9 +198,10 @@ class Regions:
     def records_about(self, session: SessionNo) -> list[Seq]:
         """The rulings that say in words something about a session or a region: they go with it."""
         about = []
-        for event in self._read(self._index.events(STORE, types=("region_set", "label_set"))):
+        types = ("region_set", "session_assigned")
+        for event in self._read(self._index.events(STORE, types=types)):
             match event.body:
-                case RegionSet(region=number) | LabelSet(session=number) if number == session:
+                case RegionSet(region=one) | SessionAssigned(session=one) if one == session:
                     about.append(event.seq)
         return about
 
@@ -219,14 +221,14 @@ class Regions:
 
     def _who(self, rulings: _Rulings, scope: Scope) -> Who:
         row = self._index.session(scope.parts[0][0])
-        label = rulings.label(scope.parts)
+        assigned = rulings.assignment(scope.parts)
         names: tuple[str, ...] = ()
         if row is not None:
             above = (self._index.session(session) for session, _ in scope.parts[1:])
             # A fork that is called like what it left is not meant by that name.
             is_others = any(one is not None and one.name == row.name for one in above)
             names = ("" if is_others else row.name, row.session_id)
-        return Who(tuple(filter(None, names)), label.project, label.user)
+        return Who(tuple(filter(None, names)), assigned.project, assigned.user)
 
     def mounts(self, scope: Scope) -> list[Standing]:
         """How each mount of the session whose scope this is stands now."""
@@ -350,5 +352,5 @@ def refusal(policy: RegionSet, region: str, session: str, why: str, *, to: str) 
     return AccessRefused(
         f"region {region!r}: its policy does not let session {session!r} {to}",
         hint=f"it lets {', '.join(dict.fromkeys(grants)) or 'nobody'}; {owner} changes that with "
-        "`Memory.set_policy`, and whose a session is says `Memory.set_label`",
+        "`Memory.set_policy`, and whose a session is says `Memory.assign`",
     )

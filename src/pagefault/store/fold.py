@@ -20,7 +20,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     Opaque,
@@ -38,6 +37,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -56,7 +56,7 @@ RECEIPTS: Final = (*BEGUN, *DONE)
 ORIGIN_RULINGS: Final = ("origin_raised", "origin_revoked")
 """Records after which no window may show what it showed, as after a receipt."""
 
-REGION_RULINGS: Final = ("region_set", "label_set", "mount_set", "consent_set")
+REGION_RULINGS: Final = ("region_set", "session_assigned", "mount_set", "consent_set")
 """Records that say which session may see what of which region."""
 
 NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
@@ -176,7 +176,7 @@ class SessionTally:
                 pass  # nor what is of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # nor what is of the whole store
-            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # likewise
             case Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read

@@ -36,7 +36,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     OfferedTool,
@@ -56,6 +55,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -170,7 +170,7 @@ def flaw(event: Event) -> str:
             return ""  # names and numbers that are looked up, and may be nobody's
         case RegionSet(region=region):
             return "" if 0 < region < SESSIONS_MAX else "its region cannot be"
-        case LabelSet(session=session):
+        case SessionAssigned(session=session):
             return "" if 0 < session < SESSIONS_MAX else "its session cannot be"
         case MountSet(session=session, region=region) | ConsentSet(session=session, region=region):
             are = 0 < session < SESSIONS_MAX and 0 < region < SESSIONS_MAX

@@ -39,7 +39,7 @@ from pagefault.store.embedded.root import rebuild
 T = TypeVar("T")
 
 SESSIONS: Final = ("ann-1", "ann-2", "bob-1", "bob-2")
-LABELS: Final = {
+ASSIGNED: Final = {
     "ann-1": ("red", "ann"),
     "ann-2": ("blue", "ann"),
     "bob-1": ("red", "bob"),
@@ -71,14 +71,14 @@ class Text:
 
 @dataclass
 class Talk:
-    """A session, as the model knows it. Without a label it has its parent's."""
+    """A session, as the model knows it. Unassigned it has its parent's."""
 
     names: set[str]
-    label: tuple[str, str] | None = None  # its project and its user
+    assigned: tuple[str, str] | None = None  # its project and its user
     texts: list[Text] = field(default_factory=list)
     mounts: dict[str, str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)  # nearest first
-    is_gone: bool = False  # forgotten whole; its forks have its label still
+    is_gone: bool = False  # forgotten whole; its forks are assigned like it still
 
 
 @dataclass
@@ -108,16 +108,16 @@ class RegionMachine(RuleBasedStateMachine):
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="pagefault-regions-"))
         self.runner = asyncio.Runner()
-        self.talks = {name: Talk(names={name}, label=LABELS[name]) for name in SESSIONS}
+        self.talks = {name: Talk(names={name}, assigned=ASSIGNED[name]) for name in SESSIONS}
         self.places: dict[str, Place] = {}
         self.consents: dict[tuple[str, str], str] = {}
         self.every: list[Text] = []
         self.number = 0
         self.looks = 0
         self.open()
-        for name, (project, user) in LABELS.items():
+        for name, (project, user) in ASSIGNED.items():
             self.run(self.session(name))
-            self.run(self.memory.set_label(name, project=project, user=user))
+            self.run(self.memory.assign(name, project=project, user=user))
             self.tell(name)
         everybody = ("anyone",)
         self.make(REGIONS[0], "ann", everybody, everybody, everybody, "write")
@@ -173,14 +173,14 @@ class RegionMachine(RuleBasedStateMachine):
         """The sessions that were not forgotten."""
         return sorted(name for name, talk in self.talks.items() if not talk.is_gone)
 
-    def label(self, name: str) -> tuple[str, str]:
+    def assigned(self, name: str) -> tuple[str, str]:
         """The project and the user of a session."""
-        labels = (self.talks[one].label for one in (name, *self.talks[name].parents))
-        return next(filter(None, labels), ("", ""))
+        known = (self.talks[one].assigned for one in (name, *self.talks[name].parents))
+        return next(filter(None, known), ("", ""))
 
     def names(self, name: str, grants: tuple[str, ...], place: Place) -> bool:
         """Whether one of these grants names a session."""
-        project, user = self.label(name)
+        project, user = self.assigned(name)
         own = {"anyone"} | {f"session:{one}" for one in self.talks[name].names}
         own |= {f"project:{project}"} if project else set()
         own |= {f"user:{user}"} if user else set()
@@ -199,7 +199,7 @@ class RegionMachine(RuleBasedStateMachine):
         if mode is None or not self.allows(name, region, mode):
             return False
         is_asked = place.consent == "always" or (place.consent == "write" and mode == "rw")
-        if self.label(name)[1] == place.owner or not is_asked:
+        if self.assigned(name)[1] == place.owner or not is_asked:
             return True
         for one in (name, *talk.parents):
             if (region, one) in self.consents:
@@ -373,11 +373,11 @@ class RegionMachine(RuleBasedStateMachine):
         user=st.sampled_from(["", "ann", "bob"]),
         there=st.booleans(),
     )
-    def relabel(self, data: st.DataObject, project: str, user: str, there: bool) -> None:
+    def reassign(self, data: st.DataObject, project: str, user: str, there: bool) -> None:
         name = data.draw(st.sampled_from(self.alive()))
-        if self.label(name) != (project, user):
-            self.run(self.either(there).set_label(name, project=project, user=user))
-            self.talks[name].label = project, user
+        if self.assigned(name) != (project, user):
+            self.run(self.either(there).assign(name, project=project, user=user))
+            self.talks[name].assigned = project, user
 
     @rule(data=st.data())
     def let_a_session_go(self, data: st.DataObject) -> None:

@@ -27,7 +27,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     Opaque,
@@ -45,6 +44,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -185,7 +185,7 @@ class Ledger:
                 pass  # no request
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # what may be recalled, and not what was
-            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # what may be recalled, and not what was
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store

@@ -48,7 +48,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     Opaque,
@@ -66,6 +65,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -274,7 +274,7 @@ class Meter:
                 pass  # what requests cost is the ledger's
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # what may be recalled, and not what was
-            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # what may be recalled, and not what was
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store

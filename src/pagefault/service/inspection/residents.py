@@ -26,7 +26,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     Opaque,
@@ -44,6 +43,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -99,7 +99,7 @@ class Residents:
                 pass  # of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
-            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # nor is who may look where
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it did cannot be told any more, or not yet

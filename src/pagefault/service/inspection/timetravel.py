@@ -29,7 +29,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     Opaque,
@@ -49,6 +48,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -542,7 +542,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # it moved nothing
         case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
             pass  # what may be recalled, and not what was
-        case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+        case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
             pass  # what may be recalled, and not what was
         case ScrubBegun() | ScrubDone():
             pass  # of the whole store

@@ -13,7 +13,7 @@ from pagefault.model.errors import (
     RegionNotFound,
     SessionNotFound,
 )
-from pagefault.model.events import ConsentSet, Draft, LabelSet, RegionSet, SessionOpened
+from pagefault.model.events import ConsentSet, Draft, RegionSet, SessionAssigned, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, Consent, MountMode, RegionScope
 from pagefault.model.page import SessionRow
@@ -164,7 +164,7 @@ class Curator(MemoryParts):
         told = await asyncio.to_thread(self._mounts, place)
         return next((one for one in told if one.session_id == row.session_id), None)
 
-    async def set_label(
+    async def assign(
         self,
         session: str,
         *,
@@ -179,17 +179,17 @@ class Curator(MemoryParts):
         who = await asyncio.to_thread(
             lambda: self._runtime.regions.who(self._runtime.scope(row.session))
         )
-        label = LabelSet(
+        assigned = SessionAssigned(
             session=row.session,
             project=who.project if project is None else a_short_text(project, called="project"),
             user=who.user if user is None else a_short_text(user, called="user"),
         )
-        if dry_run or (label.project, label.user) == (who.project, who.user):
+        if dry_run or (assigned.project, assigned.user) == (who.project, who.user):
             return
-        await self._runtime.journal.rule(lambda: label)
+        await self._runtime.journal.rule(lambda: assigned)
         await self._renew(lambda one: _descends(one, row.session))
 
-    async def label(self, session: str) -> tuple[str, str]:
+    async def assignment(self, session: str) -> tuple[str, str]:
         """The project and the user of a session (its name or id), each "" where none was said."""
         row = await self._session_row(session)
         who = await asyncio.to_thread(

@@ -38,7 +38,6 @@ from pagefault.model.events import (
     ImportApproved,
     Imported,
     ImportRevoked,
-    LabelSet,
     Lost,
     MountSet,
     Opaque,
@@ -60,6 +59,7 @@ from pagefault.model.events import (
     ScrubBegun,
     ScrubDone,
     Searched,
+    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
@@ -307,7 +307,7 @@ class SessionState:
                 pass  # likewise: what is withdrawn, the state asks for
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
-            case RegionSet() | LabelSet() | MountSet() | ConsentSet():
+            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # likewise: `service/regions.py` folds them
             case ScrubBegun() | ScrubDone():
                 pass  # likewise
