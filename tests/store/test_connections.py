@@ -13,7 +13,7 @@ from typing import Final
 import apsw
 import pytest
 
-from pagefault.model.errors import StoreBusy
+from pagefault.model.errors import StoreBusy, StoreClosed, StoreError
 from pagefault.store.embedded import connections as connections_module
 from pagefault.store.embedded.connections import Connections
 
@@ -50,6 +50,41 @@ def test_control_a_reader_that_is_kept_sees_the_past(
 ) -> None:
     monkeypatch.setattr(Connections, "_discard", lambda self, kept: self._idle.append(kept))
     assert _count_after_a_failed_reading(tmp_path / "index.db") == 2
+
+
+@pytest.mark.parametrize("is_waited_for", [True, False], ids=["waits", "control"])
+def test_closing_waits_for_a_thread_that_still_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_waited_for: bool
+) -> None:
+    if not is_waited_for:
+        monkeypatch.setattr(connections_module, "_BUSY_MS", 0)
+    connections = Connections(tmp_path / "index.db", read_only=False)
+    reads, may_end, told = threading.Event(), threading.Event(), list[object]()
+
+    def look() -> None:
+        def step() -> bool:
+            reads.set()
+            may_end.wait(10)
+            return False
+
+        with connections.read() as db:
+            db.set_progress_handler(step, 1)  # called in the middle of the statement
+            told.extend(db.execute("SELECT 1"))
+            db.set_progress_handler(None)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    assert reads.wait(10)
+    threading.Timer(0.05, may_end.set).start()
+    if is_waited_for:
+        connections.close()
+        assert told == [(1,)]
+        with pytest.raises(StoreClosed), connections.read():
+            pass
+    else:
+        with pytest.raises(StoreError, match="busy in another thread"):
+            connections.close()
+    reader.join()
 
 
 # --- the write-ahead log ----------------------------------------------------------------------

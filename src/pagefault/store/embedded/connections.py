@@ -38,7 +38,7 @@ _STATEMENTS: Final = 128  # prepared statements kept for each connection; we hav
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
 _REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
 _COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
-_COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
+_COPYING_S: Final = 0.005  # between two looks whether others are done with the file
 _CACHE_KIB: Final = 6 * 1024  # the writer's
 _LOOK_STEPS: Final = 200_000  # of SQLite's machine, between two questions whether to give way
 _READER_CACHE_KIB: Final = 2 * 1024  # of each reader; beyond it the system's cache is as good
@@ -284,12 +284,17 @@ class Connections:
             self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
     def close(self) -> None:
-        """No thread may be inside a block any more."""
+        """Waits for threads that are inside a block: whoever gave up awaiting one left it there.
+        None enters another.
+        """
         checkpointing = self._checkpointing
         if checkpointing is not None:
             checkpointing.join()
+        self._is_closed = True
+        deadline = time.monotonic() + _BUSY_MS / 1000
+        while len(self._opened) > len(self._idle) + 1 and time.monotonic() < deadline:
+            time.sleep(_COPYING_S)
         with self._opened_lock, _translated(self._path):
-            self._is_closed = True
             self._idle.clear()
             while self._opened:
                 self._opened.pop().close()  # who writes last: it clears SQLite's own log away
