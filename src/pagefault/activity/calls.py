@@ -19,7 +19,14 @@ from typing import Any, Final
 
 from pagefault.activity.outcomes import runs_in
 from pagefault.activity.shell import argv_of, only_reads, script_of
-from pagefault.activity.values import Change, CommandRun, Deed, FileChange
+from pagefault.activity.values import (
+    Change,
+    CommandRun,
+    Deed,
+    FileChange,
+    json_object,
+    whole_number,
+)
 
 _PATHS: Final = ("file_path", "filePath", "notebook_path", "path", "file")
 _CONTENTS: Final = ("content", "contents", "file_text")
@@ -114,10 +121,10 @@ def _argv(told: Mapping[str, Any], script: str) -> tuple[str, ...]:
 
 def outcome(result: str) -> tuple[int | None, int | None]:
     """The exit code and the milliseconds that a result tells."""
-    told = _object(result)
+    told = json_object(result)
     metadata = told.get("metadata")
     facts: dict[str, Any] = metadata if isinstance(metadata, dict) else told
-    code = _whole(facts.get("exit_code", facts.get("exitCode")))
+    code = whole_number(facts.get("exit_code", facts.get("exitCode")))
     seconds = facts.get("duration_seconds")
     if told:
         if isinstance(seconds, (int, float)) and 0 <= seconds < _SECONDS_MAX:
@@ -135,25 +142,11 @@ def outcome(result: str) -> tuple[int | None, int | None]:
 
 def printed(result: str) -> str:
     """What a command printed, of a result that tells more."""
-    output = _object(result).get("output")
+    output = json_object(result).get("output")
     if isinstance(output, str):
         return output
     head, mark, rest = result.partition("\nOutput:\n")
     return rest if mark and len(head) <= _HEAD_CHARS else result
-
-
-def _object(text: str) -> dict[str, Any]:
-    if not text.startswith("{"):
-        return {}
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -9,12 +9,11 @@ runners print in 2026; of a summary that was cut off nothing is told.
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pagefault.activity.values import TestRun
+from pagefault.activity.values import TestRun, json_object
 
 NAMES_MAX: Final = 2_000
 """Of each outcome that are kept of one run; the counts are the runner's own."""
@@ -186,7 +185,7 @@ def _go(text: str) -> TestRun | None:
     packages = [("PASS" if word == "ok  " else "FAIL", name) for word, name, _ in
                 _GO_PACKAGE.findall(text)]  # fmt: skip
     for line in _GO_JSON.findall(text):
-        one = _object(line)
+        one = json_object(line)
         name = str(one.get("Test") or "")
         into = told if name else packages
         into.append((str(one.get("Action")).upper(), name or str(one.get("Package"))))
@@ -204,14 +203,6 @@ def _go(text: str) -> TestRun | None:
         failing=by["FAIL"],
         passing=by["PASS"],
     )
-
-
-def _object(line: str) -> dict[str, object]:
-    try:
-        told = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
 
 
 _CARGO: Final = re.compile(
@@ -258,14 +249,7 @@ def _junit(text: str) -> TestRun | None:
         by[word].append(name)
     if not any(by.values()):
         return None
-    return TestRun(
-        runner="junit",
-        passed=len(by["passed"]),
-        failed=len(by["failed"]),
-        skipped=len(by["skipped"]),
-        failing=_names(by["failed"]),
-        passing=_names(by["passed"]),
-    )
+    return _sorted_run("junit", by)
 
 
 _TAP: Final = re.compile(r"^(?:TAP version \d+|1\.\.\d+)\b", _M)
@@ -288,8 +272,13 @@ def _tap(text: str) -> TestRun | None:
         by[word].append(one["name"])
     if not any(by.values()):
         return None
+    return _sorted_run("tap", by)
+
+
+def _sorted_run(runner: str, by: Mapping[str, Sequence[str]]) -> TestRun:
+    """A run of tests that are each named, by how they went."""
     return TestRun(
-        runner="tap",
+        runner=runner,
         passed=len(by["passed"]),
         failed=len(by["failed"]),
         skipped=len(by["skipped"]),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Change(StrEnum):
@@ -57,3 +59,19 @@ class TestRun:
 
 
 Deed = CommandRun | FileChange | TestRun
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object that a text is; empty where it is none."""
+    if not text.startswith("{"):
+        return {}
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def whole_number(value: Any) -> int | None:
+    """The same, if it is a whole number and no bool."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

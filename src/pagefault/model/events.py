@@ -15,6 +15,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
     SAID_TYPES,
     SOME_TOOL,
+    TOOL_PREFIX,
     Actor,
     Consent,
     ControlMode,
@@ -30,6 +31,7 @@ from pagefault.model.kinds import (
     RegionScope,
     Role,
     Source,
+    is_tools,
 )
 from pagefault.model.page import Evidence, PageRow
 from pagefault.model.prices import PriceList
@@ -937,7 +939,7 @@ class Event:
     @property
     def actor_id(self) -> str:
         """The tool or the model that acted; "" where neither did, or its name is not known."""
-        return self.origin.removeprefix("tool:") if self.actor is Actor.TOOL else self.model
+        return self.origin.removeprefix(TOOL_PREFIX) if self.actor is Actor.TOOL else self.model
 
 
 def expected(draft: Draft) -> Event:
@@ -960,7 +962,7 @@ def erased(event: Event) -> Event:
     """What is left of an event that was forgotten: neither body nor key nor a tool's or a model's
     name.
     """
-    origin = SOME_TOOL if event.origin.startswith("tool:") else event.origin
+    origin = SOME_TOOL if is_tools(event.origin) else event.origin
     return replace(event, body=Erased(type=event.type), origin=origin, key="", model="")
 
 

@@ -299,6 +299,14 @@ DERIVED_STEMS: Final = frozenset(
 """The prefixes of derived pages."""
 
 
+TOOL_PREFIX: Final = "tool:"
+
+
+def is_tools(origin: str) -> bool:
+    """Whether an origin is that of some tool."""
+    return origin.startswith(TOOL_PREFIX)
+
+
 class Origin(str):
     """Who wrote it, as the channel it came through says. Never taken from content.
 
@@ -308,7 +316,7 @@ class Origin(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Origin:
-        if text not in ORIGINS and not (text.startswith("tool:") and len(text) > len("tool:")):
+        if text not in ORIGINS and not (is_tools(text) and len(text) > len(TOOL_PREFIX)):
             raise ValueError(f"unknown origin {text!r}: one of {', '.join(ORIGINS)} or tool:NAME")
         return super().__new__(cls, text)
 

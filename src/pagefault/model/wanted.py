@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import ORIGINS, Kind, Modality
+from pagefault.model.kinds import ORIGINS, Kind, Modality, is_tools
 from pagefault.model.page import PageRow
 from pagefault.model.signatures import check_fields, checked
 from pagefault.model.times import DAY_MS, is_date, iso_ms, iso_text
@@ -56,7 +56,7 @@ class SearchFilter:
         _check("kind", self.kinds, tuple(Kind))
         _check("modality", self.modalities, tuple(Modality))
         for origin in _told("origin", self.origins):
-            if origin not in (*ORIGINS, TOOL) and not origin.startswith(f"{TOOL}:"):
+            if origin not in (*ORIGINS, TOOL) and not is_tools(origin):
                 raise BadInput(
                     f"unknown origin {origin!r}",
                     hint=f"one of {', '.join(ORIGINS)}, tool, or tool:NAME",
@@ -106,8 +106,7 @@ class SearchFilter:
         )
 
     def admits_origin(self, origin: str) -> bool:
-        is_tool = origin.startswith(f"{TOOL}:")
-        return origin in self.origins or (is_tool and TOOL in self.origins)
+        return origin in self.origins or (is_tools(origin) and TOOL in self.origins)
 
 
 def a_time_ms(time: Time) -> int:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -34,7 +35,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import Claimed, Event, OriginalBody, PageBody, Stored, Summarised
 from pagefault.model.ids import PageId
-from pagefault.model.page import About, PageRow, Scope, SessionRow
+from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.times import iso_utc
 from pagefault.model.wanted import SearchFilter
@@ -45,6 +46,7 @@ from pagefault.service.derived.procedures import Procedures
 from pagefault.service.lookup.imported import Exported, ExportForm, is_from
 from pagefault.service.restore import restore
 from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.window.content import page_of
 from pagefault.store.api import PageFilter
 
 _BATCH: Final = 500  # pages whose rows are held at once
@@ -103,7 +105,7 @@ class Exporter:
                 self._write(rows, sink)
         else:
             with _made(target) as beside:
-                with _SINKS[form](beside) as sink:
+                with _SINKS[form](beside, self._bytes) as sink:
                     self._write(rows, sink)
                 self._count.bytes = _size(beside)
         return Exported(
@@ -120,7 +122,7 @@ class Exporter:
             if first is None:
                 continue
             self._count.sessions += 1
-            sink.session(self._session_line(row), _chained(first, pieces), self._bytes)
+            sink.session(self._session_line(row), chain([first], pieces))
 
     def _sessions(self) -> list[SessionRow]:
         """The sessions that are meant, a parent before its forks."""
@@ -182,7 +184,7 @@ class Exporter:
         body = event.body
         assert isinstance(body, OriginalBody)
         text = self._text(row, body, session)
-        line = self._line(event, body, session, text, self._runtime.pages.read(row).about) | {
+        line = self._line(event, body, session, text) | {
             "follows": follows,
             "occurred_at": body.occurred_at,
             "speaker": self._clean(body.speaker),
@@ -214,11 +216,9 @@ class Exporter:
         parts = self._runtime.parts_of(Scope(((session.session, LAST),)), row)
         return "".join(self._runtime.pages.read(part).text for part in parts)
 
-    def _line(
-        self, event: Event, body: PageBody, session: SessionRow, text: str, about: About
-    ) -> dict[str, Any]:
+    def _line(self, event: Event, body: PageBody, session: SessionRow, text: str) -> dict[str, Any]:
         """The envelope that every line has."""
-        cleaned = self._clean(text)
+        cleaned, about = self._clean(text), page_of(event, body).about
         if cleaned != text:  # then what its words were said to be about may hold it, too
             self._count.redacted += 1
             about = Found(cleaned)
@@ -253,8 +253,7 @@ class Exporter:
             body = None if event is None else event.body
             if event is None or not isinstance(body, Claimed | Summarised):
                 continue
-            page = self._runtime.pages.read(row)
-            line = self._line(event, body, session, body.text, page.about)
+            line = self._line(event, body, session, body.text)
             if isinstance(body, Claimed):
                 told = self._claims(session) if told is None else told
                 claim = told.get(row.page_id)
@@ -290,23 +289,17 @@ class Exporter:
         return None
 
 
-def _chained(first: _Piece, rest: Iterator[_Piece]) -> Iterator[_Piece]:
-    yield first
-    yield from rest
-
-
 # --- where it goes --------------------------------------------------------------------------------
+
+
+_Data = Callable[[str], bytes | None]
+"""The bytes of a blob, if it is there."""
 
 
 class _Sink:
     """Takes a session after the other, and drops them."""
 
-    def session(
-        self,
-        line: dict[str, Any],
-        pieces: Iterator[_Piece],
-        data: Callable[[str], bytes | None],
-    ) -> None:
+    def session(self, line: dict[str, Any], pieces: Iterator[_Piece]) -> None:
         for _ in pieces:
             pass
 
@@ -320,18 +313,13 @@ def _nowhere() -> Iterator[_Sink]:
 class _Lines(_Sink):
     file: IO[str]
 
-    def session(
-        self,
-        line: dict[str, Any],
-        pieces: Iterator[_Piece],
-        data: Callable[[str], bytes | None],
-    ) -> None:
+    def session(self, line: dict[str, Any], pieces: Iterator[_Piece]) -> None:
         for piece in pieces:
             self.file.write(json.dumps(piece.line, ensure_ascii=False) + "\n")
 
 
 @contextmanager
-def _lines(beside: Path) -> Iterator[_Sink]:
+def _lines(beside: Path, data: _Data) -> Iterator[_Sink]:
     with beside.open("x", encoding="utf-8", newline="\n") as file:
         yield _Lines(file)
         _synced(file)
@@ -346,17 +334,10 @@ class _Snapshot(_Sink):
     lines: _Lines
     sessions: list[dict[str, Any]] = field(default_factory=list)
     blobs: dict[str, str] = field(default_factory=dict)  # by the name of each member
-    data: Callable[[str], bytes | None] = lambda blob: None
 
-    def session(
-        self,
-        line: dict[str, Any],
-        pieces: Iterator[_Piece],
-        data: Callable[[str], bytes | None],
-    ) -> None:
-        self.data = data
+    def session(self, line: dict[str, Any], pieces: Iterator[_Piece]) -> None:
         self.sessions.append(line)
-        self.lines.session(line, self._noted(pieces), data)
+        self.lines.session(line, self._noted(pieces))
 
     def _noted(self, pieces: Iterator[_Piece]) -> Iterator[_Piece]:
         for piece in pieces:
@@ -366,7 +347,7 @@ class _Snapshot(_Sink):
 
 
 @contextmanager
-def _snapshot(beside: Path) -> Iterator[_Sink]:
+def _snapshot(beside: Path, data: _Data) -> Iterator[_Sink]:
     with beside.open("xb") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             with archive.open(exported.EVENTS_NAME, "w", force_zip64=True) as member:
@@ -377,30 +358,25 @@ def _snapshot(beside: Path) -> Iterator[_Sink]:
             told = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in sink.sessions)
             archive.writestr("sessions.jsonl", told)
             for name, blob in sink.blobs.items():
-                data = sink.data(blob)
-                if data is not None:
-                    archive.writestr(f"artifacts/{name}", data)
+                if (found := data(blob)) is not None:
+                    archive.writestr(f"artifacts/{name}", found)
         _synced(file)
 
 
 @dataclass(slots=True)
 class _Documents(_Sink):
     folder: Path
+    data: _Data
     listed: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    def session(
-        self,
-        line: dict[str, Any],
-        pieces: Iterator[_Piece],
-        data: Callable[[str], bytes | None],
-    ) -> None:
+    def session(self, line: dict[str, Any], pieces: Iterator[_Piece]) -> None:
         name = exported.document_name(line["name"], line["session_id"])
         self.listed.append((name, line))
         with (self.folder / name).open("x", encoding="utf-8", newline="\n") as file:
             file.write(exported.document_head(line))
             for piece in pieces:
                 file.write(exported.document_part(piece.line))
-                if piece.blob and (found := data(piece.blob)) is not None:
+                if piece.blob and (found := self.data(piece.blob)) is not None:
                     place = self.folder / "artifacts" / piece.line["artifacts"][0]["ref"]
                     place.parent.mkdir(exist_ok=True)
                     place.write_bytes(found)
@@ -408,16 +384,16 @@ class _Documents(_Sink):
 
 
 @contextmanager
-def _documents(beside: Path) -> Iterator[_Sink]:
+def _documents(beside: Path, data: _Data) -> Iterator[_Sink]:
     beside.mkdir()
-    sink = _Documents(beside)
+    sink = _Documents(beside, data)
     yield sink
     (beside / exported.CONTENTS_NAME).write_text(
         exported.contents(sink.listed), encoding="utf-8", newline="\n"
     )
 
 
-_SINKS: Final[Mapping[ExportForm, Callable[[Path], AbstractContextManager[_Sink]]]] = {
+_SINKS: Final[Mapping[ExportForm, Callable[[Path, _Data], AbstractContextManager[_Sink]]]] = {
     ExportForm.EVENTS: _lines,
     ExportForm.SNAPSHOT: _snapshot,
     ExportForm.MARKDOWN: _documents,

@@ -183,8 +183,8 @@ class Regions:
 
     def find(self, name: str) -> SessionRow | None:
         """The region of this name, with or without its prefix, or of this id."""
-        bare = name.removeprefix(REGION_PREFIX)
-        row = self._index.find_session(REGION_PREFIX + bare) or self._index.find_session(name)
+        prefixed = REGION_PREFIX + bare(name)
+        row = self._index.find_session(prefixed) or self._index.find_session(name)
         return row if row is not None and self.is_region(row) else None
 
     def shared(self, region: SessionNo) -> Iterator[tuple[Seq, Shared]]:

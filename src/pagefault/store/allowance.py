@@ -37,14 +37,13 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo
-from pagefault.model.kinds import IMPORT
+from pagefault.model.kinds import IMPORT, TOOL_PREFIX, is_tools
 from pagefault.model.quotas import Quotas, tenant_of
 from pagefault.model.times import MINUTE_MS
 from pagefault.store.api import PageIndex, Written
 from pagefault.store.sizes import size_of
 
 RATES_MAX: Final = 4_096  # that are kept before those that are over are dropped
-TOOL: Final = "tool:"
 _OWNERS: Final = ("session", "tenant", "project")
 _UNITS: Final = ("pages", "bytes")
 
@@ -214,10 +213,10 @@ class Allowance:
         return self._owners_of.get(session) or (Owner("session", session), PROJECT)
 
     def _tools(self, session: SessionNo, origin: str) -> tuple[Owner, ...]:
-        if not origin.startswith(TOOL):
+        if not is_tools(origin):
             return ()
         tenant = tenant_of(self._names.get(session, ""))
-        return (Owner("tool", origin.removeprefix(TOOL), tenant),)
+        return (Owner("tool", origin.removeprefix(TOOL_PREFIX), tenant),)
 
     def _name(self, index: PageIndex, session: SessionNo) -> None:
         if session and session not in self._names:
@@ -237,8 +236,8 @@ class Allowance:
         nobody else writes; it counts nothing.
         """
         said = [draft for draft in drafts if _is_said(draft)]
-        is_tools = self._bounds_tools and any(one.origin.startswith(TOOL) for one in said)
-        if not said or not (self._bounds_owners or is_tools):
+        bounds_tool = self._bounds_tools and any(is_tools(one.origin) for one in said)
+        if not said or not (self._bounds_owners or bounds_tool):
             return
         with self._lock:
             self._count(index, head)

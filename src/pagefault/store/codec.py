@@ -64,7 +64,7 @@ from pagefault.model.events import (
     type_of,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import SOME_TOOL, Actor, Origin
+from pagefault.model.kinds import SOME_TOOL, Actor, Origin, is_tools
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16
@@ -168,7 +168,7 @@ def erase(line: bytes, previous: bytes) -> bytes:
     is_telling = (
         record.key
         or record.model
-        or (record.origin.startswith("tool:") and record.origin != SOME_TOOL)
+        or (is_tools(record.origin) and record.origin != SOME_TOOL)
         or record.join  # its link was not made of this commitment
     )
     if record.erased and not is_telling:
@@ -209,7 +209,7 @@ def _redacted(header: bytes) -> bytes:
     told: dict[str, Any] = msgspec.json.decode(header + b"}")
     told.pop("key", None)
     told.pop("model", None)
-    if str(told["origin"]).startswith("tool:"):
+    if is_tools(str(told["origin"])):
         told["origin"] = str(SOME_TOOL)
     told["redacted"] = 1
     return _JSON.encode(told)[:-1]

@@ -24,7 +24,15 @@ from typing import Any, Final, assert_never
 from pagefault.activity.calls import deeds, members
 from pagefault.activity.outcomes import named_in, runs_in
 from pagefault.activity.shell import argv_of, only_reads, selected
-from pagefault.activity.values import Change, CommandRun, Deed, FileChange, TestRun
+from pagefault.activity.values import (
+    Change,
+    CommandRun,
+    Deed,
+    FileChange,
+    TestRun,
+    json_object,
+    whole_number,
+)
 from pagefault.model.errors import ArchiveMissing, CallerError, StoreCorrupt, StoreError
 from pagefault.model.events import Called, Event, OriginalBody, Received, Returned, Said
 from pagefault.model.ids import PageId, Seq, SessionNo
@@ -291,10 +299,10 @@ def _stated(row: SessionRow, one: _Text, event_type: EventType) -> Iterator[Work
         yield replace(base, text=one.text)
         return
     first, _, rest = one.text.partition("\n")
-    facts = _object(first)
+    facts = json_object(first)
     if not facts:
         first, rest = "", one.text
-    code, took = _whole(facts.get("exit_code")), _whole(facts.get("duration_ms"))
+    code, took = whole_number(facts.get("exit_code")), whole_number(facts.get("duration_ms"))
     argv = _strings(facts.get("argv"))
     script = str(facts.get("script") or " ".join(argv))
     known = replace(base, argv=argv, script=script)
@@ -314,9 +322,9 @@ def _stated(row: SessionRow, one: _Text, event_type: EventType) -> Iterator[Work
             if facts:
                 run = TestRun(
                     runner=str(facts.get("runner") or ""),
-                    passed=_whole(facts.get("passed")) or len(passing),
-                    failed=_whole(facts.get("failed")) or len(failing),
-                    skipped=_whole(facts.get("skipped")) or 0,
+                    passed=whole_number(facts.get("passed")) or len(passing),
+                    failed=whole_number(facts.get("failed")) or len(failing),
+                    skipped=whole_number(facts.get("skipped")) or 0,
                     failing=failing,
                     passing=passing,
                     duration_ms=took,
@@ -435,20 +443,6 @@ def _of_test(event: WorkEvent, test: str) -> WorkEvent:
         return event  # the one that is not named may be this one
     how = selected(event.script, test) if event.script else ""
     return replace(event, outcome="passed", how=how) if how else event
-
-
-def _object(text: str) -> dict[str, Any]:
-    if not text.startswith("{"):
-        return {}
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _strings(value: Any) -> tuple[str, ...]:

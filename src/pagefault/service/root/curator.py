@@ -19,7 +19,7 @@ from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, Consent, MountM
 from pagefault.model.page import SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_short_text, check_name, one_of
-from pagefault.service.regions import Mount, Region, bare
+from pagefault.service.regions import Mount, Region, Who, bare
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.service.session import Session
 from pagefault.store.store import STORE
@@ -176,9 +176,7 @@ class Curator(MemoryParts):
         it by that. What is not given stays. Raises `SessionNotFound`, `BadInput`.
         """
         row = await self._session_row(session)
-        who = await asyncio.to_thread(
-            lambda: self._runtime.regions.who(self._runtime.scope(row.session))
-        )
+        who = await asyncio.to_thread(self._who, row)
         assigned = SessionAssigned(
             session=row.session,
             project=who.project if project is None else a_short_text(project, called="project"),
@@ -192,12 +190,13 @@ class Curator(MemoryParts):
     async def assignment(self, session: str) -> tuple[str, str]:
         """The project and the user of a session (its name or id), each "" where none was said."""
         row = await self._session_row(session)
-        who = await asyncio.to_thread(
-            lambda: self._runtime.regions.who(self._runtime.scope(row.session))
-        )
+        who = await asyncio.to_thread(self._who, row)
         return who.project, who.user
 
     # ------------------------------------------------------------------------------------------
+
+    def _who(self, row: SessionRow) -> Who:
+        return self._runtime.regions.who(self._runtime.scope(row.session))
 
     async def _session_row(self, session: str) -> SessionRow:
         await self._runtime.journal.look()

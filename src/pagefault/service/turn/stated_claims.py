@@ -31,6 +31,7 @@ from pagefault.model.kinds import (
     ClaimType,
     Kind,
     Origin,
+    is_tools,
 )
 from pagefault.model.page import Evidence, Page, Quote
 from pagefault.model.trust import least_trusted
@@ -282,7 +283,7 @@ def _check_whole(found: Sequence[QuotedWords], value: str) -> None:
 def _actor(channel: Origin) -> Actor:
     if channel in USERS:
         return Actor.USER
-    if channel.startswith("tool:"):
+    if is_tools(channel):
         return Actor.TOOL
     return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM
 

@@ -41,7 +41,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreCorrupt, StoreError, StoreIncompatible
 from pagefault.model.events import BODY_TYPES, VERSION, SetAside
 from pagefault.model.ids import IdMinter, Seq
-from pagefault.model.kinds import DERIVED_TYPES, SAID_TYPES, SOME_TOOL, EventType
+from pagefault.model.kinds import DERIVED_TYPES, SAID_TYPES, SOME_TOOL, EventType, is_tools
 from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.embedded import sealed
@@ -511,10 +511,10 @@ def converted(record: codec.Record, previous: bytes) -> tuple[bytes, bytes]:
 
 def _erased(record: codec.Record, head: dict[str, Any], previous: bytes) -> tuple[bytes, bytes]:
     """What is left of a record that was forgotten. A first version left keys and names in heads."""
-    is_tool = record.origin.startswith("tool:") and record.origin != SOME_TOOL
+    is_tool = is_tools(record.origin) and record.origin != SOME_TOOL
     if record.redacted or record.key or is_tool:
         head.pop("key", None)
-        head["origin"] = str(SOME_TOOL) if record.origin.startswith("tool:") else record.origin
+        head["origin"] = str(SOME_TOOL) if is_tools(record.origin) else record.origin
         header = _JSON.encode(head | {"redacted": 1})[:-1]
         link = codec.long(record.link)
         commit = codec.next_link(previous, header, link)
