@@ -368,8 +368,8 @@ class Memory(_Asks):
         return _LOOP.run(self._memory.expire(dry_run=dry_run, rules=rules))
 
     def keep_retention(self) -> str:
-        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
-        go; "" where nothing was to. While nothing is written, nothing goes either.
+        """Runs `expire`, and returns what went, in a sentence, or why nothing could go; "" where
+        nothing was to. While nothing is written, nothing goes either.
         """
         return _LOOP.run(self._memory.keep_retention())
 

@@ -23,12 +23,15 @@ import numpy as np
 from pagefault.store.api import Candidates
 from pagefault.store.likely import rarity
 
-KIN: Final = 0.5  # of a word, as which one counts that begins like it
+KIN: Final = 0.5
+"""What a word counts that only begins like the term, of one that is it. That, and how many letters
+kin share, was measured together once (docs/decisions/062); no other pair of them was.
+"""
 
 
 def with_kin(found: Candidates, kin: Collection[int]) -> Candidates:
-    """The same candidates without the last columns, those of the kin of the terms at these
-    positions, which count for these terms where they do not stand themselves.
+    """The same candidates, with kin counted and their columns, the last ones, left out: each counts
+    for the term at its position in `kin`, in pages where that term does not stand itself.
     """
     terms = len(found.frequencies) - len(kin)
     counts = found.counts[:, :terms].astype(np.float64)

@@ -231,7 +231,7 @@ class Scrub:
                 break
             body = event.body
             if parts and not _goes_on(parts[-1], event):
-                self._say(parts)
+                self._revise_text(parts)
                 parts = []
             if isinstance(body, OriginalBody):
                 parts.append(event)
@@ -244,10 +244,10 @@ class Scrub:
             elif not isinstance(body, Erased | Lost):
                 self._revise(event, self._screen.clean_body(body))
         if parts:
-            self._say(parts)
+            self._revise_text(parts)
         for seq in later:
             with suppress(StoreCorrupt):  # counted above
-                self._follow(log.get(seq))
+                self._revise_derived(log.get(seq))
         plan.upto = head
 
     def told(self, *, done: bool) -> Scrubbing:
@@ -290,7 +290,7 @@ class Scrub:
 
     # --- one record after the other -----------------------------------------------------------
 
-    def _say(self, events: Sequence[Event]) -> None:
+    def _revise_text(self, events: Sequence[Event]) -> None:
         """A text in its parts, all of them or those that are left."""
         bodies = [cast(OriginalBody, event.body) for event in events]
         whole = self._screen.changes("".join(body.text for body in bodies))
@@ -301,11 +301,11 @@ class Scrub:
             is_changed = is_changed or bool(found)
             cleaned = self._reworded(event.seq, body, found)
             if isinstance(cleaned, Stored):
-                cleaned = self._rebytten(event, cleaned)
+                cleaned = self._with_clean_bytes(event, cleaned)
             self._revise(event, cleaned)
         self._screen.counts.update(one.rule for one in whole)
         if is_changed:  # its key is that of the whole
-            self._revise(events[0], self._now(events[0]).body, changed=True)
+            self._revise(events[0], self._as_planned(events[0]).body, changed=True)
 
     def _reworded(self, seq: Seq, body: PageBody, found: Sequence[Finding] = ()) -> Any:
         """A page's body, less these stretches of its text and what is found in it besides."""
@@ -322,11 +322,11 @@ class Scrub:
         tokens = self._runtime.counter.count(text)
         return self._screen.clean_body(cast(Body, replace(body, text=text, tokens=tokens)))
 
-    def _follow(self, event: Event) -> None:
+    def _revise_derived(self, event: Event) -> None:
         """What names pages, once it is known how these read."""
         match event.body:
             case Received() as received:
-                self._receive(event, received)
+                self._revise_received(event, received)
             case Relayed(passages=passages) as relayed if passages:
                 moved = tuple(self._moved(event.session, span)[0] for span in passages)
                 told = relayed if moved == passages else replace(relayed, passages=moved)
@@ -372,7 +372,7 @@ class Scrub:
         now = None if row is None else self._texts.get(row.seq)
         return (span, False) if now is None else now.moved(span)
 
-    def _receive(self, event: Event, body: Received) -> None:
+    def _revise_received(self, event: Event, body: Received) -> None:
         """A client's JSON is cut anew where a page that it is cut from reads otherwise by now, or
         where something that is found stands in it.
         """
@@ -446,7 +446,7 @@ class Scrub:
             new += self._texts[row.seq].new if row.seq in self._texts else body.text
         return old, new
 
-    def _rebytten(self, event: Event, body: Stored) -> Stored:
+    def _with_clean_bytes(self, event: Event, body: Stored) -> Stored:
         """An artifact with its bytes redacted, if they are a text."""
         name, size = self._cleaned_blob(body.blob) if body.blob else (body.blob, 0)
         if name == _BINARY:
@@ -500,7 +500,7 @@ class Scrub:
 
     # --- revising -----------------------------------------------------------------------------
 
-    def _now(self, event: Event) -> Event:
+    def _as_planned(self, event: Event) -> Event:
         return self.plan.events.get(event.seq, event)
 
     def _revise(self, event: Event, body: Body, *, changed: bool = False) -> None:

@@ -219,8 +219,8 @@ class Eraser(MemoryParts):
             )
 
     async def keep_retention(self) -> str:
-        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
-        go; "" where nothing was to. While nothing is written, nothing goes either.
+        """Runs `expire`, and returns what went, in a sentence, or why nothing could go; "" where
+        nothing was to. While nothing is written, nothing goes either.
         """
         try:
             given, _ = await asyncio.to_thread(given_control, self._runtime)

@@ -39,7 +39,7 @@ class Staged:
 
     @property
     def vouched(self) -> str:
-        """As `ScrubBegun.vouches`."""
+        """A digest of the new commitments: what `ScrubBegun.vouches` is."""
         return vouch([codec.parse(self.lines[seq]).commit for seq in sorted(self.lines)])
 
 
