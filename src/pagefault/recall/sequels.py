@@ -43,9 +43,7 @@ RARE_MAX: Final = 8  # pages with a term: one of more pages ties nothing togethe
 LATER_MAX: Final = 4  # pages that were said later
 STRETCHES_MAX: Final = 100
 COMPARED_MAX: Final = 24  # pages of which it is told which are newer
-BEARING: Final = (
-    0.45  # share of the best page's bearing on the question that makes one be about the same
-)
+BEARING: Final = 0.45  # of the best page's bearing on the question: so much is about the same
 NAMED_MAX: Final = 3  # pages that one is newer than
 
 
