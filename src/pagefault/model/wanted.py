@@ -31,10 +31,14 @@ class SearchFilter:
     `since` a time and before `until` are wanted. A time is ISO 8601, a `datetime`, or milliseconds
     since 1970; without a zone it is UTC. A day as `until` is wanted, too.
 
-    `session`, a name or an id, is for who asks a whole memory: what that session sees.
+    `session`, a name or an id, is for who asks a whole memory: what that session sees. So are
+    `sessions`, likewise: what any of these sees, the regions that it may look into among it, ranked
+    as if there were nothing else; of none, nothing.
 
     `imported_from`, a source such as "chatgpt" or "claude", is for who asks a whole memory, too:
     only what `import_history` read from there. "claude" is "claude-code" as well.
+
+    With `withdrawn` off, nothing that a person withdrew: what a model may be shown.
 
     With `history`, also pages in whose place other words stand now, and claims that are closed:
     `hit.page.superseded` is the record that did it.
@@ -48,6 +52,8 @@ class SearchFilter:
     since: Time | None = None
     until: Time | None = None
     session: str = ""
+    sessions: Collection[str] | None = None
+    withdrawn: bool = True
     history: bool = False
     imported_from: str = ""
 
@@ -55,12 +61,15 @@ class SearchFilter:
         check_fields(self)
         _check("kind", self.kinds, tuple(Kind))
         _check("modality", self.modalities, tuple(Modality))
+        _told("session", self.sessions or ())
         for origin in _told("origin", self.origins):
             if origin not in (*ORIGINS, TOOL) and not is_tools(origin):
                 raise BadInput(
                     f"unknown origin {origin!r}",
                     hint=f"one of {', '.join(ORIGINS)}, tool, or tool:NAME",
                 )
+        if self.session and self.sessions is not None:
+            raise BadInput("one session is asked for, and several", hint="give one of them")
         since, until = self.since_ms, self.until_ms
         if since is None or until is None:
             return

@@ -524,8 +524,7 @@ class SqliteIndex:
             if scope.is_everything:
                 ranges = [(ALL, _EVER)]
             else:
-                parts = zip(self._spans(db, scope), scope.parts, strict=True)
-                ranges = [(span, upto) for span, (_, upto) in parts]
+                ranges = [(part.span, upto) for _, upto, part in self._parts(db, scope)]
             return frozenset(
                 place
                 for span, upto in ranges
@@ -668,16 +667,26 @@ class SqliteIndex:
     def _spans(self, db: apsw.Connection, scope: Scope) -> list[Span]:
         if scope.is_everything:
             return [ALL]
-        return [part.span for _, part in self._parts(db, scope)]
+        return [part.span for _, _, part in self._parts(db, scope)]
 
-    def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
-        return self._connections.once(
-            ("parts", scope),
-            lambda: [
-                (session, self._part(db, session, upto, of_derived=scope.of_derived))
+    def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[bool, Seq, _Part]]:
+        """What a scope is of: whether each is of derived pages, up to where, and what it holds."""
+
+        def parts() -> list[tuple[bool, Seq, _Part]]:
+            kinds = (False, True) if scope.is_several else (scope.of_derived,)
+            found = [
+                (kind, upto, self._part(db, session, upto, of_derived=kind))
                 for session, upto in scope.parts
-            ],
-        )
+                for kind in kinds
+            ]
+            if not scope.is_several:
+                return found
+            return [
+                (kind, upto, part._replace(span=part.span._replace(origin=0)))
+                for kind, upto, part in found
+            ]
+
+        return self._connections.once(("parts", scope), parts)
 
     def _part(
         self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool
@@ -718,12 +727,12 @@ class SqliteIndex:
         if scope.is_everything:
             [(pages, said, length)] = _SQL.rows(db, "everything")
             return [ALL], pages, length / max(said, 1)
-        parts = [part for _, part in self._parts(db, scope)]
-        pages = sum(part.pages for part in parts)
+        parts = self._parts(db, scope)
+        lengths = [part for kind, _, part in parts if kind is scope.of_derived]
         return (
-            [part.span for part in parts],
-            pages,
-            sum(part.length for part in parts) / max(pages, 1),
+            [part.span for _, _, part in parts],
+            sum(part.pages for _, _, part in parts),
+            sum(part.length for part in lengths) / max(sum(part.pages for part in lengths), 1),
         )
 
     # --- the file itself ----------------------------------------------------------------------
