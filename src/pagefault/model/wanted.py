@@ -61,7 +61,6 @@ class SearchFilter:
         check_fields(self)
         _check("kind", self.kinds, tuple(Kind))
         _check("modality", self.modalities, tuple(Modality))
-        _told("session", self.sessions or ())
         for origin in _told("origin", self.origins):
             if origin not in (*ORIGINS, TOOL) and not is_tools(origin):
                 raise BadInput(

@@ -193,7 +193,21 @@ class Curator(MemoryParts):
         who = await asyncio.to_thread(self._who, row)
         return who.project, who.user
 
+    async def assignments(self) -> dict[str, tuple[str, str]]:
+        """The project and the user of every session, by its id, each "" where none was said."""
+        rows = await self.sessions()
+
+        def told() -> dict[str, tuple[str, str]]:
+            who = {row.session_id: self._who(row) for row in rows}
+            return {session_id: (one.project, one.user) for session_id, one in who.items()}
+
+        return await asyncio.to_thread(told)
+
     # ------------------------------------------------------------------------------------------
+
+    async def sessions(self) -> list[SessionRow]:
+        """Every session."""
+        raise NotImplementedError
 
     def _who(self, row: SessionRow) -> Who:
         return self._runtime.regions.who(self._runtime.scope(row.session))
