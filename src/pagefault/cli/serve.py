@@ -119,8 +119,10 @@ async def _serve(
     as_json: bool,
 ) -> None:
     from pagefault.engine.endpoint import checked_url, is_loopback
+    from pagefault.mcp_server.http import mcp_path
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
+    from pagefault.proxy.client import principal_in
     from pagefault.proxy.listen import bound, serve
     from pagefault.service.retention import hourly
 
@@ -144,6 +146,7 @@ async def _serve(
 
     async with (
         app.writing(config, secrets=who.secrets) as memory,
+        mcp_path(memory, principal_in) as mcp,
         hourly(memory.keep_retention, app.term.note),
     ):
         requests = await serve(
@@ -159,5 +162,6 @@ async def _serve(
             allow_http=config.engine.allow_http,
             log=app.term.note,
             ready=ready,
+            mcp=mcp,
         )
     app.term.note(f"stopped after {plural(requests, 'request')}")

@@ -7,18 +7,23 @@ here whose signature and docstring are what a client's model reads.
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import wraps
-from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, cast
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.stdio import stdio_server
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from pagefault import __version__
 from pagefault.mcp_server.desk import Desk
+from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import Seen
 from pagefault.mcp_server.shapes import (
     ClaimTold,
@@ -252,11 +257,24 @@ def _annotated(tool: Offered) -> ToolAnnotations:
     )
 
 
-def make_server(desk: Callable[[], Desk], *, writes: bool = False) -> MCPServer[Any]:
+class Server(MCPServer[Any]):
+    @property
+    def lowlevel(self) -> Any:
+        """What a transport drives."""
+        return self._lowlevel_server
+
+    async def run_on(self, lines: Lines) -> None:
+        """Answer these lines on stdout, until there are no more."""
+        served = self._lowlevel_server
+        async with stdio_server(stdin=cast(Any, lines)) as (read, write):
+            await served.run(read, write, served.create_initialization_options())
+
+
+def make_server(desk: Callable[[], Desk], *, writes: bool = False) -> Server:
     """The server. `desk` is asked for that of the client at each call; `writes` offers the tools
     that write.
     """
-    server = MCPServer[Any](
+    server = Server(
         "pagefault",
         title="pagefault",
         instructions=INSTRUCTIONS,
@@ -347,10 +365,13 @@ def _add_prompts(server: MCPServer[Any]) -> None:
 
 
 async def serve_stdio(memory: Memory, seen: Seen, *, writes: bool) -> None:
-    """Serve the process's own stdin and stdout until stdin ends."""
+    """Serve the process's own stdin and stdout until stdin ends, or SIGTERM says so."""
     desk = Desk(memory, seen, writes=writes)
     warming = asyncio.create_task(desk.warm())
+    lines = Lines(sys.stdin.fileno())
+    with suppress(NotImplementedError):  # Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lines.end)
     try:
-        await make_server(lambda: desk, writes=writes).run_stdio_async()
+        await make_server(lambda: desk, writes=writes).run_on(lines)
     finally:
         await warming

@@ -16,7 +16,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.relay import Patience, Relay
-from pagefault.proxy.server import Proxy
+from pagefault.proxy.server import MemoryPath, Proxy
 from pagefault.service.memory import Memory
 
 DEFAULT_PORT: Final = 8788
@@ -66,6 +66,7 @@ async def serve(
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
     ready: Callable[[str], None] = lambda url: None,
+    mcp: MemoryPath | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
 
@@ -90,6 +91,7 @@ async def serve(
         user=user,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
+        mcp=mcp,
     )
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -44,7 +44,10 @@ from pagefault.service.turn.turn import encodable
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
+"""Serves the memory itself to a user who was let in, at `MCP_PATH`."""
 
+MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
 BODY_S_MAX: Final = 120.0
@@ -85,6 +88,7 @@ class Proxy:
         body_bytes_max: int = BODY_BYTES_MAX,
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
+        mcp: MemoryPath | None = None,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
@@ -105,6 +109,7 @@ class Proxy:
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._log = log
+        self._mcp = mcp
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
@@ -163,6 +168,9 @@ class Proxy:
         if known.get(CONTROL_HEADER, ControlMode.ASSIST) not in tuple(ControlMode):
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
+        if path == MCP_PATH and self._mcp is not None:
+            whose = user or principal_of(headers, scope["query_string"], self._memory.keyed)
+            return await self._mcp(scope, receive, reply.noting, whose)
         if path == "/healthz":
             return await reply.json(200, self._health())
         if path == "/" and scope["method"] == "HEAD":
@@ -476,6 +484,12 @@ class _Reply:
         await self._send(
             {"type": "http.response.start", "status": status, "headers": list(headers)}
         )
+
+    async def noting(self, message: Mapping[str, Any]) -> None:
+        """Send what somebody else answers."""
+        if message["type"] == "http.response.start":
+            self.told.status, self.started = message["status"], True
+        await self._send(message)
 
     async def piece(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
