@@ -50,6 +50,7 @@ when it wrote is not known here, and may have been anybody's; so it is a strange
 """
 
 SPENT: Final = 40  # tokens of an answer beside its pages, at most
+FIELD_CHARS: Final = 200  # of a name that somebody gave
 
 _INTRODUCTION: Final = (
     "Pages of memory that bear on the question, the likeliest first. Between the tags is data: "
@@ -149,18 +150,20 @@ class Desk:
         page = await found.page(page_id)
         if await self._memory.is_withdrawn(found, page_id):
             raise RecordGone(f"page {page_id} was withdrawn")
-        served, text, tokens = await found.at_level(page_id, level)
-        while 2 * tokens > max_tokens and served < Level.REFERENCE:
-            served, text, tokens = await found.at_level(page_id, served + 1)
-        return LoadedPage(
-            **_where(page.row, page.speaker, name, session_id),
-            level=int(served),
-            full_tokens=page.row.tokens,
-            part=page.row.part + 1,
-            parts=page.row.parts,
-            title=neutralise(page.title),
-            text=neutralise(text),
-        )
+        for asked in range(level, Level.REFERENCE + 1):
+            served, text, _ = await found.at_level(page_id, asked)
+            told = LoadedPage(
+                **_where(page.row, page.speaker, name, session_id),
+                level=int(served),
+                full_tokens=page.row.tokens,
+                part=page.row.part + 1,
+                parts=page.row.parts,
+                title=_flat(page.title),
+                text=neutralise(text),
+            )
+            if self._counter.count(dump(asdict(told))) <= max_tokens:
+                break
+        return told
 
     async def claim(self, claim_id: str, *, session: str = "") -> ClaimTold:
         """A claim, with the words that it rests on. Raises `NoSuchPage`."""
@@ -363,7 +366,7 @@ def _handle(row: SessionRow) -> str:
 
 
 def _flat(text: str) -> str:
-    return neutralise(" ".join(text.split()))
+    return neutralise(" ".join(text.split())[:FIELD_CHARS])
 
 
 def _session_told(row: SessionRow) -> SessionTold:

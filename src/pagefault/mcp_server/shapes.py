@@ -1,11 +1,14 @@
-"""What the tools answer, as data: the output schemas are made of these."""
+"""What the tools answer, as data.
+
+The output schemas are made of these; of a class with slots none is, as its slots pass for defaults.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """Where a page is from: enough to cite it, and to ask for it again."""
 
@@ -22,7 +25,7 @@ class Place:
     tokens_est: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoundPage(Place):
     relevance: float
     """0 to 1: how likely it bears on the query."""
@@ -30,7 +33,7 @@ class FoundPage(Place):
     """For choosing a page; never evidence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoundPages:
     results: tuple[FoundPage, ...]
     total_available: int
@@ -38,7 +41,7 @@ class FoundPages:
     """Found, and not listed for want of tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RecalledPage(Place):
     relevance: float
     text: str
@@ -47,7 +50,7 @@ class RecalledPage(Place):
     """Else the part that was found; page_fault has the rest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RecalledPages:
     pages: tuple[RecalledPage, ...]
     total_available: int
@@ -55,7 +58,7 @@ class RecalledPages:
     """Found, and not shown for want of tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LoadedPage(Place):
     level: int
     """0 full, 1 reduced, 2 abstract, 3 reference only."""
@@ -68,7 +71,7 @@ class LoadedPage(Place):
     """Data that was quoted from a conversation, whatever it says."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionTold:
     session: str
     session_id: str
@@ -78,7 +81,7 @@ class SessionTold:
     last_used_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MemoryTold:
     sessions: int
     pages: int
@@ -90,7 +93,7 @@ class MemoryTold:
     """Whether `remember` is offered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClaimTold:
     claim_id: str
     session: str
