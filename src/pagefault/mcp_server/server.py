@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, cast
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import Field
 
 from pagefault import __version__
@@ -258,10 +258,17 @@ def _annotated(tool: Offered) -> ToolAnnotations:
 
 
 class Server(MCPServer[Any]):
+    listed: Callable[[], None] | None = None  # called when a client asks what there is
+
     @property
     def lowlevel(self) -> Any:
         """What a transport drives."""
         return self._lowlevel_server
+
+    async def list_tools(self) -> list[Tool]:
+        if self.listed is not None:
+            self.listed()
+        return await super().list_tools()
 
     async def run_on(self, lines: Lines) -> None:
         """Answer these lines on stdout, until there are no more."""
@@ -280,6 +287,7 @@ def make_server(desk: Callable[[], Desk], *, writes: bool = False) -> Server:
         instructions=INSTRUCTIONS,
         version=__version__,
         log_level="ERROR",
+        subscriptions=False,  # nobody is told of what others write
     )
     tools = Tools(desk)
     for tool in TOOLS:
@@ -367,11 +375,16 @@ def _add_prompts(server: MCPServer[Any]) -> None:
 async def serve_stdio(memory: Memory, seen: Seen, *, writes: bool) -> None:
     """Serve the process's own stdin and stdout until stdin ends, or SIGTERM says so."""
     desk = Desk(memory, seen, writes=writes)
-    warming = asyncio.create_task(desk.warm())
+    server = make_server(lambda: desk, writes=writes)
     lines = Lines(sys.stdin.fileno())
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lines.end)
-    try:
-        await make_server(lambda: desk, writes=writes).run_on(lines)
-    finally:
-        await warming
+    warming: list[asyncio.Task[None]] = []
+
+    def warm() -> None:  # behind the handshake, which some clients wait two seconds for
+        if not warming:
+            warming.append(asyncio.create_task(desk.warm()))
+
+    server.listed = warm
+    await server.run_on(lines)
+    await asyncio.gather(*warming)
