@@ -35,7 +35,7 @@ ANSWER = f"In planning, on 2026-11-16 (msg_1): {TALKS['planning'][0]}"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not BIN.is_dir(), reason="`make clients` installs the clients that this runs"
+        not (BIN / "claude").exists(), reason="`make clients` installs the clients that this runs"
     ),
 ]
 
