@@ -12,7 +12,7 @@ from mcp.types import TextResourceContents
 
 from pagefault import Memory
 from pagefault.mcp_server.desk import Desk
-from pagefault.mcp_server.reach import Reach, Seen
+from pagefault.mcp_server.reach import Reach, VisibleSessions
 from pagefault.mcp_server.server import make_server
 from pagefault.proxy.client import principal_in
 
@@ -37,7 +37,7 @@ async def client(
     memory: Memory, *, writes: bool = False, mode: str = "auto", **reach: Any
 ) -> AsyncIterator[Client]:
     """One of this process. `mode` is "legacy" for the era of the handshake."""
-    desk = Desk(memory, Seen(memory, Reach(**reach), principal_in), writes=writes)
+    desk = Desk(memory, VisibleSessions(memory, Reach(**reach), principal_in), writes=writes)
     async with Client(make_server(lambda: desk, writes=writes), mode=mode) as one:
         yield one
 

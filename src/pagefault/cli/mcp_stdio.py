@@ -41,12 +41,12 @@ async def _serve(
     from pagefault.proxy.client import principal_in
 
     check_installed()
-    from pagefault.mcp_server.reach import Reach, Seen
+    from pagefault.mcp_server.reach import Reach, VisibleSessions
     from pagefault.mcp_server.server import serve_stdio
 
     reach = Reach(sessions=sessions, user=user, project=project)
     async with app.writing() if write else app.reading() as memory:
-        seen = Seen(memory, reach, principal_in)
+        seen = VisibleSessions(memory, reach, principal_in)
         for name in sessions:
             await seen.row(name)  # one that is not there is a slip, and is told at once
         await serve_stdio(memory, seen, writes=write)

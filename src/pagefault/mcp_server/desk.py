@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.mcp_server.reach import Seen
+from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
     ClaimTold,
     FoundPage,
@@ -66,7 +66,7 @@ T = TypeVar("T", bound=Place)
 class Desk:
     """The verbs for one client. Use it from the event loop of the memory."""
 
-    def __init__(self, memory: Memory, seen: Seen, *, writes: bool = False) -> None:
+    def __init__(self, memory: Memory, seen: VisibleSessions, *, writes: bool = False) -> None:
         self._memory = memory
         self._seen = seen
         self._writes = writes

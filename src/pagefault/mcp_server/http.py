@@ -58,10 +58,10 @@ class McpPath:
         except CallerError as missing:
             return await _refuse(send, 501, f"{missing.message}: {missing.hint}")
         from pagefault.mcp_server.desk import Desk
-        from pagefault.mcp_server.reach import Reach, Seen
+        from pagefault.mcp_server.reach import Reach, VisibleSessions
 
         assert user, "else it would read everybody's"
-        _DESK.set(Desk(self._memory, Seen(self._memory, Reach(user=user), self._whose)))
+        _DESK.set(Desk(self._memory, VisibleSessions(self._memory, Reach(user=user), self._whose)))
         began = False
 
         async def noting(message: Mapping[str, Any]) -> None:
@@ -122,7 +122,7 @@ class McpPath:
 
 @asynccontextmanager
 async def mcp_path(memory: Memory, whose: Callable[[str], str]) -> AsyncIterator[McpPath]:
-    """What serves requests, until the block ends. `whose` is as of `Seen`."""
+    """What serves requests, until the block ends. `whose` is as of `VisibleSessions`."""
     path = McpPath(memory, whose)
     try:
         yield path

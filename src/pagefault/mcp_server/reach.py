@@ -31,7 +31,7 @@ class Reach:
         return self == Reach()
 
 
-class Seen:
+class VisibleSessions:
     """The sessions of a memory within a reach."""
 
     def __init__(self, memory: Memory, reach: Reach, whose: Callable[[str], str]) -> None:

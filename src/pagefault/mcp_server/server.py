@@ -24,7 +24,7 @@ from pydantic import Field
 from pagefault import __version__
 from pagefault.mcp_server.desk import Desk
 from pagefault.mcp_server.lines import Lines
-from pagefault.mcp_server.reach import Seen
+from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
     ClaimTold,
     FoundPages,
@@ -372,7 +372,7 @@ def _add_prompts(server: MCPServer[Any]) -> None:
         )
 
 
-async def serve_stdio(memory: Memory, seen: Seen, *, writes: bool) -> None:
+async def serve_stdio(memory: Memory, seen: VisibleSessions, *, writes: bool) -> None:
     """Serve the process's own stdin and stdout until stdin ends, or SIGTERM says so."""
     desk = Desk(memory, seen, writes=writes)
     server = make_server(lambda: desk, writes=writes)

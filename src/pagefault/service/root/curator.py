@@ -195,19 +195,17 @@ class Curator(MemoryParts):
 
     async def assignments(self) -> dict[str, tuple[str, str]]:
         """The project and the user of every session, by its id, each "" where none was said."""
-        rows = await self.sessions()
+        self._committer.check_open()
+        await self._runtime.journal.look()
 
         def told() -> dict[str, tuple[str, str]]:
+            rows = self._runtime.index.sessions()
             who = {row.session_id: self._who(row) for row in rows}
             return {session_id: (one.project, one.user) for session_id, one in who.items()}
 
         return await asyncio.to_thread(told)
 
     # ------------------------------------------------------------------------------------------
-
-    async def sessions(self) -> list[SessionRow]:
-        """Every session."""
-        raise NotImplementedError
 
     def _who(self, row: SessionRow) -> Who:
         return self._runtime.regions.who(self._runtime.scope(row.session))
