@@ -28,6 +28,7 @@ ANN: Talks = {
 BOB: Talks = {
     "orchard": ("The greenhouse of the orchard is heated with straw.", "Wood chips? No, straw.")
 }
+CROWD: Talks = {f"aisle{n}": (f"Aisle {n} of the greenhouse is dry.",) for n in range(9)}
 QUESTIONS = (
     "greenhouse heating",
     "wood chips",
@@ -57,30 +58,32 @@ async def asked(memory: Memory, question: str, wanted: SearchFilter) -> list[tup
     return told(await memory.recall(question, limit=20, wanted=wanted), names)
 
 
+@pytest.mark.parametrize("crowd", [{}, CROWD], ids=["few", "many"])
 @pytest.mark.parametrize("root", [":memory:", "m"])
-async def test_all_sessions_by_name_are_everything(tmp_path: Path, root: str) -> None:
+async def test_all_sessions_by_name_are_everything(tmp_path: Path, root: str, crowd: Talks) -> None:
     where = root if root == ":memory:" else tmp_path / root
     async with pagefault.open(where) as memory:
-        await fill(memory, ANN, BOB)
+        await fill(memory, ANN, BOB, crowd)
         for question in QUESTIONS:
             everything = await asked(memory, question, SearchFilter())
             assert everything, question
-            wanted = SearchFilter(sessions=(*ANN, *BOB))
+            wanted = SearchFilter(sessions=(*ANN, *BOB, *crowd))
             assert await asked(memory, question, wanted) == everything
-        recent = await memory.recent(3, SearchFilter(sessions=(*ANN, *BOB)))
+        recent = await memory.recent(3, SearchFilter(sessions=(*ANN, *BOB, *crowd)))
         assert recent.hits == (await memory.recent(3)).hits
 
 
+@pytest.mark.parametrize("crowd", [{}, CROWD], ids=["few", "many"])
 @pytest.mark.parametrize("root", [":memory:", "m"])
 async def test_what_others_said_changes_nothing_of_what_some_find(
-    tmp_path: Path, root: str
+    tmp_path: Path, root: str, crowd: Talks
 ) -> None:
     found = []
-    for at, talks in enumerate(([ANN], [BOB, ANN], [ANN, BOB])):
+    for at, talks in enumerate(([ANN, crowd], [BOB, ANN, crowd], [ANN, BOB, crowd])):
         where = root if root == ":memory:" else tmp_path / f"{root}{at}"
         async with pagefault.open(where) as memory:
             await fill(memory, *talks)
-            wanted = SearchFilter(sessions=tuple(ANN))
+            wanted = SearchFilter(sessions=(*ANN, *crowd))
             found.append([await asked(memory, question, wanted) for question in QUESTIONS])
     assert found[0] == found[1] == found[2]
     assert not any("straw" in str(hit) for hits in found[1] for hit in hits)
