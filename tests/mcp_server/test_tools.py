@@ -289,3 +289,13 @@ async def test_a_client_of_some_sessions_writes_to_them_alone(memory: Memory) ->
         assert "no session" in await refused(
             one, "remember", text="Ann has a key.", session="planning"
         )
+
+
+async def test_a_memory_that_brings_nothing_in_tells_no_client(memory: Memory) -> None:
+    async with client(memory, writes=True) as one:
+        await memory.set_control("capture_only")
+        assert "brings nothing in" in await refused(one, "memory_recall", query="heating")
+        assert "brings" in await refused(one, "page_fault", page_id="msg_1", session="planning")
+        await memory.set_control("paused")
+        await data(one, "memory_recall", query="heating")
+        assert "keeps nothing" in await refused(one, "remember", text="The boiler is new.")

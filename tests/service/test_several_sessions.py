@@ -117,21 +117,6 @@ async def test_a_region_is_seen_by_those_that_may_look_into_it(tmp_path: Path) -
         assert (first.source, first.page.page_id[:4]) == ("region:shelf", "shr_")
 
 
-async def test_what_was_withdrawn_is_left_out_where_a_model_is_to_see_it(tmp_path: Path) -> None:
-    async with pagefault.open(tmp_path / "m") as memory:
-        await fill(memory, ANN)
-        shown = SearchFilter(withdrawn=False)
-        await memory.revoke_origin("planning", "msg_1")
-        whole = await memory.recall("greenhouse heating", limit=2)
-        assert ANN["planning"][0] in {hit.excerpt for hit in whole.hits}
-        for result in (
-            await memory.recall("greenhouse heating", limit=2, wanted=shown),
-            await memory.timeline(wanted=shown, limit=2),
-        ):
-            assert result.hits
-            assert ANN["planning"][0] not in {hit.excerpt for hit in result.hits}
-
-
 async def test_of_no_session_nothing_is_found(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m") as memory:
         await fill(memory, ANN)

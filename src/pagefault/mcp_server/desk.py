@@ -30,7 +30,7 @@ from pagefault.mcp_server.shapes import (
 )
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import REGION_PREFIX, Kind, Level
+from pagefault.model.kinds import REGION_PREFIX, ControlMode, Kind, Level
 from pagefault.model.page import PageRow, Quote, SessionRow, is_shared
 from pagefault.model.times import iso_utc
 from pagefault.model.wanted import SearchFilter
@@ -146,6 +146,7 @@ class Desk:
         self, page_id: str, *, session: str = "", level: int = 0, max_tokens: int
     ) -> LoadedPage:
         """A page at a level, or the fullest shorter one that its tokens leave room for."""
+        await self._check_mode()
         found, name, session_id = await self._holder(session, page_id)
         page = await found.page(page_id)
         if await self._memory.is_withdrawn(found, page_id):
@@ -167,6 +168,7 @@ class Desk:
 
     async def claim(self, claim_id: str, *, session: str = "") -> ClaimTold:
         """A claim, with the words that it rests on. Raises `NoSuchPage`."""
+        await self._check_mode()
         row = await self._one(session)
         for one in await (await self._session(row.session_id)).claims():
             if one.claim_id == claim_id and one.status != "withdrawn":
@@ -176,11 +178,11 @@ class Desk:
     async def status(self, *, session: str = "", limit: int) -> MemoryTold:
         """How much there is, of which kinds, and which sessions were used last."""
         rows = [await self._seen.row(session)] if session else await self._seen.rows()
-        names = tuple(row.session_id for row in rows)
+        is_all = self._seen.is_everything and not session
+        asked = None if is_all else tuple(row.session_id for row in rows)
         kinds = {}
         for kind in Kind:
-            wanted = self._filter(names if session or not self._seen.is_everything else None)
-            found = await self._memory.recent(0, replace(wanted, kinds=(kind,)))
+            found = await self._memory.recent(0, SearchFilter(sessions=asked, kinds=(kind,)))
             if found.total:
                 kinds[str(kind)] = found.total
         return MemoryTold(
@@ -208,6 +210,7 @@ class Desk:
         Without `evidence` (words that were said in that session) the claim's own text is written
         down first. The same call again changes nothing.
         """
+        await self._check_mode(writes=True)
         target = await self._to_write(session)
         key = self._memory.keyed(dump(["mcp", text, kind, subject, replaces, *evidence]))
         said: list[Quote] = [Quote(words, "") for words in evidence]
@@ -232,18 +235,25 @@ class Desk:
 
     # ------------------------------------------------------------------------------------------
 
-    def _filter(self, sessions: Sequence[str] | None, **more: Any) -> SearchFilter:
-        return SearchFilter(sessions=sessions, withdrawn=False, **more)
+    async def _check_mode(self, *, writes: bool = False) -> None:
+        """Raise `BadInput` where the whole memory is in a mode that brings nothing in, or keeps
+        nothing.
+        """
+        mode = ControlMode(await self._memory.control())
+        if not (mode.captures if writes else mode.recalls):
+            what = "keeps nothing" if writes else "brings nothing in"
+            raise BadInput(f"this memory is {mode}: it {what} until it is given another mode")
 
     async def _found(
         self, query: str, session: str, limit: int, since: str, until: str
     ) -> SearchResult:
+        await self._check_mode()
         sessions: tuple[str, ...] | None = None
         if session:
             sessions = ((await self._seen.row(session)).session_id,)
         elif not self._seen.is_everything:
             sessions = tuple(row.session_id for row in await self._seen.rows())
-        wanted = self._filter(sessions, since=since or None, until=until or None)
+        wanted = SearchFilter(sessions=sessions, since=since or None, until=until or None)
         return await self._memory.recall(query, limit=limit, wanted=wanted)
 
     async def _one(self, session: str) -> SessionRow:

@@ -38,8 +38,6 @@ class SearchFilter:
     `imported_from`, a source such as "chatgpt" or "claude", is for who asks a whole memory, too:
     only what `import_history` read from there. "claude" is "claude-code" as well.
 
-    With `withdrawn` off, nothing that a person withdrew: what a model may be shown.
-
     With `history`, also pages in whose place other words stand now, and claims that are closed:
     `hit.page.superseded` is the record that did it.
 
@@ -53,7 +51,6 @@ class SearchFilter:
     until: Time | None = None
     session: str = ""
     sessions: Collection[str] | None = None
-    withdrawn: bool = True
     history: bool = False
     imported_from: str = ""
 

@@ -7,10 +7,10 @@ was forgotten is in no index, so no way of asking finds it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.kinds import IMPORT, Profile
@@ -29,8 +29,6 @@ from pagefault.store.place import place_in
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_BEHIND_WITHDRAWN: Final = 1_000  # more pages that are looked at, where some of the first are
 
 
 @checked_verbs(usable=lambda asking: asking._runtime.journal.check_open())
@@ -74,14 +72,16 @@ class Asking:
         scope = await self._asked(wanted)
         _check(limit, tokens)
         order = a_profile(profile) if profile else None
-
-        def find(most: int) -> Awaitable[SearchResult]:
-            if not (topic or task):
-                return self._find(scope, query, most, wanted, order)
-            of = (self._runtime, scope, wanted, query)
-            return _about(*of, topic=topic, task=task, limit=most, profile=order)
-
-        found = await _shown(self._runtime, find, wanted, limit)
+        if topic or task:
+            found = await _about(
+                *(self._runtime, scope, wanted, query),
+                topic=topic,
+                task=task,
+                limit=limit,
+                profile=order,
+            )
+        else:
+            found = await self._find(scope, query, limit, wanted, order)
         return await _told(self._runtime, found, tokens, query or words_of(topic, task))
 
     async def recent(
@@ -136,28 +136,8 @@ async def listed(
 ) -> SearchResult:
     """Pages by when they were said; of equals by their order."""
     _check(limit, tokens)
-
-    def find(most: int) -> Awaitable[SearchResult]:
-        return asyncio.to_thread(_listed, runtime, scope, wanted, most, newest_first=newest_first)
-
-    return await _told(runtime, await _shown(runtime, find, wanted, limit), tokens)
-
-
-async def _shown(
-    runtime: Runtime,
-    find: Callable[[int], Awaitable[SearchResult]],
-    wanted: SearchFilter,
-    limit: int,
-) -> SearchResult:
-    """What is found; unless that is wanted, less what was withdrawn, which takes nobody's room."""
-    found = await find(limit)
-    if wanted.withdrawn:
-        return found
-    shown = runtime.quarantine.shown(found, limit=limit)
-    if len(shown.hits) < min(limit, len(found.hits)):
-        found = await find(limit + _BEHIND_WITHDRAWN)
-        shown = runtime.quarantine.shown(found, limit=limit)
-    return shown
+    work = partial(_listed, runtime, scope, wanted, limit, newest_first=newest_first)
+    return await _told(runtime, await asyncio.to_thread(work), tokens)
 
 
 async def _about(
