@@ -15,6 +15,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
+        "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
         "import": "Bring in one's own conversations from other programs.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
     },

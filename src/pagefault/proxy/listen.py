@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.desk import Desk
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.memory import Memory
@@ -23,6 +25,7 @@ DEFAULT_PORT: Final = 8788
 FAREWELL_S: Final = 3  # that answers under way are given when it stops
 HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 256  # connections
+PARENT_EVERY_S: Final = 0.2  # how often a private proxy looks whether its parent lives
 
 
 def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
@@ -66,8 +69,11 @@ async def serve(
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
     ready: Callable[[str], None] = lambda url: None,
+    desk: Desk | None = None,
+    parent: int = 0,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
+    With a `parent`, until that process, whose child this is, has ended.
 
     Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
     """
@@ -90,6 +96,7 @@ async def serve(
         user=user,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
+        desk=desk,
     )
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -132,12 +139,22 @@ async def serve(
             self.force_exit = self.should_exit  # the second time: at once
             self.should_exit = True
 
+    server = Server(config)
+
+    async def ends_with_parent() -> None:
+        while os.getppid() == parent:
+            await asyncio.sleep(PARENT_EVERY_S)
+        server.should_exit = True
+
+    watching = asyncio.create_task(ends_with_parent()) if parent else None
     warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
     try:
-        await Server(config).serve(sockets=[listening])
+        await server.serve(sockets=[listening])
         await warming
         await proxy.settled()
     finally:
+        if watching is not None:
+            watching.cancel()
         listening.close()
         await relay.aclose()
     return proxy.requests

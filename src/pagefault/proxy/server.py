@@ -29,6 +29,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
+from pagefault.proxy.desk import STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
@@ -85,11 +86,13 @@ class Proxy:
         body_bytes_max: int = BODY_BYTES_MAX,
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
+        desk: Desk | None = None,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
         than this machine's own, as one that other machines reach is. `mint` names conversations
-        that have no id; `secret` keys what is remembered of them, a random one without it.
+        that have no id; `secret` keys what is remembered of them, a random one without it. `desk`
+        says who this proxy is.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -104,6 +107,7 @@ class Proxy:
         self._any_host = any_host
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
+        self._desk = desk or Desk()
         self._log = log
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
@@ -154,7 +158,8 @@ class Proxy:
         if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
         user = self._user_of(known.get(TOKEN_HEADER, ""))
-        if user is None:
+        is_operator = self._desk.knows(known)
+        if user is None and not (is_operator and path in ("/healthz", STATUSLINE)):
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
             return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
@@ -164,7 +169,7 @@ class Proxy:
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if path == "/healthz":
-            return await reply.json(200, self._health())
+            return await reply.json(200, self._health() | self._desk.who())
         if path == "/" and scope["method"] == "HEAD":
             return await reply.json(200, {})
         try:
@@ -181,6 +186,9 @@ class Proxy:
         query = scope["query_string"]
         target = path.encode("latin-1") + (b"?" + query if query else b"")
         whose = user or principal_of(headers, query, self._memory.keyed)
+        if path == STATUSLINE and scope["method"] == "POST":
+            line = self._desk.statusline(body, None if is_operator else whose)
+            return await reply.text(line)
         asked = _Asked(known, named, whose)
         relayed = self._relayed(scope["method"], target, headers, asked, wire, body, reply)
         try:
@@ -288,6 +296,7 @@ class Proxy:
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
             told.words = self._problem = f"not read: {type(bug).__name__}"
             return None
+        self._desk.passed(conversation.name, passed, self._window_tokens)
         told.words = _words(conversation, passed, len(history.messages))
         told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
         if mode is not ControlMode.ASSIST:
@@ -357,6 +366,7 @@ class Proxy:
 
     def _learn(self, taken: _Taken, answered: Answered) -> None:
         """Log the answer without keeping the client waiting for it."""
+        self._desk.answered(taken.conversation.name, answered.usage)
         is_next = True
         if taken.chain is not None and answered.complete and not taken.passed.aside:
             said = [item for item in answered.items if item.place]
@@ -484,10 +494,14 @@ class _Reply:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def json(self, status: int, document: Json) -> None:
-        body = json.dumps(document).encode()
+        await self._whole(status, json.dumps(document).encode(), b"application/json")
+
+    async def text(self, text: str) -> None:
+        await self._whole(200, text.encode(), b"text/plain; charset=utf-8")
+
+    async def _whole(self, status: int, body: bytes, kind: bytes) -> None:
         length = str(len(body)).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
-        await self.start(status, headers)
+        await self.start(status, [(b"content-type", kind), (b"content-length", length)])
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def refuse(
