@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from pagefault.cli.swaps import PutBack, instance_of, put_back
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.proxy.running import Running, all_running, is_listed
 
@@ -36,6 +38,11 @@ def state() -> Path:
 
 def proxies() -> Path:
     return state() / "proxies"
+
+
+def marker_of(instance: str) -> Path:
+    """What the run of a private proxy has to put back is written there."""
+    return state() / "wraps" / f"{instance}.json"
 
 
 def running_on(root: str) -> list[Running]:
@@ -132,6 +139,66 @@ def stop(running: Running) -> bool:
     return True
 
 
+# --- what was left behind -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """Files that were put back, private proxies whose client is gone, and runs that live."""
+
+    files: Sequence[PutBack]
+    proxies: Sequence[tuple[Running, bool]]  # and whether it has ended
+    running: Sequence[Running]
+
+    @property
+    def is_clean(self) -> bool:
+        return all(one.is_back for one in self.files) and all(ended for _, ended in self.proxies)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "files": [{"path": one.path, "restored": one.is_back} for one in self.files],
+            "proxies": [
+                {"url": one.url, "pid": one.pid, "stopped": ended} for one, ended in self.proxies
+            ],
+            "running": [one.url for one in self.running],
+        }
+
+
+def left_behind() -> tuple[list[Path], list[Running], list[Running]]:
+    """Markers whose proxy is gone; private proxies whose client is; and those of runs that live."""
+    private = [one for one in all_running(proxies()) if one.parent]
+    alive = {one.instance for one in private}
+    try:
+        markers = sorted((state() / "wraps").glob("*.json"))
+    except OSError:
+        markers = []
+    orphans = [one for one in private if not _lives(one.parent)]
+    return (
+        [one for one in markers if instance_of(one) not in alive],
+        orphans,
+        [one for one in private if one not in orphans],
+    )
+
+
+def tidy() -> Tidied:
+    """Put right what is left behind."""
+    _, orphans, _ = left_behind()
+    ended = [(one, stop(one)) for one in orphans]  # which puts its files back
+    markers, _, running = left_behind()
+    files = [file for marker in markers for file in put_back(marker)]
+    return Tidied(files, ended, running)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
 # --- units --------------------------------------------------------------------------------------
 
 
@@ -152,7 +219,6 @@ ExecStart={command}
 {token}Restart=on-failure
 RestartSec=2
 NoNewPrivileges=true
-PrivateTmp=true
 
 [Install]
 WantedBy=default.target

@@ -15,6 +15,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
+        "wrap": "Run a coding client through a proxy, for this run alone: claude, codex, opencode, "
+        "aider.",
         "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
         "import": "Bring in one's own conversations from other programs.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
@@ -50,6 +52,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "fork": "A new session that goes on from here, or from a moment in the past.",
     },
     "Care": {
+        "unwrap": "Put back what runs of `wrap` left behind that were killed with their proxy.",
         "doctor": "Check this installation, its configuration and its memory.",
         "adopt": "Trust a memory that was made elsewhere, or by somebody else.",
         "verify": "Read everything in a memory and check it against itself.",
@@ -87,6 +90,7 @@ _HOMES: Final = {
     "repair": "upkeep",
     "restore": "copies",
     "undo": "paging",
+    "unwrap": "wrap",
     "upgrade": "upkeep",
     "verify": "upkeep",
 }

@@ -162,7 +162,8 @@ def _detach(
                 f"{one.upstream}, window {one.window:,}",
                 hint="`pagefault stop` ends it",
             )
-        return _told(app, one, started=False, as_json=as_json)
+        _told(app, one, started=False, as_json=as_json)
+        return
     env = {**os.environ, **({"PAGEFAULT_PROXY_TOKEN": token} if token is not None else {})}
     log = log_file(f"serve-{_digest(root)}")
     words = ["--root", root, *words, "--log", str(log)]
@@ -172,8 +173,9 @@ def _detach(
 def _told(app: App, one: Running, *, started: bool, as_json: bool) -> None:
     if as_json:
         app.term.data(_object(one) | {"started": started})
+        return
     is_new = "listening on" if started else "runs already on"
-    app.term.note(f"{is_new} {one.url}, passing on to {one.upstream}; pid {one.pid}")
+    app.term.line(f"{is_new} {one.url}, passing on to {one.upstream}; pid {one.pid}")
     app.term.note(f"its log: {one.log}; `pagefault stop` ends it")
 
 
@@ -278,7 +280,7 @@ async def _serve(
                 log=app.term.note,
                 ready=ready,
                 desk=desk,
-                parent=how.parent,
+                is_wanted=(lambda: _is_wanted(how.parent, desk.instance)) if how.parent else None,
             )
     app.term.note(f"stopped after {plural(requests, 'request')}")
 
@@ -306,6 +308,17 @@ def _running(
         log=how.log,
         parent=how.parent,
     )
+
+
+def _is_wanted(parent: int, instance: str) -> bool:
+    """Whether the client of a private proxy lives. What was changed for it is put back at once."""
+    from pagefault.cli.background import marker_of
+    from pagefault.cli.swaps import put_back
+
+    if os.getppid() == parent:
+        return True
+    put_back(marker_of(instance))
+    return False
 
 
 def _list(leaving: ExitStack, app: App, one: Running) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +24,7 @@ DEFAULT_PORT: Final = 8788
 FAREWELL_S: Final = 3  # that answers under way are given when it stops
 HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 256  # connections
-PARENT_EVERY_S: Final = 0.2  # how often a private proxy looks whether its parent lives
+WANTED_EVERY_S: Final = 0.2  # how often a private proxy looks whether anybody needs it
 
 
 def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
@@ -70,10 +69,10 @@ async def serve(
     log: Callable[[str], None] = lambda line: None,
     ready: Callable[[str], None] = lambda url: None,
     desk: Desk | None = None,
-    parent: int = 0,
+    is_wanted: Callable[[], bool] | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
-    With a `parent`, until that process, whose child this is, has ended.
+    Or until it is wanted no more, where that is to be asked.
 
     Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
     """
@@ -141,20 +140,20 @@ async def serve(
 
     server = Server(config)
 
-    async def ends_with_parent() -> None:
-        while os.getppid() == parent:
-            await asyncio.sleep(PARENT_EVERY_S)
-        server.should_exit = True
+    def look(is_wanted: Callable[[], bool]) -> None:
+        if is_wanted():
+            asyncio.get_running_loop().call_later(WANTED_EVERY_S, look, is_wanted)
+        else:
+            server.should_exit = True
 
-    watching = asyncio.create_task(ends_with_parent()) if parent else None
+    if is_wanted is not None:
+        look(is_wanted)
     warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
     try:
         await server.serve(sockets=[listening])
         await warming
         await proxy.settled()
     finally:
-        if watching is not None:
-            watching.cancel()
         listening.close()
         await relay.aclose()
     return proxy.requests

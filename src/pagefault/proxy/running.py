@@ -81,12 +81,12 @@ def listed(folder: Path, running: Running) -> Iterator[None]:
 
 def all_running(folder: Path) -> list[Running]:
     """The proxies that run, the one that was started last first. Files of dead ones are removed."""
-    found = []
-    with suppress(FileNotFoundError):
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".json") and (one := _read(folder / name)) is not None:
-                found.append(one)
-    return sorted(found, key=lambda one: -one.started_ms)
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    read = (_read(folder / name) for name in names if name.endswith(".json"))
+    return sorted((one for one in read if one is not None), key=lambda one: -one.started_ms)
 
 
 def file_name(url: str) -> str:

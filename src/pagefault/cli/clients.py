@@ -1,0 +1,530 @@
+"""Coding clients: where each would send its requests, and what has it send them here instead.
+
+Nothing of a user's is changed: each of these takes an address from its environment or its command
+line, for one run. What a client reads of its own settings goes before the environment with some
+(Claude Code), so it is looked at, and answered on the command line. Of settings only addresses and
+names of models are read, never a key; whether Codex is logged in with an account or a key it is
+asked itself.
+
+Heads (what is sent before anybody said anything) were measured on the versions that
+`script/clients` names, opencode on 1.18 and aider on none: there it is assumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pagefault.model.catalogue import find_model
+from pagefault.model.errors import BadInput
+
+ANTHROPIC: Final = "https://api.anthropic.com"
+OPENAI: Final = "https://api.openai.com"
+CHATGPT: Final = "https://chatgpt.com/backend-api/codex"  # where Codex goes with an account
+TOKEN_VARIABLE: Final = "PAGEFAULT_WRAP_TOKEN"  # of one client's own private proxy
+_TOKEN_HEADER: Final = "x-pagefault-token"
+_ASK_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A client's program that is to be run, and what it would find."""
+
+    words: tuple[str, ...]  # its arguments
+    env: Mapping[str, str]
+    here: Path
+    program: str = ""  # its file
+
+    def option(self, *names: str) -> str:
+        """What one of these options is given among the arguments, "" if nothing."""
+        for at, word in enumerate(self.words):
+            if word in names and at + 1 < len(self.words):
+                return self.words[at + 1]
+            for name in names:
+                if word.startswith(f"{name}=") and name.startswith("--"):
+                    return word.removeprefix(f"{name}=")
+        return ""
+
+    @property
+    def home(self) -> Path:
+        return Path(self.env.get("HOME") or Path.home())
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a client would send its requests, and what says so."""
+
+    upstream: str
+    why: str
+
+
+@dataclass(slots=True)
+class Change:
+    """What a client is given for one run: variables, and words before its own arguments."""
+
+    env: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A proxy as a client is to find it. `session` names a conversation for one that has no id."""
+
+    url: str
+    upstream: str
+    token: str
+    session: str
+
+    @property
+    def v1(self) -> str:
+        """The address that OpenAI's clients want. A provider without `/v1` (as behind accounts)
+        has it as it is.
+        """
+        path = urlsplit(self.upstream).path.rstrip("/")
+        return f"{self.url}/v1" if path in ("", "/v1") or path.endswith("/v1") else self.url
+
+    @property
+    def named(self) -> str:
+        return f"{self.url}/s/{self.session}"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`believes` is the window that it takes a model to have, and `compacts` what of it it keeps
+    free at most before it sums up by itself; `head` what each request has before anything is said.
+    All are tokens.
+    """
+
+    name: str
+    install: str
+    head: int
+    compacts: int
+    believes: Callable[[Run], int]
+    route: Callable[[Run], Route]
+    change: Callable[[Run, Door], Change]
+    takes_headers: bool = True
+    note: str = ""
+
+    def window(self, run: Run) -> int:
+        """So large that the client's own compaction is not reached, and less the head: providers
+        count more tokens than we do before a conversation has taught us their tokenizer.
+        """
+        return self.believes(run) - self.compacts - self.head
+
+
+def client_of(program: str) -> Client | None:
+    return CLIENTS.get(Path(program).name)
+
+
+# --- Claude Code --------------------------------------------------------------------------------
+
+
+def claude_settings(run: Run) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Its settings, those first that go before others."""
+    user = Path(run.env.get("CLAUDE_CONFIG_DIR") or run.home / ".claude")
+    files = (
+        run.here / ".claude" / "settings.local.json",
+        run.here / ".claude" / "settings.json",
+        user / "settings.json",
+    )
+    for path in files:
+        try:
+            told = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(told, dict):
+            yield path, told
+
+
+def _claude_variable(run: Run, name: str) -> tuple[str, str]:
+    """A variable as it will find it, and where: what settings say goes before the environment."""
+    for path, told in claude_settings(run):
+        variables = told.get("env")
+        if isinstance(variables, dict) and isinstance(found := variables.get(name), str) and found:
+            return found, str(path)
+    return run.env.get(name, ""), name
+
+
+def _claude_route(run: Run) -> Route:
+    for name in ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"):
+        found, where = _claude_variable(run, name)
+        if found not in ("", "0", "false"):
+            raise BadInput(
+                f"Claude Code goes to a cloud of its own ({where} sets {name}), past any proxy"
+            )
+    found, where = _claude_variable(run, "ANTHROPIC_BASE_URL")
+    return Route(found, where) if found else Route(ANTHROPIC, "its own default")
+
+
+def _claude_believes(run: Run) -> int:
+    model = run.option("--model") or _claude_variable(run, "ANTHROPIC_MODEL")[0]
+    if not model:
+        told = (one.get("model") for _, one in claude_settings(run))
+        model = next((one for one in told if isinstance(one, str)), "")
+    return 1_000_000 if model.endswith("[1m]") else 200_000
+
+
+def _claude_change(run: Run, door: Door) -> Change:
+    variables = {"ANTHROPIC_BASE_URL": door.url}
+    if door.token:
+        others = _claude_variable(run, "ANTHROPIC_CUSTOM_HEADERS")[0].splitlines()
+        others = [one for one in others if not one.lower().startswith(_TOKEN_HEADER)]
+        header = f"{_TOKEN_HEADER}: {door.token}"
+        variables["ANTHROPIC_CUSTOM_HEADERS"] = "\n".join([*others, header])
+    change = Change(env=dict(variables))
+    told = [one for _, one in claude_settings(run)]
+    settings: dict[str, Any] = {}
+    if any(name in (one.get("env") or {}) for one in told for name in variables):
+        settings["env"] = variables
+    is_seen = not {"-p", "--print"} & set(run.words)
+    if is_seen and not any("statusLine" in one for one in told):
+        settings["statusLine"] = {"type": "command", "command": STATUSLINE}
+    if "--settings" in run.words or any(one.startswith("--settings=") for one in run.words):
+        if "env" in settings:
+            raise BadInput(
+                "both your settings and --settings are wanted, and Claude Code takes one",
+                hint="take ANTHROPIC_BASE_URL out of your settings for this run",
+            )
+    elif settings:
+        change.words += ["--settings", json.dumps(settings)]
+    return change
+
+
+STATUSLINE: Final = shlex.join([sys.executable, "-P", "-m", "pagefault.statusline"])
+
+
+# --- Codex --------------------------------------------------------------------------------------
+
+
+def codex_config(run: Run) -> tuple[Path, Mapping[str, Any]]:
+    path = Path(run.env.get("CODEX_HOME") or run.home / ".codex") / "config.toml"
+    try:
+        told: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        told = {}
+    profiles = told.get("profiles")
+    named = run.option("-p", "--profile") or told.get("profile")
+    chosen = profiles.get(named) if isinstance(profiles, dict) and isinstance(named, str) else None
+    return path, told | (chosen if isinstance(chosen, dict) else {})
+
+
+def _codex_setting(run: Run, told: Mapping[str, Any], name: str) -> str:
+    """What `-c NAME=VALUE` gives, else its file."""
+    for at, word in enumerate(run.words[:-1]):
+        if word in ("-c", "--config") and run.words[at + 1].startswith(f"{name}="):
+            return run.words[at + 1].partition("=")[2].strip("\"'")
+    found = told.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _codex_provider(run: Run) -> tuple[str, str, str]:
+    """The provider that it goes to, the address of one of its user's own, and what says so."""
+    path, told = codex_config(run)
+    provider = _codex_setting(run, told, "model_provider") or "openai"
+    providers = told.get("model_providers")
+    one = providers.get(provider) if isinstance(providers, dict) else None
+    url = one.get("base_url") if isinstance(one, dict) else None
+    return provider, url if isinstance(url, str) else "", str(path)
+
+
+def _codex_route(run: Run) -> Route:
+    provider, url, path = _codex_provider(run)
+    if url:
+        return Route(url, f"{path}, provider {provider}")
+    if provider != "openai" or "--oss" in run.words:
+        raise BadInput(
+            f"where Codex finds its provider {provider!r} is not written down",
+            hint="say it with --upstream",
+        )
+    told = codex_config(run)[1]
+    found = _codex_setting(run, told, "openai_base_url")
+    if found:
+        return Route(found, f"{path}, openai_base_url")
+    if found := run.env.get("OPENAI_BASE_URL", ""):
+        return Route(found, "OPENAI_BASE_URL")
+    if not run.env.get("OPENAI_API_KEY") and _has_account(run):
+        return Route(CHATGPT, "its login with an account")
+    return Route(OPENAI, "its own default")
+
+
+def _has_account(run: Run) -> bool:
+    """Whether Codex says that it is logged in with an account. It shows no key in full."""
+    if not run.program:
+        return False
+    try:
+        done = subprocess.run(
+            [run.program, "login", "status"],
+            env=dict(run.env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_ASK_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return b"ChatGPT" in done.stdout + done.stderr
+
+
+def _codex_believes(run: Run) -> int:
+    told = codex_config(run)[1]
+    window = told.get("model_context_window")
+    if isinstance(window, int) and window > 0:
+        return window
+    return _known(run.option("-m", "--model") or _codex_setting(run, told, "model"), 272_000)
+
+
+def _codex_change(run: Run, door: Door) -> Change:
+    provider, url, _ = _codex_provider(run)
+    headers = f'{{"{_TOKEN_HEADER}"="{TOKEN_VARIABLE}"}}' if door.token else "{}"
+    if url:  # the user's own, with all that it says but the address
+        at = f"model_providers.{provider}"
+        words = ["-c", f"{at}.base_url={json.dumps(door.v1)}"]
+        if door.token:
+            words += ["-c", f'{at}.env_http_headers.{_TOKEN_HEADER}="{TOKEN_VARIABLE}"']
+    else:
+        key = 'env_key="OPENAI_API_KEY"' if run.env.get("OPENAI_API_KEY") else ""
+        key = key or "requires_openai_auth=true"
+        told = f'name="pagefault",base_url={json.dumps(door.v1)},wire_api="responses"'
+        words = ["-c", f"model_providers.pagefault={{{told},{key},env_http_headers={headers}}}"]
+        words += ["-c", 'model_provider="pagefault"']
+    return Change(env={TOKEN_VARIABLE: door.token} if door.token else {}, words=words)
+
+
+# --- opencode -----------------------------------------------------------------------------------
+
+_PROVIDERS: Final = {
+    "anthropic": ANTHROPIC,
+    "openai": OPENAI,
+    "openrouter": "https://openrouter.ai/api/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "deepseek": "https://api.deepseek.com",
+    "mistral": "https://api.mistral.ai/v1",
+    "xai": "https://api.x.ai/v1",
+}
+
+
+def _opencode_config(run: Run) -> dict[str, Any]:
+    """Its settings: later files go before earlier ones, field by field."""
+    base = Path(run.env.get("XDG_CONFIG_HOME") or run.home / ".config") / "opencode"
+    files = [base / "opencode.json", base / "opencode.jsonc"]
+    files += [Path(named)] if (named := run.env.get("OPENCODE_CONFIG", "")) else []
+    files += [run.here / "opencode.json", run.here / "opencode.jsonc"]
+    texts = []
+    for path in files:
+        try:
+            texts.append(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+    found: dict[str, Any] = {}
+    for text in [*texts, run.env.get("OPENCODE_CONFIG_CONTENT", "")]:
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError):
+            continue  # with remarks, maybe: then --upstream and -m say what is needed
+        found = _merged(found, told) if isinstance(told, dict) else found
+    return found
+
+
+def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(one)
+    for name, value in other.items():
+        old = found.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            found[name] = _merged(old, value)
+        else:
+            found[name] = value
+    return found
+
+
+def _opencode_model(run: Run) -> tuple[str, str]:
+    told = run.option("-m", "--model") or _opencode_config(run).get("model")
+    provider, slash, model = told.partition("/") if isinstance(told, str) else ("", "", "")
+    if not slash:
+        raise BadInput(
+            "which provider opencode is to ask is not written down",
+            hint="say it: -m PROVIDER/MODEL after `--`, or `model` in opencode.json",
+        )
+    return provider, model
+
+
+def _opencode_route(run: Run) -> Route:
+    provider, _ = _opencode_model(run)
+    url: Any = _opencode_config(run)
+    for name in ("provider", provider, "options", "baseURL"):
+        url = url.get(name) if isinstance(url, dict) else None
+    if isinstance(url, str) and url:
+        return Route(url, f"opencode.json, provider {provider}")
+    if provider not in _PROVIDERS:
+        raise BadInput(
+            f"where opencode finds its provider {provider!r} is not known here",
+            hint="say it with --upstream",
+        )
+    return Route(_PROVIDERS[provider], "its own default")
+
+
+def _opencode_believes(run: Run) -> int:
+    return _known(_opencode_model(run)[1], 128_000)
+
+
+def _opencode_change(run: Run, door: Door) -> Change:
+    provider, _ = _opencode_model(run)
+    options: dict[str, Any] = {"baseURL": door.v1}
+    if door.token:
+        options["headers"] = {_TOKEN_HEADER: f"{{env:{TOKEN_VARIABLE}}}"}
+    told = {"provider": {provider: {"options": options}}}
+    try:
+        given = json.loads(run.env.get("OPENCODE_CONFIG_CONTENT") or "{}")
+    except ValueError:
+        raise BadInput("OPENCODE_CONFIG_CONTENT is no JSON") from None
+    env = {"OPENCODE_CONFIG_CONTENT": json.dumps(_merged(given, told))}
+    return Change(env=env | ({TOKEN_VARIABLE: door.token} if door.token else {}))
+
+
+# --- aider --------------------------------------------------------------------------------------
+
+
+def _aider_model(run: Run) -> str:
+    shortcuts = {"--sonnet", "--opus", "--haiku"}
+    if shortcuts & set(run.words):
+        return "anthropic/claude"
+    return run.option("--model") or run.env.get("AIDER_MODEL", "")
+
+
+def _is_anthropic(run: Run) -> bool:
+    model = _aider_model(run)
+    if not model:
+        return bool(run.env.get("ANTHROPIC_API_KEY")) and not run.env.get("OPENAI_API_KEY")
+    names = ("claude", "anthropic/", "sonnet", "opus", "haiku")
+    return model.startswith(names)
+
+
+def _aider_route(run: Run) -> Route:
+    names = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL") if _is_anthropic(run) else ()
+    names = names or ("OPENAI_API_BASE", "OPENAI_BASE_URL")
+    found = run.option("--openai-api-base") if names[0].startswith("OPENAI") else ""
+    if found:
+        return Route(found, "--openai-api-base")
+    for name in names:
+        if found := run.env.get(name, ""):
+            return Route(found, name)
+    return Route(ANTHROPIC if _is_anthropic(run) else OPENAI, "its own default")
+
+
+def _aider_believes(run: Run) -> int:
+    return _known(_aider_model(run).rpartition("/")[2], 128_000)
+
+
+def _aider_change(run: Run, door: Door) -> Change:
+    if _is_anthropic(run):
+        return Change(env=dict.fromkeys(("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), door.named))
+    url = f"{door.named}{door.v1.removeprefix(door.url)}"
+    env = dict.fromkeys(("OPENAI_API_BASE", "OPENAI_BASE_URL", "AIDER_OPENAI_API_BASE"), url)
+    return Change(env=env)
+
+
+def _known(model: str, otherwise: int) -> int:
+    found = find_model(model) if model else None
+    return found.window_tokens if found is not None and found.is_known else otherwise
+
+
+# --- any other ----------------------------------------------------------------------------------
+
+VARIABLES: Final = {
+    "ANTHROPIC_BASE_URL": "{url}",
+    "ANTHROPIC_API_BASE": "{url}",
+    "OPENAI_BASE_URL": "{url}/v1",
+    "OPENAI_API_BASE": "{url}/v1",
+}
+"""What the client libraries of the two providers read, for a command that is not known here."""
+
+
+def variables_of(door: Door, given: Sequence[str]) -> dict[str, str]:
+    """Variables for any command: `given` as NAME=VALUE, or those that the libraries of its
+    provider read. `{url}` and `{token}` stand for the proxy's.
+
+    Raises `BadInput` for what is no NAME=VALUE.
+    """
+    told = dict(_pair(one) for one in given)
+    if not told:
+        family = "ANTHROPIC" if "anthropic" in door.upstream else "OPENAI"
+        told = {name: value for name, value in VARIABLES.items() if name.startswith(family)}
+        told |= {name: door.v1 for name in told if family == "OPENAI"}
+    return {name: filled(value, door) for name, value in told.items()}
+
+
+def filled(text: str, door: Door) -> str:
+    return text.replace("{url}", door.url).replace("{token}", door.token)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise BadInput(f"{text!r} is no NAME=VALUE", hint="like --env OPENAI_BASE_URL={url}/v1")
+    return name, value
+
+
+CLIENTS: Final = {
+    one.name: one
+    for one in (
+        Client(
+            name="claude",
+            install="npm install -g @anthropic-ai/claude-code",
+            head=29_000,
+            compacts=33_000,  # room for an answer, and what it keeps before its automatic summary
+            believes=_claude_believes,
+            route=_claude_route,
+            change=_claude_change,
+            note="at an address that is not its maker's it may take a model of 1M tokens for one of "
+            "200,000; one whose name ends in [1m] keeps them",
+        ),
+        Client(
+            name="codex",
+            install="npm install -g @openai/codex",
+            head=14_000,
+            compacts=28_000,  # it sums up at nine tenths of its window
+            believes=_codex_believes,
+            route=_codex_route,
+            change=_codex_change,
+        ),
+        Client(
+            name="opencode",
+            install="npm install -g opencode-ai",
+            head=9_000,
+            compacts=32_000,  # room for an answer
+            believes=_opencode_believes,
+            route=_opencode_route,
+            change=_opencode_change,
+        ),
+        Client(
+            name="aider",
+            install="python -m pip install aider-install && aider-install",
+            head=5_000,
+            compacts=16_000,
+            believes=_aider_believes,
+            route=_aider_route,
+            change=_aider_change,
+            takes_headers=False,
+        ),
+    )
+}
+
+
+def find_program(name: str, env: Mapping[str, str]) -> str:
+    """The file of a command. Raises `BadInput`, which says how to get it."""
+    import shutil
+
+    found = shutil.which(name, path=env.get("PATH", os.defpath))
+    if found is None:
+        known = client_of(name)
+        hint = f"install it: {known.install}" if known is not None else "is it installed?"
+        raise BadInput(f"there is no {name} on your PATH", hint=hint)
+    return found
