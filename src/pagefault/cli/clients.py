@@ -483,8 +483,8 @@ CLIENTS: Final = {
             believes=_claude_believes,
             route=_claude_route,
             change=_claude_change,
-            note="at an address that is not its maker's it may take a model of 1M tokens for one of "
-            "200,000; one whose name ends in [1m] keeps them",
+            note="at an address that is not its maker's it may take a model of 1M tokens for one "
+            "of 200,000; one whose name ends in [1m] keeps them",
         ),
         Client(
             name="codex",
