@@ -199,7 +199,9 @@ def _claude_change(run: Run, door: Door) -> Change:
     return change
 
 
-STATUSLINE: Final = shlex.join([sys.executable, "-P", "-m", "pagefault.statusline"])
+_LINE: Final = "from pagefault.statusline import main; main()"
+STATUSLINE: Final = shlex.join([sys.executable, "-P", "-c", _LINE])
+"""`-m` would take as long again as Python's own start."""
 
 
 # --- Codex --------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
         "wrap": "Run a coding client through a proxy, for this run alone: claude, codex, opencode, "
         "aider.",
+        "statusline": "A line for Claude Code: its window, what left it, what came back, cache and "
+        "cost.",
         "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
         "import": "Bring in one's own conversations from other programs.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
