@@ -55,7 +55,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Care": {
         "unwrap": "Put back what runs of `wrap` left behind that were killed with their proxy.",
-        "doctor": "Check this installation, its configuration and its memory.",
+        "doctor": "Check this installation, its configuration, its memory, and the way through a "
+        "proxy.",
         "adopt": "Trust a memory that was made elsewhere, or by somebody else.",
         "verify": "Read everything in a memory and check it against itself.",
         "embed": "Give every page a vector that has none yet.",

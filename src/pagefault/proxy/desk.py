@@ -2,7 +2,8 @@
 
 The operator is who sends the key that stands in a file of the user's alone (`running.py`): that
 user has the memory's files, so nothing is hidden from him. Anybody else is told of a session only
-if it is his own (`principal.py`); and the operator is no client: nothing of his goes to a provider.
+if it is his own (`principal.py`). The operator is no client: nothing of his goes to a provider, and
+what he says is forgotten again (`canary.py`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from typing import Final
 
 from pagefault import __version__
 from pagefault.model.request import Usage
+from pagefault.proxy.canary import OPERATOR
 from pagefault.proxy.conversation import Passed
 from pagefault.proxy.history import Json
 from pagefault.proxy.running import KEY_HEADER
+from pagefault.service.memory import Memory
 
 STATUSLINE: Final = "/statusline"
+CANARIES: Final = "/canaries"
 _SESSIONS_MAX: Final = 1_000
 
 
@@ -84,10 +88,18 @@ class Desk:
             one.cached_tokens = (one.cached_tokens or 0) + usage.cached_tokens
             one.input_tokens += usage.input_tokens
 
-    def statusline(self, body: bytes, whose: str | None) -> str:
+    async def forget_canaries(self, memory: Memory) -> int:
+        """Forget the conversations by which the operator tried this proxy; returns how many."""
+        names = [row.name for row in await memory.sessions() if _is_of(row.name, OPERATOR)]
+        for name in names:
+            await memory.forget(name)
+            self._standing.pop(name, None)
+        return len(names)
+
+    def statusline(self, body: bytes, whose: str) -> str:
         """The line for what Claude Code hands its status line on stdin; "" where nothing is known
-        of that session, or it is none of `whose`, who is None for the operator. The cost is what
-        the client says.
+        of that session, or it is none of `whose`, unless that is the operator. The cost is what the
+        client says.
 
         A client has several conversations under one id (titles, sub-agents): told is of the
         largest, which is the main one.
@@ -103,7 +115,7 @@ class Desk:
         found = [
             one
             for name, one in self._standing.items()
-            if name.startswith(f"claude:{session}:") and (whose is None or _is_of(name, whose))
+            if name.startswith(f"claude:{session}:") and (whose == OPERATOR or _is_of(name, whose))
         ]
         if not found:
             return ""

@@ -26,10 +26,11 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
-from pagefault.proxy.desk import STATUSLINE, Desk
+from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
@@ -159,7 +160,7 @@ class Proxy:
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
         user = self._user_of(known.get(TOKEN_HEADER, ""))
         is_operator = self._desk.knows(known)
-        if user is None and not (is_operator and path in ("/healthz", STATUSLINE)):
+        if user is None and not is_operator:
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
             return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
@@ -170,6 +171,12 @@ class Proxy:
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if path == "/healthz":
             return await reply.json(200, self._health() | self._desk.who())
+        if is_operator and path == CANARIES and scope["method"] == "DELETE":
+            return await reply.json(
+                200, {"forgotten": await self._desk.forget_canaries(self._memory)}
+            )
+        if is_operator and wire is None and path != STATUSLINE:
+            return await reply.refuse(wire, 404, "the operator's key opens no way to the provider")
         if path == "/" and scope["method"] == "HEAD":
             return await reply.json(200, {})
         try:
@@ -186,9 +193,9 @@ class Proxy:
         query = scope["query_string"]
         target = path.encode("latin-1") + (b"?" + query if query else b"")
         whose = user or principal_of(headers, query, self._memory.keyed)
+        whose = OPERATOR if is_operator else whose
         if path == STATUSLINE and scope["method"] == "POST":
-            line = self._desk.statusline(body, None if is_operator else whose)
-            return await reply.text(line)
+            return await reply.text(self._desk.statusline(body, whose))
         asked = _Asked(known, named, whose)
         relayed = self._relayed(scope["method"], target, headers, asked, wire, body, reply)
         try:
@@ -225,13 +232,14 @@ class Proxy:
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
+        relay = Canary() if asked.principal == OPERATOR else self._relay
         try:
-            async with self._relay.ask(method, target, sent, body) as response:
+            async with relay.ask(method, target, sent, body) as response:
                 reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
                     reader.begin(response.status_code, response.headers)
-                async with aclosing(self._relay.pieces(response)) as pieces:  # type: ignore[type-var]
+                async with aclosing(relay.pieces(response)) as pieces:  # type: ignore[type-var]
                     async for piece in pieces:
                         await reply.piece(piece)
                         if reader is not None:
@@ -355,7 +363,7 @@ class Proxy:
                 wire=wire,
                 counter=self._counter,
                 clock=self._clock,
-                window_tokens=self._window_tokens,
+                window_tokens=WINDOW if name.endswith(f"@{OPERATOR}") else self._window_tokens,
                 is_named=is_named,
             )
             self._conversations[key] = found
