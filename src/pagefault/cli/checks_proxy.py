@@ -41,7 +41,8 @@ def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Itera
     running = running_on(os.path.realpath(config.root))
     yield from _proxies(running, config)
     yield _left_behind()
-    mode = app.run(_mode(app, config))
+    is_made = os.path.lexists(Path(config.root) / "root.json")
+    mode = app.run(_mode(app, config)) if is_made else str(config.control)
     if mode != "assist":
         yield Check(
             "mode",
@@ -52,7 +53,7 @@ def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Itera
     elif canary:
         yield from _canaries(app, config, running)
     yield from _clients(running)
-    if (hits := app.run(_cache(app, config))) is not None:
+    if is_made and (hits := app.run(_cache(app, config))) is not None:
         yield hits
     if live:
         for one in running:
@@ -125,8 +126,6 @@ def _left_behind() -> Check:
 
 
 async def _mode(app: App, config: Config) -> str:
-    if not os.path.lexists(Path(config.root) / "root.json"):
-        return str(config.control)
     try:
         async with app.memory(config, read_only=True) as memory:
             return str(await memory.control())
@@ -173,22 +172,20 @@ def _clients(running: list[Running]) -> Iterator[Check]:
     from pagefault.cli.clients import CLIENTS, Run
 
     for client in CLIENTS.values():
-        program = shutil.which(client.name) or ""
+        program = shutil.which(client.name)
+        if program is None:
+            continue
         run = Run((), dict(os.environ), Path.cwd(), program)
         try:
             route = client.route(run)
         except BadInput as error:
-            if program:
-                yield Check(client.name, "ok", f"{error.message}; `wrap` asks for --upstream")
-            continue
-        if (check := _routed(client, run, route.upstream, route.why, running)) is not None:
-            yield check
+            yield Check(client.name, "ok", f"{error.message}; `wrap` asks for --upstream")
+        else:
+            yield _routed(client, run, route.upstream, route.why, running)
 
 
-def _routed(
-    client: Client, run: Run, upstream: str, why: str, running: list[Running]
-) -> Check | None:
-    """Where it would go from here; None for one that is not installed, and not pointed anywhere."""
+def _routed(client: Client, run: Run, upstream: str, why: str, running: list[Running]) -> Check:
+    """Where a client that is installed would go from here."""
     from pagefault.engine.endpoint import is_loopback
     from pagefault.proxy.running import all_running
 
@@ -201,8 +198,6 @@ def _routed(
     if here is not None:
         return _through(client, run, here, why, running)
     if not is_loopback(host):
-        if not run.program:
-            return None
         found = f"goes to {upstream} ({why}), and not through pagefault"
         return Check(client.name, "ok", found, f"`pagefault wrap {client.name}` takes it there")
     if _answers(host, port):
@@ -238,8 +233,6 @@ def _through(client: Client, run: Run, here: Running, why: str, running: list[Ru
 
 async def _cache(app: App, config: Config) -> Check | None:
     """How much of what the last sessions sent came from a cache, as their providers counted."""
-    if not os.path.lexists(Path(config.root) / "root.json"):
-        return None
     sent = cached = told = 0
     try:
         async with app.memory(config, read_only=True) as memory:
