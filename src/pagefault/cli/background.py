@@ -25,8 +25,14 @@ PROGRAM: Final = (sys.executable, "-P", "-m", "pagefault.cli")
 """This program again. `-P`: nothing of the folder that it runs in is taken for a module."""
 
 
+_children: list[subprocess.Popen[bytes]] = []
+"""Proxies that this process started: they outlive it, and are waited for if it ends them."""
+
+
 class ProxyFailed(CallerError):
     """A proxy that was started ended, or did not answer in time."""
+
+    exit_code = 4  # or the proxy's own
 
 
 def state() -> Path:
@@ -80,6 +86,7 @@ def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = No
             env=dict(env) if env is not None else None,
             start_new_session=True,
         )
+    _children.append(process)
     try:
         return _answering(process, log, began)
     except BaseException:
@@ -94,7 +101,9 @@ def _answering(process: subprocess.Popen[bytes], log: Path, began: int) -> Runni
             told = _said(log, began)
             error = next((one[7:] for one in told if one.startswith("error: ")), "")
             hint = next((one[6:] for one in told if one.startswith("hint: ")), f"see {log}")
-            raise ProxyFailed(error or f"the proxy ended with {process.returncode}", hint=hint)
+            failed = ProxyFailed(error or f"the proxy ended with {process.returncode}", hint=hint)
+            failed.exit_code = process.returncode if process.returncode > 0 else 4
+            raise failed
         for one in all_running(proxies()):
             if one.pid == process.pid and one.ask() is not None:
                 return one
@@ -136,6 +145,9 @@ def stop(running: Running) -> bool:
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL_S)
+    for child in _children:
+        if child.pid == running.pid:
+            child.wait()
     return True
 
 

@@ -449,13 +449,16 @@ VARIABLES: Final = {
 """What the client libraries of the two providers read, for a command that is not known here."""
 
 
+def checked_variables(given: Sequence[str]) -> dict[str, str]:
+    """Variables by their names. Raises `BadInput` for what is no NAME=VALUE."""
+    return dict(_pair(one) for one in given)
+
+
 def variables_of(door: Door, given: Sequence[str]) -> dict[str, str]:
     """Variables for any command: `given` as NAME=VALUE, or those that the libraries of its
     provider read. `{url}` and `{token}` stand for the proxy's.
-
-    Raises `BadInput` for what is no NAME=VALUE.
     """
-    told = dict(_pair(one) for one in given)
+    told = checked_variables(given)
     if not told:
         family = "ANTHROPIC" if "anthropic" in door.upstream else "OPENAI"
         told = {name: value for name, value in VARIABLES.items() if name.startswith(family)}

@@ -96,7 +96,7 @@ def wrap(
 
 
 def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
-    from pagefault.cli.clients import Run, client_of, find_program
+    from pagefault.cli.clients import Run, checked_variables, client_of, find_program
     from pagefault.cli.swaps import Swap, checked
 
     program = find_program(name, os.environ)
@@ -104,6 +104,7 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     client = client_of(name)
     swaps = [Swap(*one) for one in wanted.swaps]
     checked(swaps)
+    checked_variables(wanted.env)
     upstream, why = _upstream(app, run, client, wanted)
     window = _window(run, client, wanted)
     proxy, token = _found(app, upstream, wanted) or _started(app, upstream, window, client, wanted)
