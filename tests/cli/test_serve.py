@@ -57,6 +57,7 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
         told = json.loads(process.stdout.readline())
         assert told == {
             "url": told["url"], "upstream": upstream.url, "root": str(root), "window": 5000,
+            "instance": told["instance"], "pid": process.pid, "log": "",
         }  # fmt: skip
         answer = httpx2.post(
             f"{told['url']}/v1/messages",

@@ -275,7 +275,7 @@ def test_a_client_in_a_client_goes_through_one_proxy_only(bench: Bench, cli: Cli
 def test_a_proxy_that_cannot_start_is_said_and_no_client_runs(bench: Bench) -> None:
     bench.root.write_text("no folder")
     code, _, err = bench.run("--upstream", bench.upstream.url, "claude")
-    assert code == 2, err
+    assert code == 4, err
     assert "error: cannot make a memory" in err
     assert not bench.note.exists()
 
