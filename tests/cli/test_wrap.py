@@ -20,7 +20,7 @@ import pytest
 import pagefault
 from pagefault.cli import swaps
 from pagefault.cli.background import marker_of, proxies
-from pagefault.cli.clients import CHATGPT, CLIENTS, Door, Run
+from pagefault.cli.clients import CHATGPT, CLIENTS, Door, Launch
 from pagefault.model.errors import BadInput
 from pagefault.proxy.running import Running, all_running
 from tests.cli.conftest import Cli
@@ -337,8 +337,8 @@ def test_any_command_gets_the_variables_of_its_library(bench: Bench) -> None:
 DOOR = Door("http://127.0.0.1:9", "https://api.example.com", "t" * 20, "aider-x")
 
 
-def run_of(tmp_path: Path, *words: str, **env: str) -> Run:
-    return Run(words, {"HOME": str(tmp_path), **env}, tmp_path)
+def run_of(tmp_path: Path, *words: str, **env: str) -> Launch:
+    return Launch(words, {"HOME": str(tmp_path), **env}, tmp_path)
 
 
 def test_settings_of_claude_code_that_name_an_address_are_answered_for_the_run(
@@ -398,7 +398,7 @@ def test_codex_with_an_account_goes_where_accounts_do(tmp_path: Path) -> None:
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\necho Logged in using ChatGPT >&2\n")
     program.chmod(0o755)
-    run = Run((), {"HOME": str(tmp_path), "PATH": "/bin:/usr/bin"}, tmp_path, str(program))
+    run = Launch((), {"HOME": str(tmp_path), "PATH": "/bin:/usr/bin"}, tmp_path, str(program))
     route = CLIENTS["codex"].route(run)
     assert route.upstream == CHATGPT
     door = Door("http://127.0.0.1:9", route.upstream, "", "x")

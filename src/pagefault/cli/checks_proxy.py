@@ -20,7 +20,7 @@ from pagefault.model.errors import BadInput, PagefaultError
 
 if TYPE_CHECKING:
     from pagefault.cli.canary import Flight
-    from pagefault.cli.clients import Client, Run
+    from pagefault.cli.clients import Client, Launch
     from pagefault.proxy.running import Running
     from pagefault.service.config import Config
 
@@ -169,13 +169,13 @@ def _flown(flight: Flight, where: str, config: Config) -> Check:
 
 
 def _clients(running: list[Running]) -> Iterator[Check]:
-    from pagefault.cli.clients import CLIENTS, Run
+    from pagefault.cli.clients import CLIENTS, Launch
 
     for client in CLIENTS.values():
         program = shutil.which(client.name)
         if program is None:
             continue
-        run = Run((), dict(os.environ), Path.cwd(), program)
+        run = Launch((), dict(os.environ), Path.cwd(), program)
         try:
             route = client.route(run)
         except BadInput as error:
@@ -184,7 +184,7 @@ def _clients(running: list[Running]) -> Iterator[Check]:
             yield _routed(client, run, route.upstream, route.why, running)
 
 
-def _routed(client: Client, run: Run, upstream: str, why: str, running: list[Running]) -> Check:
+def _routed(client: Client, run: Launch, upstream: str, why: str, running: list[Running]) -> Check:
     """Where a client that is installed would go from here."""
     from pagefault.engine.endpoint import is_loopback
     from pagefault.proxy.running import all_running
@@ -210,7 +210,7 @@ def _routed(client: Client, run: Run, upstream: str, why: str, running: list[Run
     )
 
 
-def _through(client: Client, run: Run, here: Running, why: str, running: list[Running]) -> Check:
+def _through(client: Client, run: Launch, here: Running, why: str, running: list[Running]) -> Check:
     found = f"goes through {here.url} ({why})"
     if not here.parent and here not in running:
         found = f"{found}, which keeps in another memory: {here.root}"

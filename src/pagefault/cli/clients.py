@@ -36,7 +36,7 @@ _ASK_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Launch:
     """A client's program that is to be run, and what it would find."""
 
     words: tuple[str, ...]  # its arguments
@@ -68,7 +68,7 @@ class Route:
 
 
 @dataclass(slots=True)
-class Change:
+class Adjusted:
     """What a client is given for one run: variables, and words before its own arguments."""
 
     env: dict[str, str] = field(default_factory=dict)
@@ -108,13 +108,13 @@ class Client:
     install: str
     head: int
     compacts: int
-    believes: Callable[[Run], int]
-    route: Callable[[Run], Route]
-    change: Callable[[Run, Door], Change]
+    believes: Callable[[Launch], int]
+    route: Callable[[Launch], Route]
+    change: Callable[[Launch, Door], Adjusted]
     takes_headers: bool = True
     note: str = ""
 
-    def window(self, run: Run) -> int:
+    def window(self, run: Launch) -> int:
         """So large that the client's own compaction is not reached, and less the head: providers
         count more tokens than we do before a conversation has taught us their tokenizer.
         """
@@ -128,7 +128,7 @@ def client_of(program: str) -> Client | None:
 # --- Claude Code --------------------------------------------------------------------------------
 
 
-def claude_settings(run: Run) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def claude_settings(run: Launch) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Its settings, those first that go before others."""
     user = Path(run.env.get("CLAUDE_CONFIG_DIR") or run.home / ".claude")
     files = (
@@ -145,7 +145,7 @@ def claude_settings(run: Run) -> Iterator[tuple[Path, Mapping[str, Any]]]:
             yield path, told
 
 
-def _claude_variable(run: Run, name: str) -> tuple[str, str]:
+def _claude_variable(run: Launch, name: str) -> tuple[str, str]:
     """A variable as it will find it, and where: what settings say goes before the environment."""
     for path, told in claude_settings(run):
         variables = told.get("env")
@@ -154,7 +154,7 @@ def _claude_variable(run: Run, name: str) -> tuple[str, str]:
     return run.env.get(name, ""), name
 
 
-def _claude_route(run: Run) -> Route:
+def _claude_route(run: Launch) -> Route:
     for name in ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"):
         found, where = _claude_variable(run, name)
         if found not in ("", "0", "false"):
@@ -165,7 +165,7 @@ def _claude_route(run: Run) -> Route:
     return Route(found, where) if found else Route(ANTHROPIC, "its own default")
 
 
-def _claude_believes(run: Run) -> int:
+def _claude_believes(run: Launch) -> int:
     model = run.option("--model") or _claude_variable(run, "ANTHROPIC_MODEL")[0]
     if not model:
         told = (one.get("model") for _, one in claude_settings(run))
@@ -173,14 +173,14 @@ def _claude_believes(run: Run) -> int:
     return 1_000_000 if model.endswith("[1m]") else 200_000
 
 
-def _claude_change(run: Run, door: Door) -> Change:
+def _claude_change(run: Launch, door: Door) -> Adjusted:
     variables = {"ANTHROPIC_BASE_URL": door.url}
     if door.token:
         others = _claude_variable(run, "ANTHROPIC_CUSTOM_HEADERS")[0].splitlines()
         others = [one for one in others if not one.lower().startswith(_TOKEN_HEADER)]
         header = f"{_TOKEN_HEADER}: {door.token}"
         variables["ANTHROPIC_CUSTOM_HEADERS"] = "\n".join([*others, header])
-    change = Change(env=dict(variables))
+    change = Adjusted(env=dict(variables))
     told = [one for _, one in claude_settings(run)]
     settings: dict[str, Any] = {}
     if any(name in (one.get("env") or {}) for one in told for name in variables):
@@ -207,7 +207,7 @@ STATUSLINE: Final = shlex.join([sys.executable, "-P", "-c", _LINE])
 # --- Codex --------------------------------------------------------------------------------------
 
 
-def codex_config(run: Run) -> tuple[Path, Mapping[str, Any]]:
+def codex_config(run: Launch) -> tuple[Path, Mapping[str, Any]]:
     path = Path(run.env.get("CODEX_HOME") or run.home / ".codex") / "config.toml"
     try:
         told: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -219,7 +219,7 @@ def codex_config(run: Run) -> tuple[Path, Mapping[str, Any]]:
     return path, told | (chosen if isinstance(chosen, dict) else {})
 
 
-def _codex_setting(run: Run, told: Mapping[str, Any], name: str) -> str:
+def _codex_setting(run: Launch, told: Mapping[str, Any], name: str) -> str:
     """What `-c NAME=VALUE` gives, else its file."""
     for at, word in enumerate(run.words[:-1]):
         if word in ("-c", "--config") and run.words[at + 1].startswith(f"{name}="):
@@ -228,7 +228,7 @@ def _codex_setting(run: Run, told: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _codex_provider(run: Run) -> tuple[str, str, str]:
+def _codex_provider(run: Launch) -> tuple[str, str, str]:
     """The provider that it goes to, the address of one of its user's own, and what says so."""
     path, told = codex_config(run)
     provider = _codex_setting(run, told, "model_provider") or "openai"
@@ -238,7 +238,7 @@ def _codex_provider(run: Run) -> tuple[str, str, str]:
     return provider, url if isinstance(url, str) else "", str(path)
 
 
-def _codex_route(run: Run) -> Route:
+def _codex_route(run: Launch) -> Route:
     provider, url, path = _codex_provider(run)
     if url:
         return Route(url, f"{path}, provider {provider}")
@@ -258,7 +258,7 @@ def _codex_route(run: Run) -> Route:
     return Route(OPENAI, "its own default")
 
 
-def _has_account(run: Run) -> bool:
+def _has_account(run: Launch) -> bool:
     """Whether Codex says that it is logged in with an account. It shows no key in full."""
     if not run.program:
         return False
@@ -276,7 +276,7 @@ def _has_account(run: Run) -> bool:
     return b"ChatGPT" in done.stdout + done.stderr
 
 
-def _codex_believes(run: Run) -> int:
+def _codex_believes(run: Launch) -> int:
     told = codex_config(run)[1]
     window = told.get("model_context_window")
     if isinstance(window, int) and window > 0:
@@ -284,7 +284,7 @@ def _codex_believes(run: Run) -> int:
     return _known(run.option("-m", "--model") or _codex_setting(run, told, "model"), 272_000)
 
 
-def _codex_change(run: Run, door: Door) -> Change:
+def _codex_change(run: Launch, door: Door) -> Adjusted:
     provider, url, _ = _codex_provider(run)
     headers = f'{{"{_TOKEN_HEADER}"="{TOKEN_VARIABLE}"}}' if door.token else "{}"
     if url:  # the user's own, with all that it says but the address
@@ -298,7 +298,7 @@ def _codex_change(run: Run, door: Door) -> Change:
         told = f'name="pagefault",base_url={json.dumps(door.v1)},wire_api="responses"'
         words = ["-c", f"model_providers.pagefault={{{told},{key},env_http_headers={headers}}}"]
         words += ["-c", 'model_provider="pagefault"']
-    return Change(env={TOKEN_VARIABLE: door.token} if door.token else {}, words=words)
+    return Adjusted(env={TOKEN_VARIABLE: door.token} if door.token else {}, words=words)
 
 
 # --- opencode -----------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ _PROVIDERS: Final = {
 }
 
 
-def _opencode_config(run: Run) -> dict[str, Any]:
+def _opencode_config(run: Launch) -> dict[str, Any]:
     """Its settings: later files go before earlier ones, field by field."""
     base = Path(run.env.get("XDG_CONFIG_HOME") or run.home / ".config") / "opencode"
     files = [base / "opencode.json", base / "opencode.jsonc"]
@@ -347,7 +347,7 @@ def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _opencode_model(run: Run) -> tuple[str, str]:
+def _opencode_model(run: Launch) -> tuple[str, str]:
     told = run.option("-m", "--model") or _opencode_config(run).get("model")
     provider, slash, model = told.partition("/") if isinstance(told, str) else ("", "", "")
     if not slash:
@@ -358,7 +358,7 @@ def _opencode_model(run: Run) -> tuple[str, str]:
     return provider, model
 
 
-def _opencode_route(run: Run) -> Route:
+def _opencode_route(run: Launch) -> Route:
     provider, _ = _opencode_model(run)
     url: Any = _opencode_config(run)
     for name in ("provider", provider, "options", "baseURL"):
@@ -373,11 +373,11 @@ def _opencode_route(run: Run) -> Route:
     return Route(_PROVIDERS[provider], "its own default")
 
 
-def _opencode_believes(run: Run) -> int:
+def _opencode_believes(run: Launch) -> int:
     return _known(_opencode_model(run)[1], 128_000)
 
 
-def _opencode_change(run: Run, door: Door) -> Change:
+def _opencode_change(run: Launch, door: Door) -> Adjusted:
     provider, _ = _opencode_model(run)
     options: dict[str, Any] = {"baseURL": door.v1}
     if door.token:
@@ -388,20 +388,20 @@ def _opencode_change(run: Run, door: Door) -> Change:
     except ValueError:
         raise BadInput("OPENCODE_CONFIG_CONTENT is no JSON") from None
     env = {"OPENCODE_CONFIG_CONTENT": json.dumps(_merged(given, told))}
-    return Change(env=env | ({TOKEN_VARIABLE: door.token} if door.token else {}))
+    return Adjusted(env=env | ({TOKEN_VARIABLE: door.token} if door.token else {}))
 
 
 # --- aider --------------------------------------------------------------------------------------
 
 
-def _aider_model(run: Run) -> str:
+def _aider_model(run: Launch) -> str:
     shortcuts = {"--sonnet", "--opus", "--haiku"}
     if shortcuts & set(run.words):
         return "anthropic/claude"
     return run.option("--model") or run.env.get("AIDER_MODEL", "")
 
 
-def _is_anthropic(run: Run) -> bool:
+def _is_anthropic(run: Launch) -> bool:
     model = _aider_model(run)
     if not model:
         return bool(run.env.get("ANTHROPIC_API_KEY")) and not run.env.get("OPENAI_API_KEY")
@@ -409,7 +409,7 @@ def _is_anthropic(run: Run) -> bool:
     return model.startswith(names)
 
 
-def _aider_route(run: Run) -> Route:
+def _aider_route(run: Launch) -> Route:
     names = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL") if _is_anthropic(run) else ()
     names = names or ("OPENAI_API_BASE", "OPENAI_BASE_URL")
     found = run.option("--openai-api-base") if names[0].startswith("OPENAI") else ""
@@ -421,16 +421,16 @@ def _aider_route(run: Run) -> Route:
     return Route(ANTHROPIC if _is_anthropic(run) else OPENAI, "its own default")
 
 
-def _aider_believes(run: Run) -> int:
+def _aider_believes(run: Launch) -> int:
     return _known(_aider_model(run).rpartition("/")[2], 128_000)
 
 
-def _aider_change(run: Run, door: Door) -> Change:
+def _aider_change(run: Launch, door: Door) -> Adjusted:
     if _is_anthropic(run):
-        return Change(env=dict.fromkeys(("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), door.named))
+        return Adjusted(env=dict.fromkeys(("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), door.named))
     url = f"{door.named}{door.v1.removeprefix(door.url)}"
     env = dict.fromkeys(("OPENAI_API_BASE", "OPENAI_BASE_URL", "AIDER_OPENAI_API_BASE"), url)
-    return Change(env=env)
+    return Adjusted(env=env)
 
 
 def _known(model: str, otherwise: int) -> int:

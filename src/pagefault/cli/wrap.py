@@ -24,7 +24,7 @@ import click
 from pagefault.cli.app import App, Command, json_option, pass_app
 
 if TYPE_CHECKING:
-    from pagefault.cli.clients import Change, Client, Door, Run
+    from pagefault.cli.clients import Adjusted, Client, Door, Launch
     from pagefault.cli.swaps import Swap
     from pagefault.proxy.running import Running
 
@@ -96,11 +96,11 @@ def wrap(
 
 
 def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
-    from pagefault.cli.clients import Run, checked_variables, client_of, find_program
+    from pagefault.cli.clients import Launch, checked_variables, client_of, find_program
     from pagefault.cli.swaps import Swap, checked
 
     program = find_program(name, os.environ)
-    run = Run(tuple(words), dict(os.environ), Path.cwd(), program)
+    run = Launch(tuple(words), dict(os.environ), Path.cwd(), program)
     client = client_of(name)
     swaps = [Swap(*one) for one in wanted.swaps]
     checked(swaps)
@@ -116,7 +116,7 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     _become(program, [name, *change.words, *words], {**os.environ, **change.env})
 
 
-def _upstream(app: App, run: Run, client: Client | None, wanted: _Wanted) -> tuple[str, str]:
+def _upstream(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> tuple[str, str]:
     """Where requests go on to, and what says so. A client that was pointed at a proxy of ours is
     not sent through two.
     """
@@ -143,7 +143,7 @@ def _upstream(app: App, run: Run, client: Client | None, wanted: _Wanted) -> tup
     return found, why
 
 
-def _window(run: Run, client: Client | None, wanted: _Wanted) -> int:
+def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
     if wanted.window is not None:
         return wanted.window
     return client.window(run) if client is not None else 0
@@ -214,20 +214,22 @@ def _door(proxy: Running, token: str, name: str) -> Door:
     return Door(proxy.url, proxy.upstream, token, session)
 
 
-def _change(run: Run, client: Client | None, door: Door, wanted: _Wanted) -> Change:
-    from pagefault.cli.clients import Change, variables_of
+def _change(run: Launch, client: Client | None, door: Door, wanted: _Wanted) -> Adjusted:
+    from pagefault.cli.clients import Adjusted, variables_of
 
     if client is None:
         if wanted.swaps and not wanted.env:
-            return Change()
-        return Change(env=variables_of(door, wanted.env))
+            return Adjusted()
+        return Adjusted(env=variables_of(door, wanted.env))
     change = client.change(run, door)
     if wanted.env:
         change.env |= variables_of(door, wanted.env)
     return change
 
 
-def _tell(app: App, name: str, run: Run, client: Client | None, proxy: Running, why: str) -> None:
+def _tell(
+    app: App, name: str, run: Launch, client: Client | None, proxy: Running, why: str
+) -> None:
     kind = f"started for it, pid {proxy.pid}" if proxy.parent else f"runs, pid {proxy.pid}"
     paged = f"window {proxy.window:,}" if proxy.window else "kept, not paged"
     if client is not None and proxy.window:
