@@ -144,6 +144,21 @@ async def test_a_stream_passes_as_it_arrives(upstream: Upstream) -> None:
     assert came[-1] - came[0] > 0.3  # had it been gathered first, all would have come at once
 
 
+async def test_the_end_of_an_answer_does_not_wait_for_the_client_to_acknowledge_its_beginning(
+    upstream: Upstream,
+) -> None:
+    """Nagle's algorithm and a delayed acknowledgement cost 40 ms together, on a connection that is
+    kept.
+    """
+    took = []
+    async with standing(upstream) as to:
+        for _ in range(21):
+            began = asyncio.get_running_loop().time()
+            await to.http.get("/healthz")
+            took.append(asyncio.get_running_loop().time() - began)
+    assert sorted(took)[10] < 0.03
+
+
 async def test_a_stream_is_the_same_bytes(upstream: Upstream) -> None:
     upstream.script = always("All the same.")
     async with standing(upstream) as to, httpx2.AsyncClient() as direct:
