@@ -107,7 +107,10 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     checked_variables(wanted.env)
     upstream, why = _upstream(app, run, client, wanted)
     window = _window(run, client, wanted)
-    proxy, token = _found(app, upstream, wanted) or _started(app, upstream, window, client, wanted)
+    takes_token = client.takes_headers if client is not None else _takes_token(wanted)
+    proxy, token = _found(app, upstream, wanted, takes_token=takes_token) or _started(
+        app, upstream, window, wanted, takes_token=takes_token
+    )
     door = _door(proxy, token, name)
     change = _change(run, client, door, wanted)
     _tell(app, name, run, client, proxy, why)
@@ -149,7 +152,9 @@ def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
     return client.window(run) if client is not None else 0
 
 
-def _found(app: App, upstream: str, wanted: _Wanted) -> tuple[Running, str] | None:
+def _found(
+    app: App, upstream: str, wanted: _Wanted, *, takes_token: bool
+) -> tuple[Running, str] | None:
     """A proxy that runs on this memory and does what is wanted, and the token that it wants."""
     from pagefault.cli.background import running_on
 
@@ -161,7 +166,7 @@ def _found(app: App, upstream: str, wanted: _Wanted) -> tuple[Running, str] | No
             _plain(one.upstream) == _plain(upstream)
             and wanted.window in (None, one.window)
             and wanted.user in ("", one.user)
-            and (bool(token) or not one.wants_token)
+            and (not one.wants_token or (takes_token and token))
         )
         if is_it and one.ask() is not None:
             return one, token if one.wants_token else ""
@@ -173,7 +178,7 @@ def _plain(upstream: str) -> str:
 
 
 def _started(
-    app: App, upstream: str, window: int, client: Client | None, wanted: _Wanted
+    app: App, upstream: str, window: int, wanted: _Wanted, *, takes_token: bool
 ) -> tuple[Running, str]:
     """A private one: on a port that is free, for who has its token, where a client can send one."""
     from pagefault.cli.background import log_file, start
@@ -184,7 +189,6 @@ def _started(
     words += ["serve", "--upstream", upstream, "--port", "0", "--user", wanted.user or _login()]
     words += ["--window", str(window)] if window else []
     words += ["--parent", str(os.getpid()), "--log", str(log)]
-    takes_token = client.takes_headers if client is not None else _takes_token(wanted)
     token = secrets.token_urlsafe(32) if takes_token else ""
     env = {name: told for name, told in os.environ.items() if name != "PAGEFAULT_PROXY_TOKEN"}
     return start(
