@@ -1,4 +1,4 @@
-"""A provider on loopback that answers from a script, in the three wire formats.
+"""A provider on loopback that answers from a script, in the four wire formats.
 
 It stands in for the real ones in tests, and in front of real clients when recordings are made.
 """
@@ -139,6 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(415, b'{"error":{"message":"only plain bodies here"}}')
             return
         wire = next((w for suffix, w in _WIRES.items() if path.endswith(suffix)), None)
+        streams = path.endswith(":streamGenerateContent")
         if wire is None:
             self._send(200, b"echo:" + raw, "application/octet-stream")
             return
@@ -147,7 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(say.status, say.raw)
         elif say.status != 200:
             self._send(say.status, wire.refusal(say.status))
-        elif seen.body.get("stream"):
+        elif streams and "alt=sse" not in self.path:
+            whole = [json.loads(one[6:]) for one in wire.events(say, len(self.upstream.seen))]
+            self._send(200, json.dumps(whole, indent=2).encode())
+        elif streams or seen.body.get("stream"):
             self._stream(wire.events(say, len(self.upstream.seen)), say)
         else:
             self._send(200, json.dumps(wire.whole(say, len(self.upstream.seen))).encode())
@@ -400,8 +404,54 @@ class _Messages:
         return _event({"type": name, **fields}, name)
 
 
-_WIRES: dict[str, _Chat | _Responses | _Messages] = {
+class _Gemini:
+    def refusal(self, status: int) -> bytes:
+        told = {"code": status, "message": "overloaded", "status": "UNAVAILABLE"}
+        return json.dumps({"error": told}).encode()
+
+    def whole(self, say: Say, number: int) -> Body:
+        parts: list[Body] = []
+        if say.thinking:
+            parts.append({"text": say.thinking, "thought": True})
+        if say.text:
+            parts.append({"text": say.text})
+        for call in say.calls:
+            called: Body = {"name": call.name, "args": call.arguments}
+            part: Body = {"functionCall": called | ({"id": call.call_id} if call.call_id else {})}
+            parts.append(part | ({"thoughtSignature": say.signature} if say.signature else {}))
+        return {
+            "candidates": [
+                {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP", "index": 0}
+            ],
+            "usageMetadata": {
+                "promptTokenCount": say.input_tokens,
+                "cachedContentTokenCount": say.cached_tokens,
+                "candidatesTokenCount": 10,
+                "totalTokenCount": say.input_tokens + 10,
+            },
+            "modelVersion": "scripted",
+            "responseId": f"resp_{number}",
+        }
+
+    def events(self, say: Say, number: int) -> Iterator[bytes]:
+        whole = self.whole(say, number)
+        parts = whole["candidates"][0]["content"]["parts"]
+        pieces: list[Body] = []
+        for part in parts:
+            words = str(part.get("text", "")).split(" ")
+            split = [f" {word}" if place else word for place, word in enumerate(words)]
+            pieces += [{**part, "text": one} for one in split] if "text" in part else [part]
+        for place, piece in enumerate(pieces):
+            one: Body = {"content": {"parts": [piece], "role": "model"}, "index": 0}
+            if place == len(pieces) - 1:
+                one["finishReason"] = "STOP"
+            yield _event({**whole, "candidates": [one]})
+
+
+_WIRES: dict[str, _Chat | _Responses | _Messages | _Gemini] = {
     "/chat/completions": _Chat(),
     "/responses": _Responses(),
     "/messages": _Messages(),
+    ":generateContent": _Gemini(),
+    ":streamGenerateContent": _Gemini(),
 }

@@ -24,7 +24,19 @@ _TEXTS: Final = ("text", "input_text", "output_text", "refusal")
 
 class Chat:
     name = "chat"
-    path = "/chat/completions"
+    content = "content"
+
+    def takes(self, path: str) -> bool:
+        return path.endswith("/chat/completions")
+
+    def addressed(self, body: Json, path: str) -> Json:
+        return body
+
+    def model(self, body: Json) -> Any:
+        return body.get("model")
+
+    def head(self, body: Json) -> list[Any]:
+        return []
 
     def read(self, body: Json) -> History:
         messages = listed(body, "messages")

@@ -121,7 +121,7 @@ class Conversation:
         self.verbatim = Verbatim(
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
-        self._prefix = Prefix(self.verbatim.weights)
+        self._prefix = Prefix(self._wire, self.verbatim.weights)
         self._quotes = Quotes(
             self._memory,
             self._counter,
@@ -471,7 +471,7 @@ class Conversation:
 
     def _model(self, body: Json) -> str:
         try:
-            model = self._memory.written(encodable(str(body.get("model") or "")))
+            model = self._memory.written(encodable(str(self._wire.model(body) or "")))
         except PagefaultError:
             return ""
         return model[:MODEL_CHARS_MAX]

@@ -102,13 +102,21 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A request, read. `messages` are the client's own values, which nobody changes."""
+    """A request, read. `messages` are the client's own values, which nobody changes; where a wire
+    adds to them what it takes away again, they are as `received` without it.
+    """
 
     messages: Sequence[Any]
     items: Sequence[Item]
     instructions: str  # what stands before the conversation, as text
     tools: Sequence[Any]
     has_all: bool = True  # False where the provider holds an earlier part of the conversation
+    received: Sequence[Any] | None = None
+
+    @property
+    def own(self) -> Sequence[Any]:
+        """The messages as the client sent them."""
+        return self.messages if self.received is None else self.received
 
     @cached_property
     def placed(self) -> list[Item]:

@@ -41,7 +41,19 @@ _KINDS_OF_ERROR: Final = {
 
 class Messages:
     name = "messages"
-    path = "/messages"
+    content = "content"
+
+    def takes(self, path: str) -> bool:
+        return path.endswith("/messages")
+
+    def addressed(self, body: Json, path: str) -> Json:
+        return body
+
+    def model(self, body: Json) -> Any:
+        return body.get("model")
+
+    def head(self, body: Json) -> list[Any]:
+        return [body.get("system")]
 
     def read(self, body: Json) -> History:
         messages = listed(body, "messages")

@@ -26,7 +26,19 @@ _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 class Responses:
     name = "responses"
-    path = "/responses"
+    content = "content"
+
+    def takes(self, path: str) -> bool:
+        return path.endswith("/responses")
+
+    def addressed(self, body: Json, path: str) -> Json:
+        return body
+
+    def model(self, body: Json) -> Any:
+        return body.get("model")
+
+    def head(self, body: Json) -> list[Any]:
+        return [body.get("instructions")]
 
     def read(self, body: Json) -> History:
         if isinstance(body.get("input"), str):

@@ -21,7 +21,19 @@ class Wire(Protocol):
     """One wire format, stateless."""
 
     name: str
-    path: str  # what the request's path ends with
+    content: str  # what a message's list of blocks is called
+
+    def takes(self, path: str) -> bool:
+        """Whether what is posted there is of this format."""
+
+    def addressed(self, body: Json, path: str) -> Json:
+        """The body with what the path says of it, which `put` takes out again."""
+
+    def model(self, body: Json) -> Any:
+        """What names the model that is asked."""
+
+    def head(self, body: Json) -> list[Any]:
+        """The instructions that stand before the messages, as far as they are apart from them."""
 
     def read(self, body: Json) -> History:
         """What a request says. Raises `Unreadable` for what is not this format."""
@@ -123,11 +135,16 @@ def _event(lines: Sequence[bytes]) -> tuple[str, Json] | None:
 
 def parsed(data: bytes) -> Json | None:
     """A JSON object, or None for anything else."""
+    document = values(data)
+    return document if isinstance(document, dict) else None
+
+
+def values(data: bytes) -> Any:
+    """Any JSON; None for what is none."""
     try:
-        document = json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return document if isinstance(document, dict) else None
 
 
 def dumped(body: Json) -> bytes:
