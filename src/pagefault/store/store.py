@@ -341,13 +341,19 @@ class Store:
         return replace(draft, body=replace(draft.body, holder=self.leases.instance))
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
-        """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
-        index must not be followed by more, and a caller who tried again would write it twice.
+        """Make it so. Raises `StoreLatched` if that, or the index, fails: what is in the log and not
+        in the index must not be followed by more, and a caller who tried again would write it
+        twice.
         """
         if not events:
             return
         if sync:
-            self.log.sync()
+            try:
+                self.log.sync()
+            except StoreLatched:
+                raise
+            except Exception as failure:
+                raise self._latched("what was written may not be kept", failure) from failure
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
