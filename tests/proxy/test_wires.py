@@ -100,11 +100,15 @@ SAYS = {
 }
 
 
+def _scripted(wire: Any) -> Any:
+    return next(one for end, one in _WIRES.items() if wire.takes(f"/v1beta/models/m{end}"))
+
+
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 @pytest.mark.parametrize("say", SAYS.values(), ids=SAYS.keys())
 @pytest.mark.parametrize("cut", [1, 7, 4096])
 def test_a_streamed_answer_says_what_the_whole_one_says(wire: Any, say: Say, cut: int) -> None:
-    scripted = _WIRES[wire.path]
+    scripted = _scripted(wire)
     stream = b"".join(scripted.events(say, 1))
     events, gatherer = Events(), wire.gatherer()
     for at in range(0, len(stream), cut):
@@ -120,7 +124,7 @@ def test_a_streamed_answer_says_what_the_whole_one_says(wire: Any, say: Say, cut
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 def test_an_answer_that_was_cut_off_is_not_complete(wire: Any) -> None:
-    stream = list(_WIRES[wire.path].events(Say(text="one two three"), 1))[:3]
+    stream = list(_scripted(wire).events(Say(text="one two three"), 1))[:-1][:3]
     events, gatherer = Events(), wire.gatherer()
     for name, data in events.feed(b"".join(stream)):
         gatherer.feed(name, data)

@@ -22,7 +22,7 @@ FORMATS: Final[Mapping[str, re.Pattern[str]]] = {
     "gemini": re.compile(r"\A/v1beta\d*/|:[a-zA-Z]+\Z"),
 }
 _SENT_BY: Final = {"anthropic-version": "messages", "x-goog-api-client": "gemini"}
-_PATH: Final = re.compile(r"/[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*")
+_PATH: Final = re.compile(r"(?:/(?!\.\.?(?:/|\Z))[A-Za-z0-9._-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def read_upstreams(told: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in told:
         before, separator, after = one.partition("=")
-        name, url = (before, after) if separator and "://" not in before else ("", one)
+        name, url = (before, after) if separator and "//" not in before else ("", one)
         if name not in FORMATS and name != "" and not _PATH.fullmatch(name):
             raise BadInput(
                 f"{name!r} is no format of requests and no path",
