@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, sealed, sealed_item
+from pagefault.proxy.history import History, Item, Json, Part, sealed_item
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
     blocks,
     content_text,
     listed,
+    returned_text,
     same_json,
     sealed_beside,
 )
@@ -44,9 +45,7 @@ class Chat:
             elif role in _ROLES:
                 items += _said(message, _ROLES[role], number)
             else:  # of a kind that we do not know: kept as it is, at its position
-                items.append(
-                    Item(part=Part.SEALED, role=Role.SYSTEM, message=number, sealed=sealed(message))
-                )
+                items.append(sealed_item(message, Role.SYSTEM, number))
         tools = body.get("tools")
         return History(
             messages=messages,
@@ -170,7 +169,7 @@ def _result(message: Json, number: int) -> Item:
         part=Part.RESULT,
         role=Role.TOOL,
         message=number,
-        text=content_text(message.get("content")),
+        text=returned_text(message.get("content")),
         call_id=str(message.get("tool_call_id", "")),
         sealed=sealed_beside(message.get("content")),
     )

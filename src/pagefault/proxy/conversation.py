@@ -361,6 +361,8 @@ class Conversation:
         for item in items:
             if item.part is Part.CALL:
                 self._names[item.call_id] = item.name
+            elif item.of_call:  # a call says its name, and the answer to it stands behind it
+                self._names.setdefault(item.of_call.partition(" ")[2], item.name)
 
     async def _log(self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "") -> None:
         """Write down what is not written yet, of this model if it is an answer. A failure is noted,
@@ -397,7 +399,9 @@ class Conversation:
         if said is not None and not item.asks_for_summary:
             session = await self._opened()
             try:
-                said = replace(said, is_whole=is_whole, goes_on=goes_on, model=model)
+                said = replace(said, is_whole=is_whole, goes_on=goes_on)
+                if said.role is Role.ASSISTANT:
+                    said = replace(said, model=model)
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
@@ -451,8 +455,9 @@ class Conversation:
                     **place,
                 )
                 return called, MODEL_GENERATED
-            case Part.RESULT if text:
-                tool = encodable(self._names.get(item.call_id, ""))
+            case Part.RESULT | Part.SEALED if text:
+                call = item.call_id or item.of_call.partition(" ")[2]
+                tool = encodable(self._names.get(call, item.name))
                 name = _tool_name(self._memory.written(tool))
                 returned = Incoming(
                     text=text,
@@ -558,10 +563,8 @@ def _key_of(item: Item, follows: str, old: str = "") -> str:
 
 
 def _text_of(item: Item) -> str:
-    text = encodable(essence(item.text))
-    if item.part is Part.CALL:
-        return f"[calls {encodable(item.name)}] {text}"
-    return text if item.part in (Part.TEXT, Part.RESULT) else ""
+    text = encodable(item.told)
+    return f"[calls {encodable(item.name)}] {text}" if item.part is Part.CALL else text
 
 
 def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from pagefault.proxy.history import Item, Part, is_blanked, is_same_call
@@ -282,9 +283,21 @@ class Trie:
         other = next((one for one in loaned if self._was_edited(one, items, at)), None)
         if other is not None:
             return self._recognise(other, node, item, is_edited=True)
-        if self._is_forgotten(base, items, at):
+        if self._is_forgotten(base, items, at) or self._was_passed_over(base, items, at):
             return self._add(node, item, is_bare=True)
         return None
+
+    def _was_passed_over(self, base: Node, items: Sequence[Item], at: int) -> bool:
+        """Whether the log has what follows a block of data as following what stands before it: up
+        to format 2.1 of the log nothing was kept of such blocks.
+        """
+        for before, item in pairwise(items[at:]):
+            if before.part not in (Part.SEALED, Part.RESULT):
+                return False
+            words = self._words(item)
+            if any(_was_written(one, item, words) for one in base.children):
+                return True
+        return False
 
     def _was_edited(self, one: Node, items: Sequence[Item], at: int) -> bool:
         """Whether a restored node stands where this item does, though it says something else."""
@@ -292,12 +305,12 @@ class Trie:
         assert logged is not None
         if at + 1 == len(items) or item.continues or one in self._lost:
             return False
-        if item.part is not Part.TEXT:
+        if item.part in (Part.CALL, Part.RESULT):
             return bool(item.call_id) and logged.call_id == item.call_id
         after = next((later for later in items[at + 1 :] if self._words(later)), None)
         return (
             after is not None
-            and logged.role == item.role
+            and logged.role == item.told_by
             and not logged.call_id
             and any(_was_written(child, after, self._words(after)) for child in one.children)
         )
@@ -439,7 +452,7 @@ def _was_written(node: Node, item: Item, words: str) -> bool:
     return (
         logged is not None
         and logged.words == words
-        and logged.role == item.role
+        and logged.role == item.told_by
         and logged.call_id == item.call_id
     )
 
