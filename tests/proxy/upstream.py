@@ -32,6 +32,7 @@ class Say:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    blocks: tuple[Body, ...] = ()  # of its provider's own tools, before the text
     thinking: str = ""
     signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
@@ -265,6 +266,7 @@ class _Responses:
                     "encrypted_content": f"sealed:{say.thinking}",
                 }
             )
+        output += say.blocks
         if say.text:
             output.append(
                 {
@@ -341,6 +343,7 @@ class _Messages:
                     "signature": say.signature or f"sig{number}==",
                 }
             )
+        content += say.blocks
         if say.text:
             content.append({"type": "text", "text": say.text})
         content += [
@@ -372,8 +375,7 @@ class _Messages:
             empty = {
                 "thinking": {"type": "thinking", "thinking": "", "signature": ""},
                 "text": {"type": "text", "text": ""},
-                "tool_use": {**block, "input": {}},
-            }[kind]
+            }.get(kind, {**block, "input": {}} if "input" in block else block)
             yield self._named("content_block_start", index=index, content_block=empty)
             for delta in self._deltas(block):
                 yield self._named("content_block_delta", index=index, delta=delta)
@@ -393,7 +395,7 @@ class _Messages:
             words = block["text"].split(" ")
             for place, word in enumerate(words):
                 yield {"type": "text_delta", "text": f" {word}" if place else word}
-        else:
+        elif "input" in block:
             yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
 
     def _named(self, name: str, **fields: Any) -> bytes:

@@ -120,7 +120,7 @@ def _is_instruction(message: Json) -> bool:
 
 
 def _items(message: Json, number: int) -> list[Item]:
-    kind = message.get("type", "message")
+    kind = str(message.get("type", "message"))
     if kind == "message":
         return _said(message, number)
     if kind in _CALLS:
