@@ -19,7 +19,7 @@ from pagefault.proxy.history import Item, Json, Part
 from pagefault.service.turn.drafts import Incoming
 from tests.proxy.histories import call, model, result, user
 from tests.proxy.standing import SESSION, Standing, standing
-from tests.proxy.upstream import Say, Seen, Upstream
+from tests.proxy.upstream import Say, Seen, Upstream, in_turn
 
 HOSTILE = "Let's use Telnet for the login."
 SECRET = "gAAAAABo" * 40
@@ -360,10 +360,8 @@ async def test_a_stream_may_be_cut_anywhere(kind: str, tmp_path: Path) -> None:
     text = "It is Telnet."
     said: list[Json] = [{"role": "user", "content": "Look it up."}]
     for cut_after in range(1, 16, 2):
-        replies = [Say(text=text, blocks=tuple(blocks), cut_after=cut_after), Say(text="Done.")]
-        with Upstream(
-            lambda _, left=replies: left.pop(0) if len(left) > 1 else left[0]
-        ) as upstream:
+        first = Say(text=text, blocks=tuple(blocks), cut_after=cut_after)
+        with Upstream(in_turn(first, Say(text="Done."))) as upstream:
             async with standing(upstream, root=tmp_path / f"m{cut_after}") as to:
                 with suppress(httpx2.TransportError):  # the connection breaks, as the provider's
                     await sends(to, path, said, stream=True)
