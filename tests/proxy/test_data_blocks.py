@@ -374,6 +374,25 @@ async def test_a_stream_may_be_cut_anywhere(kind: str, tmp_path: Path) -> None:
                 assert (await origins(to))[text] == origin
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_that_only_its_citations_show_to_be_under_the_web_is_its_word(
+    stream: bool, tmp_path: Path
+) -> None:
+    at = {"url": "https://a.example", "title": "a", "start_index": 0, "end_index": 5}
+    said: list[Json] = [{"role": "user", "content": "Look it up."}]
+    with answering(HOSTILE, [{"type": "url_citation", "url_citation": at}]) as upstream:
+        async with standing(upstream, root=tmp_path / "m") as to:
+            await sends(to, CHAT, said, stream=stream)
+        for _ in range(2):
+            async with standing(upstream, root=tmp_path / "m") as to:
+                await sends(to, CHAT, [*said, *told_back(CHAT, HOSTILE, []), yes(CHAT)])
+                labels = await origins(to)
+                assert labels[HOSTILE] == labels["Done."] == "tool:web_search"
+                claims = await (await the_session(to)).claims()
+                assert [one.authority for one in claims if one.authority == "user"] == []
+                assert await texts(to) == ["Look it up.", HOSTILE, "Yes.", "Done."]
+
+
 ODD: list[Any] = [
     None, 7, "words", [], [[{"type": "text", "text": HOSTILE}]], {}, {"type": None},
     {"type": ["web_search_tool_result"], "content": HOSTILE},

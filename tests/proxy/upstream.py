@@ -32,7 +32,7 @@ class Say:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    blocks: tuple[Body, ...] = ()  # of its provider's own tools, before the text
+    blocks: tuple[Body, ...] = ()  # of its provider's own tools, before the text; in Chat citations
     thinking: str = ""
     signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
@@ -213,6 +213,8 @@ class _Chat:
                 }
                 for call in say.calls
             ]
+        if say.blocks:
+            message["annotations"] = list(say.blocks)
         finish = "tool_calls" if say.calls else "stop"
         return {
             "id": f"chatcmpl-{number}",
@@ -244,6 +246,8 @@ class _Chat:
         yield chunk({"role": "assistant", "content": ""})
         for piece in say.text.split(" ") if say.text else ():
             yield chunk({"content": piece if piece == say.text.split(" ")[0] else f" {piece}"})
+        if say.blocks:
+            yield chunk({"annotations": list(say.blocks)})
         for index, call in enumerate(choice["message"].get("tool_calls", ())):
             yield chunk({"tool_calls": [{"index": index, **call}]})
         yield chunk({}, choice["finish_reason"])

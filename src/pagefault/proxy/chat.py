@@ -87,6 +87,7 @@ class Chat:
             tuple(_said(message, Role.ASSISTANT, 0)) if isinstance(message, dict) else (),
             usage_from(document.get("usage")),
             complete=isinstance(message, dict),
+            under=_cited(message) if isinstance(message, dict) else "",
         )
 
     def refusal(self, status: int, message: str) -> Json:
@@ -100,6 +101,7 @@ class ChatGatherer:
         self._calls: dict[int, Json] = {}
         self._usage: Json | None = None
         self._finished = False
+        self._under = ""
 
     def feed(self, event: str, data: Json) -> None:
         if isinstance(data.get("usage"), dict):
@@ -112,6 +114,7 @@ class ChatGatherer:
                 self._text.append(delta["content"])
             for call in delta.get("tool_calls") or ():
                 self._add(call)
+            self._under = self._under or _cited(delta)
             self._finished = self._finished or bool(choice.get("finish_reason"))
 
     def _add(self, call: Any) -> None:
@@ -131,7 +134,13 @@ class ChatGatherer:
             tuple(_said(message, Role.ASSISTANT, 0)),
             usage_from(self._usage),
             complete=self._finished,
+            under=self._under,
         )
+
+
+def _cited(message: Json) -> str:
+    """What a model that searches by itself looked into: its answer cites it, and has no more."""
+    return "web_search" if message.get("annotations") else ""
 
 
 def _said(message: Json, role: Role, number: int) -> list[Item]:

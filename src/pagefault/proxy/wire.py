@@ -68,6 +68,7 @@ class Answered:
     items: tuple[Item, ...] = ()
     usage: Usage | None = None
     complete: bool = False
+    under: str = ""  # the tool of the provider's that it cites, where no item tells of that
 
     @property
     def input_tokens(self) -> int:
