@@ -12,7 +12,13 @@ import pytest
 import pagefault
 from pagefault.model import defaults
 from pagefault.model.clock import SystemClock
-from pagefault.model.errors import CallerError, PagefaultError, RecordGone, StoreLatched
+from pagefault.model.errors import (
+    CallerError,
+    PagefaultError,
+    RecordGone,
+    StoreError,
+    StoreLatched,
+)
 from pagefault.model.ids import IdMinter
 from pagefault.service import bootstrap
 from pagefault.store.in_memory.index import MemoryIndex
@@ -169,3 +175,28 @@ async def test_control_what_an_engine_loses_is_missed(monkeypatch: pytest.Monkey
         lost = server.log._events.pop()
     with pytest.raises((AssertionError, PagefaultError)):
         await check(server, talk, monkeypatch)
+
+
+async def test_after_words_of_which_nobody_knows_whether_they_are_kept_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = Server()
+    link = Link(random.Random(0))
+    async with server.opened(link, monkeypatch) as memory:
+        session = await memory.session("s")
+        await session.user("Before.")
+        synced = server.log.sync
+        monkeypatch.setattr(server.log, "sync", lambda: synced() or link.call("sync", _broken))
+        with pytest.raises(StoreLatched):
+            await session.user("During.")
+        monkeypatch.setattr(server.log, "sync", synced)
+        with pytest.raises(StoreLatched):
+            await session.user("After.")
+    async with server.opened(HEALTHY, monkeypatch) as memory:
+        session = await memory.session("s", create=False)
+        assert [(await session.page(f"msg_{n}")).text for n in (1, 2)] == ["Before.", "During."]
+        assert await session.user("After.") == "msg_3"
+
+
+def _broken() -> None:
+    raise StoreError("the connection broke")

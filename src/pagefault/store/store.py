@@ -130,6 +130,7 @@ class Store:
     _known: Seq = NOTHING  # the log's head when `writing` ended last
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
     _is_to_finish: bool = False  # whether it may be one whose process was killed
+    _is_taking_in: bool = False  # the log knows what others wrote, and what is kept does not yet
     _noticing: Lock = field(default_factory=Lock)
     _latch: Latch = field(default_factory=Latch)
 
@@ -183,12 +184,15 @@ class Store:
         if self.refusal is not None:
             return
         if not log.is_current():
+            self._is_taking_in = True  # until then a reader that looks has to look for itself
             log.refresh(self.index.promised_seq())
         if log.head() == self._known or log.refusal is not None:
+            self._is_taking_in = False
             return
         self.catch_up()  # a writer may have been killed between log and index
         self.leases.doubt()
         self._notice_forgets()
+        self._is_taking_in = False
         if self._is_to_finish:
             self.finish_if_possible()
             self._is_to_finish = False
@@ -200,12 +204,12 @@ class Store:
 
     def is_current(self) -> bool:
         """Whether `look` would find nothing new. Reads no file."""
-        return self.log.is_current()
+        return not self._is_taking_in and self.log.is_current()
 
     def look(self) -> None:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
         log = self.log
-        if not log.is_current():
+        if not self.is_current():
             if self.reads_only or self.follows:
                 log.refresh()
             if self.follows:
@@ -236,7 +240,7 @@ class Store:
             self._is_to_finish = True
             self.forgets += 1
             self._recount()
-        self.on_forgotten()
+            self.on_forgotten()  # whoever looks meanwhile waits until nothing is kept of it
 
     def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. In `writing`.
@@ -337,13 +341,19 @@ class Store:
         return replace(draft, body=replace(draft.body, holder=self.leases.instance))
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
-        """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
-        index must not be followed by more, and a caller who tried again would write it twice.
+        """Make it so. Raises `StoreLatched` if that, or the index, fails: what is in the log and not
+        in the index must not be followed by more, and a caller who tried again would write it
+        twice.
         """
         if not events:
             return
         if sync:
-            self.log.sync()
+            try:
+                self.log.sync()
+            except StoreLatched:
+                raise
+            except Exception as failure:
+                raise self._latched("what was written may not be kept", failure) from failure
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
