@@ -219,10 +219,18 @@ def answering(text: str, blocks: list[Json] | None = None) -> Upstream:
     return Upstream(script)
 
 
-async def sends(to: Standing, path: str, said: list[Json], *, stream: bool = False) -> None:
+async def sends(
+    to: Standing,
+    path: str,
+    said: list[Json],
+    *,
+    stream: bool = False,
+    headers: dict[str, str] | None = None,
+) -> None:
     body = {"model": "m", "max_tokens": 9, FIELD[path]: said, "stream": stream}
     raw = json.dumps(body, indent=1).encode()
-    headers = {**SESSION, "content-type": "application/json"}
+    headers = SESSION if headers is None else {**headers, "x-api-key": SESSION["x-api-key"]}
+    headers = {**headers, "content-type": "application/json"}
     try:
         assert (await to.http.post(path, content=raw, headers=headers)).status_code == 200
     finally:
@@ -391,6 +399,72 @@ async def test_an_answer_that_only_its_citations_show_to_be_under_the_web_is_its
                 claims = await (await the_session(to)).claims()
                 assert [one.authority for one in claims if one.authority == "user"] == []
                 assert await texts(to) == ["Look it up.", HOSTILE, "Yes.", "Done."]
+
+
+@pytest.mark.parametrize("kind", ["web search", "mcp", "mcp call", "search", "image"])
+async def test_a_conversation_without_an_id_goes_on(kind: str, tmp_path: Path) -> None:
+    path, origin, blocks = ANSWERED[kind]
+    said: list[Json] = [{"role": "user", "content": "Look it up."}]
+    with answering("Well.", blocks) as upstream:
+        for number in range(2):
+            async with standing(upstream, root=tmp_path / "m") as to:
+                for _ in range(2):
+                    await sends(to, path, said, stream=True, headers={})
+                assert len(await texts(to)) == len(blocks) + 2 * number + 2
+                assert (await origins(to))["Well."] == origin
+            said += [*told_back(path, "Well.", blocks), yes(path)]
+
+
+async def test_what_was_forgotten_of_it_stays_away(tmp_path: Path) -> None:
+    for kind, (path, _, blocks) in ANSWERED.items():
+        said: list[Json] = [{"role": "user", "content": "Look it up."}]
+        with answering("Well.", blocks) as upstream:
+            root = tmp_path / kind
+            async with standing(upstream, root=root) as to:
+                await sends(to, path, said)
+                said += [*told_back(path, "Well.", blocks), yes(path)]
+                await sends(to, path, said)
+                await to.memory.forget(await the_session(to), f"tool_{len(blocks)}")
+                kept = await texts(to)
+                assert len(kept) == len(blocks) + 3
+            for _ in range(2):
+                async with standing(upstream, root=root) as to:
+                    await sends(to, path, said)
+                    assert await texts(to) == kept
+                    assert (await origins(to))["Done."].startswith("tool:"), "it stood there"
+
+
+async def test_under_a_window_what_was_sent_is_sent_again_and_what_left_is_quoted_as_data(
+    tmp_path: Path,
+) -> None:
+    path, _, blocks = ANSWERED["web fetch"]
+    said: list[Json] = []
+    before: list[Json] = []
+    epochs = 0
+    with answering("Well.", blocks) as upstream:
+        for turn in range(12):
+            said.append(user(f"Look up login {turn}. " + f"leaf{turn} " * 40))
+            async with standing(upstream, root=tmp_path / "m", window=600) as to:
+                for _ in range(2):
+                    body = {"model": "m", "max_tokens": 9, "messages": said, "stream": True}
+                    await to.http.post(path, json=body, headers=SESSION)
+                    epochs += "epoch" in (await to.lines())[-1]
+                    sent = upstream.seen[-1].body["messages"]
+                    if "epoch" not in (await to.lines())[-1]:
+                        assert sent[: len(before)] == before
+                    before = sent
+                logged = await texts(to)
+                assert len(logged) == (turn + 1) * (len(blocks) + 2)
+            said += told_back(path, "Well.", [{**one, **_anew(one, turn)} for one in blocks])
+            upstream.script = answering(
+                "Well.", [{**one, **_anew(one, turn + 1)} for one in blocks]
+            ).script
+    assert epochs > 1
+
+
+def _anew(block: Json, turn: int) -> Json:
+    """The ids of a block of a later turn."""
+    return {name: f"{block[name]}_{turn}" for name in ("id", "tool_use_id") if name in block}
 
 
 ODD: list[Any] = [
