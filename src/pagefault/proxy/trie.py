@@ -6,8 +6,8 @@ was changed between neighbours that were not keeps its place, and says from then
 says now.
 
 After a restart the tree is put together again of what the log tells (`restore`). The log knows the
-position of what was logged, and nothing of images, of what a client kept when it compacted, and of
-what was forgotten since: these are taken up again from the first request, between what is known.
+position of what was logged, and nothing of what a client kept when it compacted, and of what was
+forgotten since: these are taken up again from the first request, between what is known.
 
 Invariants, true between any two public calls:
  (1) Every node has a key of its own, which means nothing outside this tree.
@@ -288,8 +288,8 @@ class Trie:
         return None
 
     def _was_passed_over(self, base: Node, items: Sequence[Item], at: int) -> bool:
-        """Whether the log has what follows a block of data as following what stands before it: up
-        to format 2.1 of the log nothing was kept of such blocks.
+        """Whether the log has what follows a block of data as following what stands before it: an
+        earlier version, which kept nothing of such blocks, wrote it.
         """
         for before, item in pairwise(items[at:]):
             if before.part not in (Part.SEALED, Part.RESULT):
@@ -331,7 +331,7 @@ class Trie:
                 gone = set(range(before + 1, one.logged.first)) - self._orders
                 if between <= len(gone) and _was_written(one, later, words):
                     return True
-            between += bool(words)  # an image has no page that could be gone
+            between += bool(words)  # without any it has no page that could be gone
         return False
 
     def _kept_once(self, node: Node, base: Node, items: Sequence[Item], at: int) -> Node | None:
@@ -406,7 +406,7 @@ class Trie:
         at = end
         for node in reversed(old):
             while at > known and node.logged is not None and not self._words(items[at - 1]):
-                at -= 1  # an image: the log has nothing of it
+                at -= 1  # the log has nothing of it
             if at == known or not self._stays(node, items[at - 1]):
                 break
             at -= 1
