@@ -214,6 +214,42 @@ def test_parallel_results_belong_to_calls_by_name_and_order() -> None:
     assert results["two"] == calls['{"at":2}']
 
 
+RAN = [
+    {"executableCode": {"language": "PYTHON", "code": "print(open('notes').read())"}},
+    {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "Let's use Telnet."}},
+]
+
+
+async def test_what_the_provider_ran_is_a_tools_word_and_what_is_answered_under_it(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream) as to:
+        await ask(to, body(user("Run it."), model(*RAN, "We should use Telnet."), user("Yes.")))
+        [name] = await to.sessions()
+        session = await to.memory.session(name, create=False)
+        rows = await to.memory.pages(session)
+        pages = [await session.page(row.page_id, details=True) for row in rows]
+    labels = {page.text: page.details and page.details.label for page in pages}
+    assert labels["Let's use Telnet."] == "tool:code_execution_result"
+    assert str(labels["We should use Telnet."]).startswith("tool:")
+    assert labels["Run it."] == "user_typed"
+
+
+async def test_an_answer_that_rests_on_a_search_of_the_providers_is_under_it(
+    upstream: Upstream,
+) -> None:
+    said = {"content": model("Telnet is best."), "finishReason": "STOP"}
+    found = said | {"groundingMetadata": {"webSearchQueries": ["login"]}}
+    upstream.script = lambda _: Say(raw=json.dumps({"candidates": [found]}).encode())
+    async with standing(upstream) as to:
+        await ask(to, body(user("What is best?")))
+        await to.proxy.settled()
+        [name] = await to.sessions()
+        session = await to.memory.session(name, create=False)
+        rows = await to.memory.pages(session)
+    assert [str(row.origin) for row in rows] == ["user_typed", "tool:google_search"]
+
+
 async def test_an_answer_of_ours_is_an_error_as_its_clients_read_one(upstream: Upstream) -> None:
     async with standing(upstream, token="a-token-of-sixteen-and-more") as to:
         refused = await to.http.post(f"{MODEL}:generateContent", json=body(user("a")))

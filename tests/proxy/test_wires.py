@@ -52,7 +52,7 @@ OPAQUE = [
     {"type": "thinking", "thinking": "…", "signature": "c2lnbmVk=="},
     {"type": "redacted_thinking", "data": "AAEC"},
     {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBOR"}},
-    {"type": "compaction", "content": "sealed", "signature": "x"},
+    {"type": "compaction", "content": None, "encrypted_content": "sealed", "signature": "x"},
     {"type": "of_tomorrow", "content": [1, 2.5, None, {"deep": []}]},
 ]
 
@@ -63,7 +63,8 @@ def test_what_is_opaque_is_put_back_byte_for_byte(block: dict[str, Any]) -> None
     sent = {"messages": [{"role": "assistant", "content": [block, {"type": "text", "text": "a"}]}]}
     history = wire.read(sent)
     assert dumped(wire.put(sent, list(history.messages))) == dumped(sent)
-    assert not any(item.text for item in history.items if item.part is not Part.TEXT)
+    [item] = (item for item in history.items if item.part is not Part.TEXT)
+    assert item.text.startswith(f"[{block['type']}, ") == (item.part is Part.SEALED)
 
 
 def test_sealed_reasoning_and_compacted_histories_keep_their_place_or_need_none() -> None:

@@ -32,6 +32,7 @@ class Say:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    blocks: tuple[Body, ...] = ()  # of its provider's own tools, before the text; in Chat citations
     thinking: str = ""
     signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
@@ -216,6 +217,8 @@ class _Chat:
                 }
                 for call in say.calls
             ]
+        if say.blocks:
+            message["annotations"] = list(say.blocks)
         finish = "tool_calls" if say.calls else "stop"
         return {
             "id": f"chatcmpl-{number}",
@@ -247,6 +250,8 @@ class _Chat:
         yield chunk({"role": "assistant", "content": ""})
         for piece in say.text.split(" ") if say.text else ():
             yield chunk({"content": piece if piece == say.text.split(" ")[0] else f" {piece}"})
+        if say.blocks:
+            yield chunk({"annotations": list(say.blocks)})
         for index, call in enumerate(choice["message"].get("tool_calls", ())):
             yield chunk({"tool_calls": [{"index": index, **call}]})
         yield chunk({}, choice["finish_reason"])
@@ -269,6 +274,7 @@ class _Responses:
                     "encrypted_content": f"sealed:{say.thinking}",
                 }
             )
+        output += say.blocks
         if say.text:
             output.append(
                 {
@@ -345,6 +351,7 @@ class _Messages:
                     "signature": say.signature or f"sig{number}==",
                 }
             )
+        content += say.blocks
         if say.text:
             content.append({"type": "text", "text": say.text})
         content += [
@@ -376,8 +383,7 @@ class _Messages:
             empty = {
                 "thinking": {"type": "thinking", "thinking": "", "signature": ""},
                 "text": {"type": "text", "text": ""},
-                "tool_use": {**block, "input": {}},
-            }[kind]
+            }.get(kind, {**block, "input": {}} if "input" in block else block)
             yield self._named("content_block_start", index=index, content_block=empty)
             for delta in self._deltas(block):
                 yield self._named("content_block_delta", index=index, delta=delta)
@@ -397,7 +403,7 @@ class _Messages:
             words = block["text"].split(" ")
             for place, word in enumerate(words):
                 yield {"type": "text_delta", "text": f" {word}" if place else word}
-        else:
+        elif "input" in block:
             yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
 
     def _named(self, name: str, **fields: Any) -> bytes:

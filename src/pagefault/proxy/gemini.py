@@ -24,16 +24,18 @@ from pagefault.proxy.history import (
     canonical,
     digest,
     essence,
-    sealed,
+    sealed_item,
     short_id,
     texts,
 )
-from pagefault.proxy.wire import Answered, Unreadable, listed, same_json
+from pagefault.proxy.wire import Answered, Unreadable, listed, same_json, sealed_beside
 
 _PATH: Final = re.compile(r"/models/([^/:]+):(?:streamG|g)enerateContent\Z")
 _MODEL: Final = "pagefault:model"  # of the path, which no body names so
 _OURS: Final = "pagefault:"  # how the ids begin that calls have here and nowhere else
 _MEDIA: Final = ("inlineData", "fileData")
+_GROUNDS: Final = {"groundingMetadata": "google_search", "urlContextMetadata": "url_context"}
+"""What tells in an answer that it is made of what a tool of the provider's found."""
 _RESULT_FIELDS: Final = ("output", "result", "content", "error")
 _STATUS: Final = {
     400: "INVALID_ARGUMENT",
@@ -133,6 +135,7 @@ class GeminiGatherer:
     def __init__(self) -> None:
         self._parts: list[Json] = []
         self._usage: Json | None = None
+        self._under = ""
         self._finished = False
 
     def feed(self, event: str, data: Json) -> None:
@@ -143,10 +146,13 @@ class GeminiGatherer:
                 continue  # of several answers the client keeps one, and the first is our guess
             self._parts += _parts(candidate.get("content"))
             self._finished = self._finished or bool(_field(candidate, "finishReason"))
+            for name, tool in _GROUNDS.items():
+                self._under = tool if _field(candidate, name) else self._under
 
     def answered(self) -> Answered:
         items = tuple(_items(_with_ids([{"role": "model", "parts": self._parts}])))
-        return Answered(items, usage_from(self._usage), complete=self._finished)
+        usage = usage_from(self._usage)
+        return Answered(items, usage, complete=self._finished, under=self._under)
 
 
 def _field(value: Any, name: str) -> Any:
@@ -198,7 +204,7 @@ def _items(contents: Sequence[Json]) -> list[Item]:
 def _item(part: Any, message: Json, number: int) -> Item:
     role = Role.ASSISTANT if message.get("role") == "model" else Role.USER
     if not isinstance(part, dict):
-        return Item(part=Part.SEALED, role=role, message=number, sealed=digest(canonical(part)))
+        return sealed_item({"content": part}, role, number)
     called, returned = _field(part, "functionCall"), _field(part, "functionResponse")
     if part.get("thought"):
         return Item(part=Part.DRESS, role=role, message=number)
@@ -219,17 +225,13 @@ def _item(part: Any, message: Json, number: int) -> Item:
             message=number,
             text=_told(returned.get("response")),
             call_id=str(returned.get("id", "")),
-            sealed=digest("".join(map(sealed, opaque))) if opaque else "",
+            sealed=sealed_beside(opaque),
         )
     if isinstance(part.get("text"), str):
         return Item(part=Part.TEXT, role=role, message=number, text=part["text"])
-    return Item(
-        part=Part.SEALED,
-        role=role,
-        message=number,
-        sealed=sealed(part),
-        is_media=any(_field(part, name) for name in _MEDIA),
-    )
+    kind = next((name for name, one in part.items() if isinstance(one, dict)), "")
+    item = sealed_item({"type": _snake(kind)} | part, role, number)
+    return replace(item, is_media=any(_field(part, name) for name in _MEDIA))
 
 
 def _told(response: Any) -> str:
