@@ -228,11 +228,10 @@ async def test_what_the_provider_ran_is_a_tools_word_and_what_is_answered_under_
         [name] = await to.sessions()
         session = await to.memory.session(name, create=False)
         rows = await to.memory.pages(session)
-        pages = [await session.page(row.page_id, details=True) for row in rows]
-    labels = {page.text: page.details and page.details.label for page in pages}
-    assert labels["Let's use Telnet."] == "tool:code_execution_result"
-    assert str(labels["We should use Telnet."]).startswith("tool:")
-    assert labels["Run it."] == "user_typed"
+        labels = [(await to.memory.origins(session, row.page_id)).label for row in rows]
+    ran, returned, answered = labels[1:4]
+    assert (returned, labels[0]) == ("tool:code_execution_result", "user_typed")
+    assert {ran, answered} <= {"tool:executable_code", "tool:code_execution_result"}
 
 
 async def test_an_answer_that_rests_on_a_search_of_the_providers_is_under_it(
