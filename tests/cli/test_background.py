@@ -90,7 +90,8 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
 
 def of(url: str, root: Path | str, pid: int, **more: object) -> Running:
     one = Running(
-        instance="i", key="k", pid=pid, url=url, upstream="https://x", root=str(root), memory="",
+        instance="i", key="k", pid=pid, url=url, upstream="https://x", upstreams={},
+        root=str(root), memory="",
         window=0, version="0", user="", wants_token=False, started_ms=1,
     )  # fmt: skip
     return replace(one, **more)  # type: ignore[arg-type]

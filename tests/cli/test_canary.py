@@ -33,7 +33,7 @@ def running(to: Standing, root: Path) -> Running:
     desk = to.proxy._desk
     return Running(
         instance=desk.instance, key=desk.key, pid=os.getpid(), url=to.url,
-        upstream=to.upstream.url, root=str(root), memory="", window=0,
+        upstream=to.upstream.url, upstreams={}, root=str(root), memory="", window=0,
         version=pagefault.__version__, user="", wants_token=False, started_ms=1,
     )  # fmt: skip
 

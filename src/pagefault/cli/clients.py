@@ -111,6 +111,7 @@ class Client:
     believes: Callable[[Launch], int]
     route: Callable[[Launch], Route]
     change: Callable[[Launch, Door], Adjusted]
+    wire: str = ""  # the format that it speaks, where that is one
     takes_headers: bool = True
     note: str = ""
 
@@ -488,6 +489,7 @@ CLIENTS: Final = {
             believes=_claude_believes,
             route=_claude_route,
             change=_claude_change,
+            wire="messages",
             note="at an address that is not its maker's it may take a model of 1M tokens for one "
             "of 200,000; one whose name ends in [1m] keeps them",
         ),
@@ -499,6 +501,7 @@ CLIENTS: Final = {
             believes=_codex_believes,
             route=_codex_route,
             change=_codex_change,
+            wire="responses",
         ),
         Client(
             name="opencode",

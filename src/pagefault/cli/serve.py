@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.option(
     "--upstream",
+    "upstreams",
     required=True,
-    metavar="URL",
-    help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours.",
+    multiple=True,
+    metavar="[FORMAT=|/PATH=]URL",
+    help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours. "
+    "Several: for a format (chat, responses, messages, gemini), as messages=URL; for what begins "
+    "with a path, which is taken off, as /groq=URL; one for all else, the first if none is.",
 )
 @click.option(
     "--host",
@@ -82,7 +87,7 @@ if TYPE_CHECKING:
 @pass_app
 def serve(
     app: App,
-    upstream: str,
+    upstreams: tuple[str, ...],
     host: str,
     port: int,
     window: int | None,
@@ -98,13 +103,14 @@ def serve(
     """A proxy for coding clients: their conversations are kept, and fit a window.
 
     Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
-    Completions, Responses and Messages are read, all else is passed on. One line a request on
-    stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, root, window, instance, pid,
-    log}; with --detach also whether it was started, or ran already.
+    Completions, Responses, Messages and generateContent are read, all else is passed on. One line
+    a request on stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, upstreams, root,
+    window, instance, pid, log}; with --detach also whether it was started, or ran already.
     """
     from pagefault.model.errors import BadInput
     from pagefault.proxy.principal import checked_user
     from pagefault.proxy.token import checked_token, read_tokens
+    from pagefault.proxy.upstreams import read_upstreams
 
     if tokens is not None and (token is not None or user is not None):
         raise BadInput(
@@ -116,7 +122,9 @@ def serve(
         tokens=read_tokens(tokens) if tokens is not None else {},
         user=checked_user(user) if user is not None else "",
     )
-    words = ["serve", "--upstream", upstream, "--host", host, "--port", str(port)]
+    read = read_upstreams(upstreams)
+    words = ["serve", "--host", host, "--port", str(port)]
+    words += [word for one in upstreams for word in ("--upstream", one)]
     words += ["--window", str(window)] if window is not None else []
     words += ["--tokens", str(tokens.absolute())] if tokens is not None else []
     words += ["--user", user] if user is not None else []
@@ -126,18 +134,19 @@ def serve(
         words[:0] = ["--root", os.path.realpath(app.directory())]
         app.term.exact(unit(unit_kind, words, wants_token=token is not None))
     elif detach:
-        wanted = _Wanted(upstream, window or 0, user or "", token is not None or tokens is not None)
+        wants_token = token is not None or tokens is not None
+        wanted = _Wanted(read, window or 0, user or "", wants_token)
         _detach(app, words, wanted, token, as_json=as_json)
     else:
         how = _How(parent, log)
-        app.run(_serve(app, upstream, host, port, window, who, how, as_json=as_json))
+        app.run(_serve(app, read, host, port, window, who, how, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What a proxy that runs already has to be, to be the one that is asked for."""
 
-    upstream: str
+    upstreams: Mapping[str, str]
     window: int
     user: str
     wants_token: bool
@@ -151,12 +160,13 @@ def _detach(
     from pagefault.model.errors import StoreBusy
 
     config = app.config(window_tokens=wanted.window or None)
-    checked_url(wanted.upstream, allow_http=config.engine.allow_http)
+    for url in wanted.upstreams.values():
+        checked_url(url, allow_http=config.engine.allow_http)
     root = os.path.realpath(app.directory())
     found = [one for one in running_on(root) if one.ask() is not None]
     if found:
         one = found[0]
-        if _Wanted(one.upstream, one.window, one.user, one.wants_token) != wanted:
+        if _Wanted(one.all_upstreams, one.window, one.user, one.wants_token) != wanted:
             raise StoreBusy(
                 f"a proxy runs on {root} already, another than this one would be: {one.url} to "
                 f"{one.upstream}, window {one.window:,}",
@@ -183,6 +193,7 @@ def _object(one: Running) -> dict[str, object]:
     return {
         "url": one.url,
         "upstream": one.upstream,
+        "upstreams": one.upstreams,
         "root": one.root,
         "window": one.window,
         "instance": one.instance,
@@ -224,7 +235,7 @@ class _Who:
 
 async def _serve(
     app: App,
-    upstream: str,
+    upstreams: Mapping[str, str],
     host: str,
     port: int,
     window: int | None,
@@ -242,16 +253,19 @@ async def _serve(
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
-    checked_url(upstream, allow_http=config.engine.allow_http)  # before a memory is made for it
+    for url in upstreams.values():
+        checked_url(url, allow_http=config.engine.allow_http)  # before a memory is made for it
     listening = bound(host, port, wants_token=bool(who.token or who.tokens))
     desk = Desk()
 
     def ready(url: str) -> None:
-        one = _running(desk, config.root, url, upstream, window or 0, who, how)
+        one = _running(desk, config.root, url, upstreams, window or 0, who, how)
         _list(leaving, app, one)
         if as_json:
             app.term.record(_object(one))
-        app.term.note(f"listening on {url}, passing on to {upstream}")
+        app.term.note(f"listening on {url}, passing on to {upstreams['']}")
+        for name, upstream in one.upstreams.items():
+            app.term.note(f"{name} goes to {upstream}")
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")
         if not is_loopback(host):
@@ -268,7 +282,7 @@ async def _serve(
             desk.memory = _memory_id(config.root)
             requests = await serve(
                 memory,
-                upstream=upstream,
+                upstreams=upstreams,
                 listening=listening,
                 counter=O200k(),
                 clock=SystemClock(),
@@ -286,7 +300,13 @@ async def _serve(
 
 
 def _running(
-    desk: Desk, root: str, url: str, upstream: str, window: int, who: _Who, how: _How
+    desk: Desk,
+    root: str,
+    url: str,
+    upstreams: Mapping[str, str],
+    window: int,
+    who: _Who,
+    how: _How,
 ) -> Running:
     from pagefault import __version__
     from pagefault.proxy.running import Running
@@ -297,7 +317,8 @@ def _running(
         key=desk.key,
         pid=os.getpid(),
         url=url,
-        upstream=upstream,
+        upstream=upstreams[""],
+        upstreams={name: one for name, one in upstreams.items() if name},
         root=root if root == MEMORY else os.path.realpath(root),
         memory=desk.memory,
         window=window,

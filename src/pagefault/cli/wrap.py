@@ -108,7 +108,8 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     upstream, why = _upstream(app, run, client, wanted)
     window = _window(run, client, wanted)
     takes_token = client.takes_headers if client is not None else _takes_token(wanted)
-    proxy, token = _found(app, upstream, wanted, takes_token=takes_token) or _started(
+    wire = client.wire if client is not None else ""
+    proxy, token = _found(app, upstream, wire, wanted, takes_token=takes_token) or _started(
         app, upstream, window, wanted, takes_token=takes_token
     )
     door = _door(proxy, token, name)
@@ -141,7 +142,8 @@ def _upstream(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> 
         found, why = route.upstream, route.why
     for one in all_running(proxies()):
         if found.startswith(one.url):
-            found, why = one.upstream, f"through {one.url} so far"
+            wire = client.wire if client is not None else ""
+            found, why = one.upstreams.get(wire, one.upstream), f"through {one.url} so far"
     checked_url(found, allow_http=app.config().engine.allow_http)
     return found, why
 
@@ -153,7 +155,7 @@ def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
 
 
 def _found(
-    app: App, upstream: str, wanted: _Wanted, *, takes_token: bool
+    app: App, upstream: str, wire: str, wanted: _Wanted, *, takes_token: bool
 ) -> tuple[Running, str] | None:
     """A proxy that runs on this memory and does what is wanted, and the token that it wants."""
     from pagefault.cli.background import running_on
@@ -163,7 +165,8 @@ def _found(
         return None
     for one in running_on(os.path.realpath(app.directory())):
         is_it = (
-            _plain(one.upstream) == _plain(upstream)
+            (bool(wire) or not one.upstreams)
+            and _plain(one.upstreams.get(wire, one.upstream)) == _plain(upstream)
             and wanted.window in (None, one.window)
             and wanted.user in ("", one.user)
             and (not one.wants_token or (takes_token and token))

@@ -121,7 +121,7 @@ class Conversation:
         self.verbatim = Verbatim(
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
-        self._prefix = Prefix(self.verbatim.weights)
+        self._prefix = Prefix(self._wire, self.verbatim.weights)
         self._quotes = Quotes(
             self._memory,
             self._counter,
@@ -234,7 +234,7 @@ class Conversation:
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
             if all(map(self._is_kept, passed.match.path)):
-                await self._log(nodes, placed, model=passed.model)
+                await self._log(nodes, placed, model=passed.model, under=answered.under)
 
     # --- what is told of requests -------------------------------------------------------------
 
@@ -361,17 +361,23 @@ class Conversation:
         for item in items:
             if item.part is Part.CALL:
                 self._names[item.call_id] = item.name
+            elif item.of_call:  # a call says its name, and the answer to it stands behind it
+                self._names.setdefault(item.of_call.partition(" ")[2], item.name)
 
-    async def _log(self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "") -> None:
-        """Write down what is not written yet, of this model if it is an answer. A failure is noted,
-        and nothing waits for it.
+    async def _log(
+        self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "", under: str = ""
+    ) -> None:
+        """Write down what is not written yet, of this model if it is an answer, and the word of the
+        tool that this was given `under`. A failure is noted, and nothing waits for it.
         """
         try:
             blocks = Counter(item.message for item in items)
             begun = set[int]()  # messages of which a text of the user's is written down
             for node, item in zip(nodes, items, strict=True):
                 is_whole, goes_on = blocks[item.message] == 1, item.message in begun
-                await self._log_one(node, item, is_whole=is_whole, goes_on=goes_on, model=model)
+                await self._log_one(
+                    node, item, is_whole=is_whole, goes_on=goes_on, model=model, under=under
+                )
                 if item.part is Part.TEXT and item.role is Role.USER and self._said_in(node):
                     begun.add(item.message)
         except QuotaExceeded as full:
@@ -380,7 +386,7 @@ class Conversation:
             self.problem = error.message
 
     async def _log_one(
-        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str
+        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str, under: str
     ) -> None:
         is_edited = node.key in self._edited
         if node.key in self._pages and not is_edited:
@@ -397,7 +403,10 @@ class Conversation:
         if said is not None and not item.asks_for_summary:
             session = await self._opened()
             try:
-                said = replace(said, is_whole=is_whole, goes_on=goes_on, model=model)
+                said = replace(said, is_whole=is_whole, goes_on=goes_on)
+                if said.role is Role.ASSISTANT:
+                    said = replace(said, model=model)
+                    origin = Origin(f"tool:{under}") if under else origin
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
@@ -451,8 +460,9 @@ class Conversation:
                     **place,
                 )
                 return called, MODEL_GENERATED
-            case Part.RESULT if text:
-                tool = encodable(self._names.get(item.call_id, ""))
+            case Part.RESULT | Part.SEALED if text:
+                call = item.call_id or item.of_call.partition(" ")[2]
+                tool = encodable(self._names.get(call, item.name))
                 name = _tool_name(self._memory.written(tool))
                 returned = Incoming(
                     text=text,
@@ -471,7 +481,7 @@ class Conversation:
 
     def _model(self, body: Json) -> str:
         try:
-            model = self._memory.written(encodable(str(body.get("model") or "")))
+            model = self._memory.written(encodable(str(self._wire.model(body) or "")))
         except PagefaultError:
             return ""
         return model[:MODEL_CHARS_MAX]
@@ -558,10 +568,8 @@ def _key_of(item: Item, follows: str, old: str = "") -> str:
 
 
 def _text_of(item: Item) -> str:
-    text = encodable(essence(item.text))
-    if item.part is Part.CALL:
-        return f"[calls {encodable(item.name)}] {text}"
-    return text if item.part in (Part.TEXT, Part.RESULT) else ""
+    text = encodable(item.told)
+    return f"[calls {encodable(item.name)}] {text}" if item.part is Part.CALL else text
 
 
 def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:

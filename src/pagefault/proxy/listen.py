@@ -18,6 +18,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.desk import Desk
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
+from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
 
 DEFAULT_PORT: Final = 8788
@@ -58,7 +59,7 @@ def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
 async def serve(
     memory: Memory,
     *,
-    upstream: str,
+    upstreams: Mapping[str, str],
     listening: socket.socket,
     counter: TokenCounter,
     clock: Clock,
@@ -75,6 +76,7 @@ async def serve(
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
     Or until it is wanted no more, where that is to be asked.
+    `upstreams` are addresses by what they are for, as `read_upstreams` gives them.
 
     Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
     """
@@ -85,10 +87,11 @@ async def serve(
             "the proxy needs the packages httpx2 and uvicorn, which are not installed",
             hint="pip install 'pagefault[proxy]'",
         ) from None
-    relay = Relay(upstream, patience or Patience(), allow_http=allow_http)
+    patience = patience or Patience()
+    relays = opened(upstreams, lambda url: Relay(url, patience, allow_http=allow_http))
     proxy = Proxy(
         memory=memory,
-        relay=relay,
+        relay=relays,
         counter=counter,
         clock=clock,
         window_tokens=window_tokens,
@@ -157,5 +160,5 @@ async def serve(
         await proxy.settled()
     finally:
         listening.close()
-        await relay.aclose()
+        await relays.aclose()
     return proxy.requests

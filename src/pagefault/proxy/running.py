@@ -36,6 +36,7 @@ class Running:
     pid: int
     url: str
     upstream: str
+    upstreams: dict[str, str]  # others, by format or path, as `read_upstreams` has them
     root: str
     memory: str
     window: int
@@ -45,6 +46,10 @@ class Running:
     started_ms: int
     log: str = ""  # its file, where it was started in the background
     parent: int = 0  # of a private one: it ends with this process
+
+    @property
+    def all_upstreams(self) -> dict[str, str]:
+        return {"": self.upstream} | self.upstreams
 
     def ask(self, path: str = "/healthz", *, timeout_s: float = 2.0) -> dict[str, Any] | None:
         """What it answers its operator; None where nobody answers, or another does."""

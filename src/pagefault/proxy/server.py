@@ -1,4 +1,4 @@
-"""The proxy as an ASGI application: three paths are read, everything else is passed on.
+"""The proxy as an ASGI application: four formats are read, everything else is passed on.
 
 Invariants:
  (1) What cannot be read, logged or paged is still passed on, as the client sent it.
@@ -32,6 +32,7 @@ from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, progr
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
+from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.principal import principal_of
@@ -39,7 +40,8 @@ from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
-from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed
+from pagefault.proxy.upstreams import Upstreams
+from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed, values
 from pagefault.service.memory import Memory
 from pagefault.service.turn.turn import encodable
 
@@ -54,7 +56,7 @@ NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
 THE_MEMORY: Final = "memory"
 CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
 
-WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages())
+WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Proxy:
         self,
         *,
         memory: Memory,
-        relay: Relay,
+        relay: Relay | Upstreams,
         counter: TokenCounter,
         clock: Clock,
         window_tokens: int = 0,
@@ -98,7 +100,7 @@ class Proxy:
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
         self._memory = memory
-        self._relay = relay
+        self._upstreams = relay if isinstance(relay, Upstreams) else Upstreams({"": relay})
         self._counter = counter
         self._clock = clock
         self._window_tokens = window_tokens
@@ -153,7 +155,7 @@ class Proxy:
             known["host"] = authority
         named, path = named_in_path(raw_path)
         told.path = self._shown(path)
-        wire = next((w for w in WIRES if scope["method"] == "POST" and path.endswith(w.path)), None)
+        wire = next((w for w in WIRES if scope["method"] == "POST" and w.takes(path)), None)
         if not (self._any_host or _is_ours(known.get("host", ""), scope["http_version"])):
             return await reply.refuse(wire, 421, "this proxy answers to this machine's names only")
         if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
@@ -191,13 +193,14 @@ class Proxy:
         except _Gone:
             return None
         query = scope["query_string"]
-        target = path.encode("latin-1") + (b"?" + query if query else b"")
         whose = user or principal_of(headers, query, self._memory.keyed)
         whose = OPERATOR if is_operator else whose
         if path == STATUSLINE and scope["method"] == "POST":
             return await reply.text(self._desk.statusline(body, whose))
-        asked = _Asked(known, named, whose)
-        relayed = self._relayed(scope["method"], target, headers, asked, wire, body, reply)
+        asked = _Asked(known, path, named, whose)
+        relay, path = (Canary(), path) if is_operator else self._upstreams.of(path, known)
+        target = path.encode("latin-1") + (b"?" + query if query else b"")
+        relayed = self._relayed(relay, scope["method"], target, headers, asked, wire, body, reply)
         try:
             await _unless_gone(relayed, receive, told)
         except asyncio.CancelledError:  # the server stops, and has waited for long enough
@@ -207,6 +210,7 @@ class Proxy:
 
     async def _relayed(
         self,
+        relay: Relay | Canary,
         method: str,
         target: bytes,
         headers: Headers,
@@ -232,7 +236,6 @@ class Proxy:
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
-        relay = Canary() if asked.principal == OPERATOR else self._relay
         try:
             async with relay.ask(method, target, sent, body) as response:
                 reader = _Reader(wire) if wire and taken is not None else None
@@ -280,6 +283,7 @@ class Proxy:
             told.words = "not read: no JSON object"
             return None
         try:
+            document = wire.addressed(document, asked.path)
             history = wire.read(document)
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
@@ -389,7 +393,10 @@ class Proxy:
         problems += bool(self._problem)
         return {
             "ok": not problems,
-            "upstream": self._relay.upstream,
+            "upstream": self._upstreams.relays[""].upstream,
+            "upstreams": {
+                name: one.upstream for name, one in self._upstreams.relays.items() if name
+            },
             "window": self._window_tokens,
             "requests": self.requests,
             "conversations": len(self._conversations),
@@ -416,6 +423,7 @@ class _Asked:
     """What a request tells beside its body."""
 
     headers: Mapping[str, str]
+    path: str  # as the provider knows it
     named: str  # by its path
     principal: str
 
@@ -472,8 +480,12 @@ class _Reader:
         try:
             if self._events is not None:
                 return self._gatherer.answered()
-            document = parsed(bytes(self._whole)) if self._whole is not None else None
-            return self._wire.answer(document) if document is not None else Answered()
+            document = values(bytes(self._whole or b""))
+            if isinstance(document, dict):
+                return self._wire.answer(document)
+            for one in document if isinstance(document, list) else ():
+                self._gatherer.feed("", one)  # a stream, in one piece
+            return self._gatherer.answered()
         except (TypeError, ValueError, AttributeError, KeyError):
             return Answered()
 
