@@ -123,6 +123,13 @@ async def _asked(one: Running) -> object:
     return await asyncio.to_thread(one.ask)
 
 
+def test_an_address_is_a_proxy_s_by_host_and_port() -> None:
+    one = of("http://127.0.0.1:8788", "/m", 1)
+    assert one.is_at("http://localhost:8788/v1")
+    assert not one.is_at("http://127.0.0.1:87881")
+    assert not one.is_at("http://[")
+
+
 def test_the_file_of_a_dead_proxy_is_removed(tmp_path: Path) -> None:
     proxies().mkdir(parents=True, exist_ok=True)
     path = proxies() / "127.0.0.1_9.json"

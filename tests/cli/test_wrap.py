@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -421,7 +421,14 @@ def test_opencode_s_provider_is_the_model_s_and_its_other_settings_stay(tmp_path
     (tmp_path / "opencode.json").write_text(
         '{"model": "own/m", "provider": {"own": {"options": {"baseURL": "http://localhost:1/v1"}}}}'
     )
-    assert opencode.route(run_of(tmp_path)).upstream == "http://localhost:1/v1"
+    run = run_of(tmp_path, ANTHROPIC_API_KEY="k")
+    route = opencode.route(run)
+    assert route.upstream == "http://localhost:1/v1"
+    assert route.others == {"/anthropic": "https://api.anthropic.com"}
+    door = Door("http://127.0.0.1:9", route.upstream, "", "x", route.others)
+    told = json.loads(opencode.change(run, door).env["OPENCODE_CONFIG_CONTENT"])["provider"]
+    assert told["own"]["options"]["baseURL"] == "http://127.0.0.1:9/v1"
+    assert told["anthropic"]["options"]["baseURL"] == "http://127.0.0.1:9/anthropic/v1"
 
 
 def test_aider_which_has_no_ids_has_a_conversation_of_its_own(tmp_path: Path) -> None:
@@ -432,3 +439,7 @@ def test_aider_which_has_no_ids_has_a_conversation_of_its_own(tmp_path: Path) ->
     run = run_of(tmp_path, "--model", "anthropic/claude-sonnet-4-5")
     assert aider.route(run).upstream == "https://api.anthropic.com"
     assert aider.change(run, DOOR).env["ANTHROPIC_API_BASE"] == "http://127.0.0.1:9/s/aider-x"
+    assert "OPENAI_API_BASE" not in aider.change(run, DOOR).env
+    assert aider.route(run).others == {"chat": "https://api.openai.com"}
+    both = replace(DOOR, others=aider.route(run).others)
+    assert aider.change(run, both).env["OPENAI_API_BASE"] == "http://127.0.0.1:9/s/aider-x/v1"

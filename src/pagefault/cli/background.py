@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from pagefault.proxy.running import Running, all_running, is_listed
 
 READY_S: Final = 60.0  # to open a memory, and to make its index again if need be
 STOPPED_S: Final = 30.0  # to end answers that are under way, and to close a memory
+_GIVEN_UP_S: Final = 5.0  # for one that is told to end before it began
 _POLL_S: Final = 0.03
 _LOG_BYTES_MAX: Final = 5_000_000
 PROGRAM: Final = (sys.executable, "-P", "-m", "pagefault.cli")
@@ -91,6 +93,8 @@ def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = No
         return _answering(process, log, began)
     except BaseException:
         process.terminate()  # a child of ours that nobody has waited for: the pid is its own
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_GIVEN_UP_S)
         raise
 
 

@@ -57,7 +57,9 @@ def started(app: App) -> Iterator[Running]:
 
     from pagefault.cli.background import log_file, start, stop
 
-    with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="pagefault-doctor-", ignore_cleanup_errors=True
+    ) as folder:
         root = str(Path(folder) / "memory")
         words = ["--root", root, "serve", "--upstream", "http://127.0.0.1:9", "--port", "0"]
         words += ["--parent", str(os.getpid())]

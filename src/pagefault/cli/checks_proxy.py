@@ -194,7 +194,7 @@ def _routed(client: Client, run: Launch, upstream: str, why: str, running: list[
         host, port = parts.hostname or "", parts.port or 80
     except ValueError:
         return Check(client.name, "fail", f"{why}: {upstream!r} is no address")
-    here = next((one for one in all_running(proxies()) if upstream.startswith(one.url)), None)
+    here = next((one for one in all_running(proxies()) if one.is_at(upstream)), None)
     if here is not None:
         return _through(client, run, here, why, running)
     if not is_loopback(host):

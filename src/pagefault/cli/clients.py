@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -61,10 +62,13 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a client would send its requests, and what says so."""
+    """Where a client would send its requests, and what says so. `others` are providers that it may
+    ask besides, as a proxy is told of them: by a format, or by a path's beginning.
+    """
 
     upstream: str
     why: str
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,24 +81,32 @@ class Adjusted:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A proxy as a client is to find it. `session` names a conversation for one that has no id."""
+    """A proxy as a client is to find it. `session` names a conversation for one that has no id;
+    `others` are providers that the proxy has besides.
+    """
 
     url: str
     upstream: str
     token: str
     session: str
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def v1(self) -> str:
-        """The address that OpenAI's clients want. A provider without `/v1` (as behind accounts)
-        has it as it is.
-        """
-        path = urlsplit(self.upstream).path.rstrip("/")
-        return f"{self.url}/v1" if path in ("", "/v1") or path.endswith("/v1") else self.url
+        """The address that OpenAI's clients want."""
+        return f"{self.url}{_v1(self.upstream)}"
 
     @property
     def named(self) -> str:
         return f"{self.url}/s/{self.session}"
+
+
+def _v1(upstream: str) -> str:
+    """What stands behind our address for a provider. One without `/v1` (as behind accounts) has it
+    as it is.
+    """
+    path = urlsplit(upstream).path.rstrip("/")
+    return "/v1" if not path or path.endswith("/v1") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,18 +372,41 @@ def _opencode_model(run: Launch) -> tuple[str, str]:
 
 
 def _opencode_route(run: Launch) -> Route:
+    """Besides the model's provider, those that its user has settings or a key of: whoever switches
+    the model is not to leave the proxy.
+    """
     provider, _ = _opencode_model(run)
-    url: Any = _opencode_config(run)
-    for name in ("provider", provider, "options", "baseURL"):
-        url = url.get(name) if isinstance(url, dict) else None
-    if isinstance(url, str) and url:
-        return Route(url, f"opencode.json, provider {provider}")
+    own = _opencode_urls(run)
+    others = own | {
+        name: url
+        for name, url in _PROVIDERS.items()
+        if name not in own and f"{name.upper()}_API_KEY" in run.env
+    }
+    others.pop(provider, None)
+    named = {f"/{name}": url for name, url in others.items() if _PLAIN.fullmatch(name)}
+    if provider in own:
+        return Route(own[provider], f"opencode.json, provider {provider}", named)
     if provider not in _PROVIDERS:
         raise BadInput(
             f"where opencode finds its provider {provider!r} is not known here",
             hint="say it with --upstream",
         )
-    return Route(_PROVIDERS[provider], "its own default")
+    return Route(_PROVIDERS[provider], "its own default", named)
+
+
+_PLAIN: Final = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+def _opencode_urls(run: Launch) -> dict[str, str]:
+    """The addresses in its settings, by provider."""
+    providers = _opencode_config(run).get("provider")
+    found = {}
+    for name, one in (providers if isinstance(providers, dict) else {}).items():
+        options = one.get("options") if isinstance(one, dict) else None
+        url = options.get("baseURL") if isinstance(options, dict) else None
+        if isinstance(url, str) and url:
+            found[name] = url
+    return found
 
 
 def _opencode_believes(run: Launch) -> int:
@@ -380,10 +415,12 @@ def _opencode_believes(run: Launch) -> int:
 
 def _opencode_change(run: Launch, door: Door) -> Adjusted:
     provider, _ = _opencode_model(run)
-    options: dict[str, Any] = {"baseURL": door.v1}
+    more: dict[str, Any] = {}
     if door.token:
-        options["headers"] = {_TOKEN_HEADER: f"{{env:{TOKEN_VARIABLE}}}"}
-    told = {"provider": {provider: {"options": options}}}
+        more["headers"] = {_TOKEN_HEADER: f"{{env:{TOKEN_VARIABLE}}}"}
+    urls = {provider: door.v1}
+    urls |= {at[1:]: f"{door.url}{at}{_v1(url)}" for at, url in door.others.items()}
+    told = {"provider": {name: {"options": {"baseURL": url, **more}} for name, url in urls.items()}}
     try:
         given = json.loads(run.env.get("OPENCODE_CONFIG_CONTENT") or "{}")
     except ValueError:
@@ -411,15 +448,19 @@ def _is_anthropic(run: Launch) -> bool:
 
 
 def _aider_route(run: Launch) -> Route:
-    names = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL") if _is_anthropic(run) else ()
-    names = names or ("OPENAI_API_BASE", "OPENAI_BASE_URL")
-    found = run.option("--openai-api-base") if names[0].startswith("OPENAI") else ""
-    if found:
-        return Route(found, "--openai-api-base")
-    for name in names:
-        if found := run.env.get(name, ""):
-            return Route(found, name)
-    return Route(ANTHROPIC if _is_anthropic(run) else OPENAI, "its own default")
+    """It asks a second, weaker model, which may be of the other provider."""
+    anthropic, openai = (
+        next(((run.env[name], name) for name in names if run.env.get(name)), (otherwise, ""))
+        for names, otherwise in (
+            (("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), ANTHROPIC),
+            (("OPENAI_API_BASE", "OPENAI_BASE_URL"), OPENAI),
+        )
+    )
+    if given := run.option("--openai-api-base"):
+        openai = given, "--openai-api-base"
+    main, other = (anthropic, openai) if _is_anthropic(run) else (openai, anthropic)
+    wire = "chat" if _is_anthropic(run) else "messages"
+    return Route(main[0], main[1] or "its own default", {wire: other[0]})
 
 
 def _aider_believes(run: Launch) -> int:
@@ -427,10 +468,14 @@ def _aider_believes(run: Launch) -> int:
 
 
 def _aider_change(run: Launch, door: Door) -> Adjusted:
-    if _is_anthropic(run):
-        return Adjusted(env=dict.fromkeys(("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), door.named))
-    url = f"{door.named}{door.v1.removeprefix(door.url)}"
-    env = dict.fromkeys(("OPENAI_API_BASE", "OPENAI_BASE_URL", "AIDER_OPENAI_API_BASE"), url)
+    main = "messages" if _is_anthropic(run) else "chat"
+    urls = {main: door.upstream, **door.others}
+    names = {
+        "messages": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
+        "chat": ("OPENAI_API_BASE", "OPENAI_BASE_URL", "AIDER_OPENAI_API_BASE"),
+    }
+    behind = {wire: _v1(url) if wire == "chat" else "" for wire, url in urls.items()}
+    env = {name: f"{door.named}{behind[wire]}" for wire in urls for name in names[wire]}
     return Adjusted(env=env)
 
 

@@ -24,7 +24,7 @@ import click
 from pagefault.cli.app import App, Command, json_option, pass_app
 
 if TYPE_CHECKING:
-    from pagefault.cli.clients import Adjusted, Client, Door, Launch
+    from pagefault.cli.clients import Adjusted, Client, Door, Launch, Route
     from pagefault.cli.swaps import Swap
     from pagefault.proxy.running import Running
 
@@ -105,32 +105,33 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     swaps = [Swap(*one) for one in wanted.swaps]
     checked(swaps)
     checked_variables(wanted.env)
-    upstream, why = _upstream(app, run, client, wanted)
+    route = _route(app, run, client, wanted)
     window = _window(run, client, wanted)
     takes_token = client.takes_headers if client is not None else _takes_token(wanted)
     wire = client.wire if client is not None else ""
-    proxy, token = _found(app, upstream, wire, wanted, takes_token=takes_token) or _started(
-        app, upstream, window, wanted, takes_token=takes_token
+    proxy, token = _found(app, route, wire, wanted, takes_token=takes_token) or _started(
+        app, route, window, wanted, takes_token=takes_token
     )
-    door = _door(proxy, token, name)
+    door = _door(proxy, route, token, name)
     change = _change(run, client, door, wanted)
-    _tell(app, name, run, client, proxy, why)
+    _tell(app, name, run, client, proxy, route.why)
     if swaps:
         _swap(swaps, proxy, door)
     _become(program, [name, *change.words, *words], {**os.environ, **change.env})
 
 
-def _upstream(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> tuple[str, str]:
+def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Route:
     """Where requests go on to, and what says so. A client that was pointed at a proxy of ours is
     not sent through two.
     """
     from pagefault.cli.background import proxies
+    from pagefault.cli.clients import Route
     from pagefault.engine.endpoint import checked_url
     from pagefault.model.errors import BadInput
     from pagefault.proxy.running import all_running
 
     if wanted.upstream:
-        found, why = wanted.upstream, "--upstream"
+        route = Route(wanted.upstream, "--upstream")
     elif client is None:
         raise BadInput(
             "where this command would send its requests is not known here",
@@ -139,13 +140,14 @@ def _upstream(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> 
         )
     else:
         route = client.route(run)
-        found, why = route.upstream, route.why
     for one in all_running(proxies()):
-        if found.startswith(one.url):
+        if one.is_at(route.upstream):
             wire = client.wire if client is not None else ""
-            found, why = one.upstreams.get(wire, one.upstream), f"through {one.url} so far"
-    checked_url(found, allow_http=app.config().engine.allow_http)
-    return found, why
+            through = one.upstreams.get(wire, one.upstream)
+            route = Route(through, f"through {one.url} so far", one.upstreams)
+    for url in (route.upstream, *route.others.values()):
+        checked_url(url, allow_http=app.config().engine.allow_http)
+    return route
 
 
 def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
@@ -155,7 +157,7 @@ def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
 
 
 def _found(
-    app: App, upstream: str, wire: str, wanted: _Wanted, *, takes_token: bool
+    app: App, route: Route, wire: str, wanted: _Wanted, *, takes_token: bool
 ) -> tuple[Running, str] | None:
     """A proxy that runs on this memory and does what is wanted, and the token that it wants."""
     from pagefault.cli.background import running_on
@@ -166,7 +168,7 @@ def _found(
     for one in running_on(os.path.realpath(app.directory())):
         is_it = (
             (bool(wire) or not one.upstreams)
-            and _plain(one.upstreams.get(wire, one.upstream)) == _plain(upstream)
+            and _plain(one.upstreams.get(wire, one.upstream)) == _plain(route.upstream)
             and wanted.window in (None, one.window)
             and wanted.user in ("", one.user)
             and (not one.wants_token or (takes_token and token))
@@ -181,7 +183,7 @@ def _plain(upstream: str) -> str:
 
 
 def _started(
-    app: App, upstream: str, window: int, wanted: _Wanted, *, takes_token: bool
+    app: App, route: Route, window: int, wanted: _Wanted, *, takes_token: bool
 ) -> tuple[Running, str]:
     """A private one: on a port that is free, for who has its token, where a client can send one."""
     from pagefault.cli.background import log_file, start
@@ -189,7 +191,9 @@ def _started(
     app.config(window_tokens=window or None)
     log = log_file("wrap")
     words = ["--root", app.root] if app.root is not None else []
-    words += ["serve", "--upstream", upstream, "--port", "0", "--user", wanted.user or _login()]
+    words += ["serve", "--upstream", route.upstream]
+    words += [word for at, url in route.others.items() for word in ("--upstream", f"{at}={url}")]
+    words += ["--port", "0", "--user", wanted.user or _login()]
     words += ["--window", str(window)] if window else []
     words += ["--parent", str(os.getpid()), "--log", str(log)]
     token = secrets.token_urlsafe(32) if takes_token else ""
@@ -212,13 +216,14 @@ def _login() -> str:
     return re.sub(r"\A[^A-Za-z0-9]+|[^A-Za-z0-9._-]", "", name)[:32] or "me"
 
 
-def _door(proxy: Running, token: str, name: str) -> Door:
+def _door(proxy: Running, route: Route, token: str, name: str) -> Door:
     """Where this run finds the proxy. A client without ids has one conversation a run."""
     from pagefault.cli.clients import Door
 
     folder = re.sub(r"[^A-Za-z0-9._-]+", "-", Path.cwd().name)[:24]
     session = "-".join(filter(None, (Path(name).name[:12], folder, secrets.token_hex(3))))
-    return Door(proxy.url, proxy.upstream, token, session)
+    others = {at: url for at, url in route.others.items() if proxy.upstreams.get(at) == url}
+    return Door(proxy.url, route.upstream, token, session, others)
 
 
 def _change(run: Launch, client: Client | None, door: Door, wanted: _Wanted) -> Adjusted:

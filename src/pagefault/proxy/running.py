@@ -51,6 +51,10 @@ class Running:
     def all_upstreams(self) -> dict[str, str]:
         return {"": self.upstream} | self.upstreams
 
+    def is_at(self, url: str) -> bool:
+        """Whether this address, whatever its path, is the proxy's."""
+        return _authority(url) == _authority(self.url)
+
     def ask(self, path: str = "/healthz", *, timeout_s: float = 2.0) -> dict[str, Any] | None:
         """What it answers its operator; None where nobody answers, or another does."""
         parts = urlsplit(self.url)
@@ -96,7 +100,17 @@ def all_running(folder: Path) -> list[Running]:
 
 def file_name(url: str) -> str:
     """What the file of a proxy is called: `pagefault.statusline` knows it too."""
-    return urlsplit(url).netloc.replace(":", "_").strip("[]") + ".json"
+    host, port = _authority(url)
+    return f"{host.replace(':', '_')}_{port}.json"
+
+
+def _authority(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 0
+    except ValueError:
+        return "", 0
+    return "127.0.0.1" if host == "localhost" else host, port
 
 
 def is_listed(folder: Path, running: Running) -> bool:
