@@ -181,3 +181,16 @@ async def test_how_much_came_from_a_cache_is_told(
             running(to, tmp_path / "m"), tmp_path / "m", capsys, "--no-canary"
         )
     assert checks["cache"]["found"].startswith("90%")
+
+
+async def test_providers_of_running_proxies_are_asked_for_a_sign_of_life(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with standing(upstream, root=tmp_path / "m") as to:
+        one, words = running(to, tmp_path / "m"), ("--no-canary", "--live")
+        _, checks = await checked(one, tmp_path / "m", capsys, *words)
+        assert checks["upstream"]["status"] == "ok"
+        one = replace(one, upstream="http://127.0.0.1:9")
+        code, checks = await checked(one, tmp_path / "m", capsys, *words)
+    assert code == 2
+    assert "cannot reach http://127.0.0.1:9" in checks["upstream"]["found"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 import pagefault
@@ -129,6 +130,9 @@ def test_it_is_the_client_itself_that_the_shell_waits_for(bench: Bench) -> None:
         assert bench.told["pid"] == process.pid
         [proxy] = private()
         assert proxy.parent == process.pid
+        headers = dict([bench.told["env"]["ANTHROPIC_CUSTOM_HEADERS"].split(": ")])
+        assert httpx2.get(f"{proxy.url}/healthz").status_code == 401  # others on this machine
+        assert httpx2.get(f"{proxy.url}/healthz", headers=headers).status_code == 200
         assert os.getsid(proxy.pid) != os.getsid(process.pid)  # the terminal's signals miss it
     finally:
         process.send_signal(signal.SIGINT)

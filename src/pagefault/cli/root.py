@@ -14,12 +14,12 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "See it work": {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
-        "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
         "wrap": "Run a coding client through a proxy, for this run alone: claude, codex, opencode, "
         "aider.",
+        "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
+        "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
         "statusline": "A line for Claude Code: its window, what left it, what came back, cache and "
         "cost.",
-        "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
         "import": "Bring in one's own conversations from other programs.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
     },
