@@ -78,7 +78,19 @@ class Passed:
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
     request: int = -1  # its number in the log; -1 if it is not there
+    evicted: int = 0  # pages that left with it
     model: str = ""  # that is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a request shows, in tokens and in items of the client's history."""
+
+    tokens: int
+    window_tokens: int
+    left_tokens: int
+    shown: int
+    hidden: int
 
 
 class Conversation:
@@ -113,6 +125,7 @@ class Conversation:
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
+        self.window: Window | None = None  # of the newest request
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
 
@@ -167,6 +180,7 @@ class Conversation:
                         outgoing, _newest(history), is_compacted=is_compacted
                     )
                 composed = outgoing.compose()
+            request = await self._tell(body, history, match, composed, outgoing, quotes)
             return Passed(
                 match=match,
                 composed=composed,
@@ -175,9 +189,25 @@ class Conversation:
                 else None,
                 recalled=len(quotes.pages),
                 aside=aside,
-                request=await self._tell(body, history, match, composed, outgoing, quotes),
+                request=request,
+                evicted=self._evicted(match, composed),
                 model=self._model(body),
             )
+
+    def _evicted(self, match: Match, composed: Composed | None) -> int:
+        """How many pages left the window with a request, which is the newest from now on."""
+        if composed is None:
+            return 0
+        before, path = self.window, len(match.path)
+        gone = sum(node in composed.hidden for node in match.path)
+        self.window = Window(
+            tokens=composed.tokens,
+            window_tokens=self.verbatim.window_tokens,
+            left_tokens=composed.left_tokens,
+            shown=path - gone,
+            hidden=gone,
+        )
+        return max(0, gone - (before.hidden if before else 0)) if composed.epoch else 0
 
     async def _take_up(self) -> None:
         """Look what the log has of this conversation, where that may not be what we know: an

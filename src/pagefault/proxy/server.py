@@ -35,6 +35,7 @@ from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
+from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, Outcome
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
@@ -68,6 +69,8 @@ class Told:
     status: int = 0
     words: str = ""
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
+    format: str = ""
+    outcome: Outcome = Outcome.FAILED
 
 
 class Proxy:
@@ -116,6 +119,11 @@ class Proxy:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
+        self._metrics = Metrics(
+            clock,
+            windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
+            kept=lambda: memory._runtime.pages.kept,
+        )
         self._problem = ""  # why the latest request could not be told to be of any conversation
         self.requests = 0
 
@@ -132,11 +140,12 @@ class Proxy:
         try:
             await self._serve(scope, receive, send, told)
         except EngineUnreachable as broke:
-            told.words = str(broke)
+            told.words, told.outcome = str(broke), Outcome.CUT_OFF
             raise BrokenOff from None  # the server then ends the connection unfinished
         finally:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
             status = told.status or "---"
+            self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
 
     async def settled(self) -> None:
@@ -149,13 +158,15 @@ class Proxy:
     async def _serve(self, scope: Scope, receive: Receive, send: Send, told: Told) -> None:
         headers: Headers = scope["headers"]
         known = _joined(headers)
-        reply = _Reply(send, told)
+        began_s = self._clock.monotonic_s()
+        reply = _Reply(send, told, lambda: self._metrics.began(self._clock.monotonic_s() - began_s))
         authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
         if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
             known["host"] = authority
         named, path = named_in_path(raw_path)
         told.path = self._shown(path)
         wire = next((w for w in WIRES if scope["method"] == "POST" and w.takes(path)), None)
+        told.format = wire.name if wire is not None else ""
         if not (self._any_host or _is_ours(known.get("host", ""), scope["http_version"])):
             return await reply.refuse(wire, 421, "this proxy answers to this machine's names only")
         if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
@@ -172,15 +183,17 @@ class Proxy:
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if path == "/healthz":
-            return await reply.json(200, self._health() | self._desk.who())
+            health = self._health() | self._desk.who()
+            return await reply.own(200, json.dumps(health).encode())
+        if path == "/metrics":
+            return await reply.own(200, self._metrics.text(), CONTENT_TYPE)
         if is_operator and path == CANARIES and scope["method"] == "DELETE":
-            return await reply.json(
-                200, {"forgotten": await self._desk.forget_canaries(self._memory)}
-            )
+            forgotten = await self._desk.forget_canaries(self._memory)
+            return await reply.own(200, json.dumps({"forgotten": forgotten}).encode())
         if is_operator and wire is None and path != STATUSLINE:
             return await reply.refuse(wire, 404, "the operator's key opens no way to the provider")
         if path == "/" and scope["method"] == "HEAD":
-            return await reply.json(200, {})
+            return await reply.own(200, b"{}")
         try:
             if _number(known.get("content-length", "")) > self._body_bytes_max:
                 raise TooLarge  # before a byte of it is read
@@ -191,12 +204,14 @@ class Proxy:
         except TimeoutError:
             return await reply.refuse(wire, 408, "the request did not arrive in time")
         except _Gone:
+            told.outcome = Outcome.CLIENT_GONE
             return None
         query = scope["query_string"]
         whose = user or principal_of(headers, query, self._memory.keyed)
         whose = OPERATOR if is_operator else whose
         if path == STATUSLINE and scope["method"] == "POST":
-            return await reply.text(self._desk.statusline(body, whose))
+            line = self._desk.statusline(body, whose)
+            return await reply.own(200, line.encode(), b"text/plain; charset=utf-8")
         asked = _Asked(known, path, named, whose)
         relay, path = (Canary(), path) if is_operator else self._upstreams.of(path, known)
         target = path.encode("latin-1") + (b"?" + query if query else b"")
@@ -204,9 +219,11 @@ class Proxy:
         try:
             await _unless_gone(relayed, receive, told)
         except asyncio.CancelledError:  # the server stops, and has waited for long enough
+            told.outcome = Outcome.STOPPED
             if reply.started:
                 raise
-            await reply.refuse(wire, 503, "the proxy was stopped before an answer came")
+            why = "the proxy was stopped before an answer came"
+            await reply.refuse(wire, 503, why, outcome=Outcome.STOPPED)
 
     async def _relayed(
         self,
@@ -221,6 +238,7 @@ class Proxy:
     ) -> None:
         taken: _Taken | None = None
         drop: tuple[bytes, ...] = ()
+        whole_s = self._clock.monotonic_s()
         if wire is not None:
             drop = (b"accept-encoding",)  # so that an answer can be read as it passes
             try:
@@ -236,6 +254,8 @@ class Proxy:
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
+        added_s = self._clock.monotonic_s() - whole_s
+        self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
         try:
             async with relay.ask(method, target, sent, body) as response:
                 reader = _Reader(wire) if wire and taken is not None else None
@@ -254,7 +274,7 @@ class Proxy:
             if reply.started:
                 raise
             status = 504 if isinstance(broke, NoAnswer) else 502
-            await reply.refuse(wire, status, str(broke))
+            await reply.refuse(wire, status, str(broke), outcome=Outcome.UNREACHABLE)
 
     async def _body(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -379,6 +399,8 @@ class Proxy:
     def _learn(self, taken: _Taken, answered: Answered) -> None:
         """Log the answer without keeping the client waiting for it."""
         self._desk.answered(taken.conversation.name, answered.usage)
+        if answered.usage is not None:
+            self._metrics.reported(answered.usage)
         is_next = True
         if taken.chain is not None and answered.complete and not taken.passed.aside:
             said = [item for item in answered.items if item.place]
@@ -493,14 +515,18 @@ class _Reader:
 class _Reply:
     """One response, written down for the access log as it goes out."""
 
-    def __init__(self, send: Send, told: Told) -> None:
+    def __init__(self, send: Send, told: Told, began: Callable[[], None]) -> None:
         self._send = send
+        self._began = began
         self.told = told
         self.started = False
 
     async def start(self, status: int, headers: Headers) -> None:
         self.told.status = status
         self.started = True
+        if status >= 400 and self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.REFUSED_UPSTREAM
+        self._began()
         if self.told.not_logged:
             headers = [*headers, (NOT_LOGGED_HEADER, self.told.not_logged.encode())]
         await self._send(
@@ -512,24 +538,29 @@ class _Reply:
 
     async def end(self) -> None:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.ANSWERED
 
-    async def json(self, status: int, document: Json) -> None:
-        await self._whole(status, json.dumps(document).encode(), b"application/json")
-
-    async def text(self, text: str) -> None:
-        await self._whole(200, text.encode(), b"text/plain; charset=utf-8")
-
-    async def _whole(self, status: int, body: bytes, kind: bytes) -> None:
-        length = str(len(body)).encode()
-        await self.start(status, [(b"content-type", kind), (b"content-length", length)])
+    async def own(self, status: int, body: bytes, kind: bytes = b"application/json") -> None:
+        """Answer as nobody but the proxy does."""
+        if self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.OWN
+        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+        await self.start(status, headers)
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def refuse(
-        self, wire: Wire | None, status: int, message: str, *, words: str = ""
+        self,
+        wire: Wire | None,
+        status: int,
+        message: str,
+        *,
+        words: str = "",
+        outcome: Outcome = Outcome.REFUSED_HERE,
     ) -> None:
         """Refuse in the client's own format; `words` are for the access log, if others."""
-        self.told.words = words or message
-        await self.json(status, (wire or WIRES[0]).refusal(status, message))
+        self.told.words, self.told.outcome = words or message, outcome
+        await self.own(status, json.dumps((wire or WIRES[0]).refusal(status, message)).encode())
 
 
 async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> None:
@@ -545,7 +576,7 @@ async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> N
         if doing.done():
             doing.result()
         else:
-            told.words = "the client went away"
+            told.words, told.outcome = "the client went away", Outcome.CLIENT_GONE
     finally:
         for task in (doing, leaving):
             task.cancel()
