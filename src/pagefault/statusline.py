@@ -75,7 +75,7 @@ def _allowed(host: str, port: str, env: Mapping[str, str]) -> str:
         key = os.read(fd, STDIN_BYTES_MAX).partition(b'"key": "')[2].partition(b'"')[0]
     finally:
         os.close(fd)
-    return f"x-pagefault-key: {key.decode()}\r\n" if key else ""
+    return f"x-pagefault-operator: {key.decode()}\r\n" if key else ""
 
 
 def _state(env: Mapping[str, str]) -> str:

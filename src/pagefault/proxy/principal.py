@@ -28,7 +28,7 @@ _CREDENTIAL: Final = re.compile(
     r"|subject|user(?!-agent)|(?<![a-z])(?:pat|pin|uid)(?![a-z])"
 )
 _NO_CREDENTIAL: Final = re.compile(
-    r"x-pagefault-(?:token|session|mode|key)|(?:x-)?idempotency-key|sec-(?:websocket|fetch)-.*"
+    r"x-pagefault-(?:token|session|mode)|(?:x-)?idempotency-key|sec-(?:websocket|fetch)-.*"
 )
 _OF_THE_WAY: Final = re.compile(r"\s*(?:__cf_bm|_cfuvid|__cflb|__cfruid|__cfseq)\s*=")
 """Cookies that a network between sets anew all the time, and that tell nobody."""

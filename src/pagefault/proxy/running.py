@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-KEY_HEADER: Final = "x-pagefault-key"  # of the operator; never sent on
+KEY_HEADER: Final = "x-pagefault-operator"  # of the operator; never sent on
 _FILE_BYTES_MAX: Final = 65_536
 _ANSWER_BYTES_MAX: Final = 1_000_000
 _TRIES: Final = 50
