@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault import AccessRefused, BadInput, Memory, NoSuchPage, PageId, RegionNotFound, Session
+from pagefault import (
+    AccessRefused,
+    BadInput,
+    Memory,
+    NoSuchPage,
+    PageId,
+    RegionNotFound,
+    Session,
+    StoreReadOnly,
+)
 from pagefault.service.bootstrap import open_memory
 from tests.service.memories import check_request, fault, faulted, search, text_of
 from tests.service.test_retention import Clock
@@ -357,7 +366,7 @@ async def test_a_conversation_that_is_not_kept_brings_nothing_anywhere() -> None
         assert WORD in (await reader.page(page)).text
         assert WORD in await asked(reader)
         for verb in (reader.mount("shelf", "rw"), reader.unmount("shelf"), reader.share("x", "a")):
-            with pytest.raises(BadInput, match="incognito"):
+            with pytest.raises(StoreReadOnly, match="incognito"):
                 await verb
         await memory.set_policy("shelf", read=["session:writer"])
         with pytest.raises(NoSuchPage):

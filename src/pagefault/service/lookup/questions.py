@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@checked_verbs(usable=lambda asking: asking._runtime.journal.check_open())
+@checked_verbs(usable=lambda asking: asking._runtime.journal.ready())
 class Asking:
     """The verbs that ask for pages: a session answers of what it sees, a memory of every session.
 

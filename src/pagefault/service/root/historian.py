@@ -28,6 +28,7 @@ from pagefault.service.lookup.imported import (
     project_id,
 )
 from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.store.controls import nothing_kept
 from pagefault.store.store import STORE
 
 
@@ -50,7 +51,7 @@ class Historian(MemoryParts):
         there already is not written again, so it may be repeated, and goes on after a kill. With
         `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
         all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
-        `BadInput` if the memory's control mode keeps nothing.
+        `StoreReadOnly` if the memory's control mode keeps nothing.
         """
         from pagefault.service.imports import Importer  # and what reads files, for who imports
 
@@ -61,10 +62,7 @@ class Historian(MemoryParts):
         await self._runtime.journal.look()
         control = await self._given_control()
         if not (control.captures or dry_run):
-            raise BadInput(
-                f"this memory is {control}: nothing is written to it",
-                hint="`Memory.set_control` gives it another mode",
-            )
+            raise nothing_kept(control)
         stop = threading.Event()
         importer = Importer(
             self._runtime,
