@@ -71,6 +71,10 @@ class Quarantine:
         at = bisect_right(ranges, (row.seq, _INFINITE)) - 1
         return at >= 0 and row.seq <= ranges[at][1] and row.seq not in self._raised
 
+    def withdraw(self, targets: Iterable[tuple[Seq, Seq]]) -> None:
+        """Withdraw records of an overlay, which end with this process: nothing is written of it."""
+        self._withdrawn = _merged([*self._withdrawn, *targets])
+
     def shown(self, found: SearchResult, *, limit: int) -> SearchResult:
         """The best of what was found that is not withdrawn, or that says the same and is not."""
         hits: list[SearchHit] = []
