@@ -637,8 +637,9 @@ class Memory(_Asks):
 
         It is kept, and `page` tells it still; from the next request on none of it is shown,
         recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
-        only tells. Requests that were sent, and what a proxy's client resends itself, are out of
-        reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        only tells. Of conversations that are not written it reaches those of this process, and
+        there it is in memory, too. Requests that were sent, and what a proxy's client resends
+        itself, are out of reach. Raises `BadInput` where nothing is named, and as `origins` does.
         """
         return _LOOP.run(
             self._memory.revoke_origin(

@@ -372,3 +372,19 @@ async def test_revoking_reaches_what_is_said_while_nothing_is_kept(
         assert asked in by_page.pages
         [whole] = await memory.revoke_origin("a")
         assert set(by_page.pages) <= set(whole.pages)
+
+
+async def test_a_call_that_is_withdrawn_waits_no_more_and_says_why_its_result_is_refused() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("a")
+        await session.user("What does it say?")
+        [page] = await session.tool_result(WEB, name="browser")
+        await session.request()
+        await session.assistant("", calls=[pagefault.ToolCall("c1", "deploy", '{"flag": "zq"}')])
+        with pytest.raises(pagefault.BadInput, match="wait for"):
+            await session.request()
+        await memory.revoke_origin("a", page)
+        assert session.open_calls() == []
+        with pytest.raises(pagefault.BadInput, match="withdrawn"):
+            await session.tool_result("c1", "deployed")
+        assert "deploy" not in str((await session.request()).messages[1:])

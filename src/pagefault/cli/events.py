@@ -53,8 +53,8 @@ def events(
     or, where that tells only failures, by the command, which named it or ran all (`how`).
 
     JSON: {total, events: [{event_type, session_id, session, page_id, result_id, seq, at, origin,
-    is_over, failed, argv, script, exit_code, duration_ms, path, change, hash, runner, tests_passed,
-    tests_failed, tests_skipped, failing, passing, text, outcome, how}]}; docs/events.md says what
+    is_over, withdrawn, failed, argv, script, exit_code, duration_ms, path, change, hash, runner,
+    tests_passed, tests_failed, tests_skipped, failing, passing, text, outcome, how}]}; docs/events.md says what
     each is.
     """
     if failed and last_passed:
@@ -123,6 +123,8 @@ def _what(one: WorkEvent) -> str:
 
 
 def _went(one: WorkEvent) -> str:
+    if one.withdrawn:
+        return "withdrawn"
     if one.outcome:
         return one.outcome if one.how == "named" else f"{one.outcome} ({one.how})"
     if not one.is_over:
