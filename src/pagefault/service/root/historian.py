@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Draft, ImportApproved, ImportRevoked
@@ -30,6 +31,8 @@ from pagefault.service.lookup.imported import (
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.store.controls import nothing_kept
 from pagefault.store.store import STORE
+
+_NAMED_MAX: Final = 10  # imports, the latest first, where one is named that is not there
 
 
 @checked_verbs(usable=check_open)
@@ -214,7 +217,10 @@ class Historian(MemoryParts):
             and (not session or session in (one.session_id, one.name))
         ]
         if not found:
-            raise SessionNotFound(run or session or source)
+            every = await self.imports()
+            there = [name for one in every for name in (one.runs if run else (one.name,))]
+            told = sorted({one.source for one in every}) if source else there[:_NAMED_MAX]
+            raise SessionNotFound(run or session or source, imported=list(dict.fromkeys(told)))
         index = self._runtime.index
         rows = [await asyncio.to_thread(index.find_session, one.session_id) for one in found]
         numbers = tuple(row.session for row in rows if row is not None)

@@ -1,0 +1,5 @@
+"""`python -m pagefault`: the command line."""
+
+from pagefault.cli import main
+
+main()
