@@ -68,6 +68,11 @@ class Quarantine:
         """Whether no request may show a page, and nothing be held true of it."""
         return self.is_withdrawn_at(row.seq)
 
+    def has_withdrawn(self) -> bool:
+        """Whether anything was ever withdrawn."""
+        self.read_on()
+        return bool(self._withdrawn)
+
     def is_withdrawn_at(self, seq: Seq) -> bool:
         """The same, of the page that this record made."""
         self.read_on()

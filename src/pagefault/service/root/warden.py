@@ -25,7 +25,6 @@ from pagefault.service.root.parts import MemoryParts, check_open, written
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
-from pagefault.store.overlay.log import below
 from pagefault.store.store import STORE
 
 _ALL: Final = 2**31
@@ -91,7 +90,7 @@ class Warden(MemoryParts):
         """
         target = await self._target(session)
         page = await target.page(page_id)
-        if not below([page.row.seq]):
+        if not self._is_written(page.row.seq):
             raise BadInput(
                 f"{page.page_id} is not written: a ruling on it would outlive it",
                 hint="give the session a mode that keeps what is said (`Memory.set_control`)",
@@ -142,7 +141,7 @@ class Warden(MemoryParts):
         found = await asyncio.to_thread(self._closures, rows)
         if found and not dry_run:
             seqs = sorted({seq for _, pages in found for seq in pages.values()})
-            kept = below(seqs)
+            kept = [seq for seq in seqs if self._is_written(seq)]
             self._runtime.quarantine.withdraw(_ranges(seqs[len(kept) :]))
             if kept:
                 await self._write_ruling(OriginRevoked(targets=_ranges(kept)))
@@ -251,6 +250,10 @@ class Warden(MemoryParts):
             if own:
                 found.setdefault(row.session_id, (row, {}))[1].update(own)
         return list(found.values())
+
+    def _is_written(self, seq: Seq) -> bool:
+        """Whether a record is of the log, and not of an overlay, whose numbers are all higher."""
+        return seq <= self._store.log.head()
 
     async def _write_ruling(self, ruling: Body) -> None:
         draft = Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=ruling)
