@@ -56,13 +56,19 @@ async def make(root: Path, notes: Path) -> None:
         await memory.forget("writer", gone)
 
 
+async def used(memory: pagefault.Memory, session: str = "") -> list[Any]:
+    """What is used of quotas, but for rates, which go by the clock."""
+    every = await memory.usage(session)
+    return [one for one in every if not one.quota.endswith("_per_minute")]
+
+
 async def readings(root: Path) -> dict[str, Any]:
     """All that a memory tells of these."""
     async with pagefault.open(root, quotas=QUOTAS, read_only=True) as memory:
         told: dict[str, Any] = {
             "sessions": await memory.sessions(),
             "regions": await memory.regions(),
-            "usage": await memory.usage(),
+            "usage": await used(memory),
             "retention": await memory.retention(),
             "controls": await memory.controls(),
             "imports": await memory.imports(),
@@ -78,7 +84,7 @@ async def readings(root: Path) -> dict[str, Any]:
                 "origins": [await memory.origins(name, row.page_id) for row in pages],
                 "mounts": await session.mounts(),
                 "whose": await memory.assignment(name),
-                "usage": await memory.usage(name),
+                "usage": await used(memory, name),
                 "claims": await session.claims(),
                 "found": await session.recall("Where is the key of the boat house?"),
                 "recent": await session.recent(),
