@@ -92,6 +92,10 @@ class Asking:
             found = await self._find(scope, query, limit, wanted, order)
         return await _told(self._runtime, found, tokens, query or words_of(topic, task))
 
+    async def _candidates(self, query: str, limit: int) -> SearchResult:
+        """The same hits, for who quotes pages by himself: nothing is read of them to show."""
+        return await self._find(await self._asked(ANY), query, limit, ANY, None)
+
     async def recent(
         self, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
