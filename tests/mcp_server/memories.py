@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.types import TextResourceContents
 
 from pagefault import Memory
-from pagefault.mcp_server.desk import Desk
+from pagefault.mcp_server.answers import Answers
 from pagefault.mcp_server.reach import Reach, VisibleSessions
 from pagefault.mcp_server.server import make_server
 from pagefault.proxy.client import principal_in
@@ -37,8 +37,8 @@ async def client(
     memory: Memory, *, writes: bool = False, mode: str = "auto", **reach: Any
 ) -> AsyncIterator[Client]:
     """One of this process. `mode` is "legacy" for the era of the handshake."""
-    desk = Desk(memory, VisibleSessions(memory, Reach(**reach), principal_in), writes=writes)
-    async with Client(make_server(lambda: desk, writes=writes), mode=mode) as one:
+    answers = Answers(memory, VisibleSessions(memory, Reach(**reach), principal_in), writes=writes)
+    async with Client(make_server(lambda: answers, writes=writes), mode=mode) as one:
         yield one
 
 

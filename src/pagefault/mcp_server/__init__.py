@@ -7,7 +7,7 @@ serve.
 
     reach     whose part of a memory a client reads
     shapes    what the tools answer, as data
-    desk      the verbs: answers within a budget of tokens, cited, the same for the same memory
+    answers   the verbs: answers within a budget of tokens, cited, the same for the same memory
     server    the tools, resources and prompts, by their names in the protocol; stdio
     http      the same behind a path of the proxy, for whoever asks there
 

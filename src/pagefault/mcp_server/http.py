@@ -22,7 +22,7 @@ from pagefault.model.errors import CallerError
 from pagefault.service.memory import Memory
 
 if TYPE_CHECKING:
-    from pagefault.mcp_server.desk import Desk
+    from pagefault.mcp_server.answers import Answers
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -32,7 +32,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 BODY_BYTES_MAX: Final = 1024 * 1024  # of a request: its arguments are bounded far below
 ANSWER_S_MAX: Final = 120.0
 
-_DESK: ContextVar[Desk] = ContextVar("desk")
+_ANSWERS: ContextVar[Answers] = ContextVar("answers")
 """That of whoever asked: every task that serves a request begins with the context of its request,
 and where none was set nothing is served.
 """
@@ -57,11 +57,13 @@ class McpPath:
             app = await self._started()
         except CallerError as missing:
             return await _refuse(send, 501, f"{missing.message}: {missing.hint}")
-        from pagefault.mcp_server.desk import Desk
+        from pagefault.mcp_server.answers import Answers
         from pagefault.mcp_server.reach import Reach, VisibleSessions
 
         assert user, "else it would read everybody's"
-        _DESK.set(Desk(self._memory, VisibleSessions(self._memory, Reach(user=user), self._whose)))
+        _ANSWERS.set(
+            Answers(self._memory, VisibleSessions(self._memory, Reach(user=user), self._whose))
+        )
         began = False
 
         async def noting(message: Mapping[str, Any]) -> None:
@@ -96,7 +98,7 @@ class McpPath:
             from pagefault.mcp_server.server import make_server
 
             return StreamableHTTPSessionManager(
-                app=make_server(_DESK.get).lowlevel,
+                app=make_server(_ANSWERS.get).lowlevel,
                 json_response=True,
                 stateless=True,
                 max_request_body_size=BODY_BYTES_MAX,

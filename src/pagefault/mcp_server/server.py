@@ -22,7 +22,7 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import Field
 
 from pagefault import __version__
-from pagefault.mcp_server.desk import Desk
+from pagefault.mcp_server.answers import Answers
 from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
@@ -99,9 +99,9 @@ def _refused(verb: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
 class Tools:
     """What a client's model can call."""
 
-    def __init__(self, desk: Callable[[], Desk]) -> None:
-        """`desk` gives that of the client whose call is served."""
-        self._desk = desk
+    def __init__(self, answers: Callable[[], Answers]) -> None:
+        """`answers` gives that of the client whose call is served."""
+        self._answers = answers
 
     async def search_pages(
         self,
@@ -116,7 +116,7 @@ class Tools:
         content: page_fault loads a page, and memory_recall answers with content at once.
         """
         return _told(
-            await self._desk().search(
+            await self._answers().search(
                 query,
                 session=session,
                 limit=limit,
@@ -150,7 +150,7 @@ class Tools:
     ) -> Annotated[CallToolResult, LoadedPage]:
         """Load a page of memory by its id and session. Comes shorter where it has no room."""
         return _told(
-            await self._desk().page(
+            await self._answers().page(
                 page_id, session=session, level=target_level, max_tokens=max_tokens
             )
         )
@@ -168,7 +168,7 @@ class Tools:
         with its id, session and date to cite. Ask in the user's own words ("what did we decide
         last week about the parser?"); days and weeks are understood.
         """
-        pages, text = await self._desk().recall(
+        pages, text = await self._answers().recall(
             query, session=session, limit=limit, max_tokens=max_tokens, since=since, until=until
         )
         return _told(pages, text)
@@ -183,7 +183,7 @@ class Tools:
         """What is in memory: how many sessions and pages, of which kinds, and the sessions that
         were used last.
         """
-        return _told(await self._desk().status(session=session, limit=limit))
+        return _told(await self._answers().status(session=session, limit=limit))
 
     async def remember(
         self,
@@ -218,7 +218,7 @@ class Tools:
         what it rests on, and never takes the place of what the user said.
         """
         return _told(
-            await self._desk().remember(
+            await self._answers().remember(
                 text,
                 kind=kind,
                 session=session,
@@ -277,8 +277,8 @@ class Server(MCPServer[Any]):
             await served.run(read, write, served.create_initialization_options())
 
 
-def make_server(desk: Callable[[], Desk], *, writes: bool = False) -> Server:
-    """The server. `desk` is asked for that of the client at each call; `writes` offers the tools
+def make_server(answers: Callable[[], Answers], *, writes: bool = False) -> Server:
+    """The server. `answers` is asked for that of the client at each call; `writes` offers the tools
     that write.
     """
     server = Server(
@@ -289,7 +289,7 @@ def make_server(desk: Callable[[], Desk], *, writes: bool = False) -> Server:
         log_level="ERROR",
         subscriptions=False,  # nobody is told of what others write
     )
-    tools = Tools(desk)
+    tools = Tools(answers)
     for tool in TOOLS:
         if writes or not tool.writes:
             server.add_tool(
@@ -299,12 +299,12 @@ def make_server(desk: Callable[[], Desk], *, writes: bool = False) -> Server:
                 description=" ".join((getattr(Tools, tool.name).__doc__ or "").split()),
                 annotations=_annotated(tool),
             )
-    _add_resources(server, desk)
+    _add_resources(server, answers)
     _add_prompts(server)
     return server
 
 
-def _add_resources(server: MCPServer[Any], desk: Callable[[], Desk]) -> None:
+def _add_resources(server: MCPServer[Any], answers: Callable[[], Answers]) -> None:
     def found(read: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[str]]:
         @wraps(read)
         async def as_json(*args: P.args, **kwargs: P.kwargs) -> str:
@@ -323,31 +323,31 @@ def _add_resources(server: MCPServer[Any], desk: Callable[[], Desk]) -> None:
     @found
     async def manifest() -> MemoryTold:
         """How many sessions and pages there are, of which kinds, and the latest sessions."""
-        return await desk().status(limit=SESSIONS_TOLD)
+        return await answers().status(limit=SESSIONS_TOLD)
 
     @server.resource("page://{session}/{page_id}", title="A page of memory", mime_type=kind)
     @found
     async def page(session: str, page_id: str) -> LoadedPage:
         """A page by its session's id (or name) and its own id, with where it is from."""
-        return await desk().page(page_id, session=session, max_tokens=RESOURCE_TOKENS)
+        return await answers().page(page_id, session=session, max_tokens=RESOURCE_TOKENS)
 
     @server.resource("page://{page_id}", title="A page of the only session", mime_type=kind)
     @found
     async def only_page(page_id: str) -> LoadedPage:
         """A page by its id, where one session is served alone."""
-        return await desk().page(page_id, max_tokens=RESOURCE_TOKENS)
+        return await answers().page(page_id, max_tokens=RESOURCE_TOKENS)
 
     @server.resource("claim://{session}/{claim_id}", title="A claim", mime_type=kind)
     @found
     async def claim(session: str, claim_id: str) -> ClaimTold:
         """A decision, preference, fact or rule, what became of it, and the words it rests on."""
-        return await desk().claim(claim_id, session=session)
+        return await answers().claim(claim_id, session=session)
 
     @server.resource("claim://{claim_id}", title="A claim of the only session", mime_type=kind)
     @found
     async def only_claim(claim_id: str) -> ClaimTold:
         """A claim by its id, where one session is served alone."""
-        return await desk().claim(claim_id)
+        return await answers().claim(claim_id)
 
 
 def _add_prompts(server: MCPServer[Any]) -> None:
@@ -374,8 +374,8 @@ def _add_prompts(server: MCPServer[Any]) -> None:
 
 async def serve_stdio(memory: Memory, seen: VisibleSessions, *, writes: bool) -> None:
     """Serve the process's own stdin and stdout until stdin ends, or SIGTERM says so."""
-    desk = Desk(memory, seen, writes=writes)
-    server = make_server(lambda: desk, writes=writes)
+    answers = Answers(memory, seen, writes=writes)
+    server = make_server(lambda: answers, writes=writes)
     lines = Lines(sys.stdin.fileno())
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lines.end)
@@ -383,7 +383,7 @@ async def serve_stdio(memory: Memory, seen: VisibleSessions, *, writes: bool) ->
 
     def warm() -> None:  # behind the handshake, which some clients wait two seconds for
         if not warming:
-            warming.append(asyncio.create_task(desk.warm()))
+            warming.append(asyncio.create_task(answers.warm()))
 
     server.listed = warm
     await server.run_on(lines)

@@ -39,6 +39,7 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
+    Shared,
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
@@ -58,6 +59,7 @@ from pagefault.store.api import (
     VectorsUnusable,
     WriterLock,
 )
+from pagefault.store.controls import GIVEN, control_of
 from pagefault.store.fold import BEGUN, DONE, ORIGIN_RULINGS, RECEIPTS, REGION_RULINGS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
@@ -71,7 +73,7 @@ STORE: Final = SessionNo(0)
 _BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
-_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS)
+_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS, *GIVEN)
 _LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
@@ -114,9 +116,11 @@ class Store:
     forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since it opened
     forgets: int = 0  # how often another process was noticed to forget, or to rule who sees what
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
+    controlled: Seq = NOTHING  # the last control mode that another process was noticed to give
     acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
     is_opening: bool = False  # until `let_others_in`, and the lock is held until then
+    keeps: bool = True  # what is written; an overlay does not, so that no control mode forbids it
     lock: WriterLock | None = None  # where others may write, too, and so may we
     advice: Advice = field(default_factory=Advice)
     vectors: VectorStore | None = None  # once somebody asked for them
@@ -127,9 +131,12 @@ class Store:
     behind: int = 0  # records that the index on the disk lacks; this one, in memory, has them
     _depth: int = 0  # of blocks in `writing`
     _writer: int = 0  # the thread that is in them
-    _known: Seq = NOTHING  # the log's head when `writing` ended last
+    _known: Seq | None = NOTHING  # the log's head when `writing` ended last
+    _kept: dict[SessionNo, Seq] = field(default_factory=dict)  # what `controlled` left writable
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
     _is_to_finish: bool = False  # whether it may be one whose process was killed
+    _is_unsettled: bool = False  # something is in the log, perhaps, and not in the index
+    _is_taking_in: bool = False  # the log knows what others wrote, and what is kept does not yet
     _noticing: Lock = field(default_factory=Lock)
     _latch: Latch = field(default_factory=Latch)
 
@@ -145,7 +152,8 @@ class Store:
 
         Blocks may be nested. `StoreBusy`, with nothing done, if another is too long in its own.
 
-        If one fails that has written, nothing is written after it: see `_the_last_if_half_done`.
+        If one fails with what is written and not settled, or unforeseen, nothing is written after
+        it: see `_the_last_if_half_done`.
         """
         if self._depth == 0 and self.lock is not None:
             self.lock.acquire()
@@ -156,7 +164,7 @@ class Store:
                 self._take_in()
             with self._the_last_if_half_done():
                 yield
-                self._known = self.log.head()
+            self._known = self._head_if_known()
         finally:
             self._depth -= 1
             if self._depth == 0 and self.lock is not None:
@@ -164,18 +172,30 @@ class Store:
 
     @contextmanager
     def _the_last_if_half_done(self) -> Iterator[None]:
-        """A block that writes and then fails unforeseen (no memory, say) is `StoreLatched`. Who
-        called it holds that nothing was written, and would write it again under the same page ids.
+        """A block that writes, and fails before that is settled, is `StoreLatched`. Who called it
+        holds that nothing was written, and would write it again under the same page ids.
+
+        What fails as foreseen after that, as a forgetting that is begun, may be tried again.
         """
-        head = self.log.head()
+        head, was_unsettled = self._head_if_known(), self._is_unsettled
         try:
             yield
-        except PagefaultError:
+        except StoreLatched:
             raise
         except Exception as failure:
-            if self.log.head() == head:
+            if isinstance(failure, PagefaultError) and not self._is_unsettled:
+                raise
+            if self._head_if_known() == head is not None:
+                self._is_unsettled = was_unsettled
                 raise
             raise self._latched("what was written could not be finished", failure) from failure
+
+    def _head_if_known(self) -> Seq | None:
+        """The log's head; None where the log does not answer: then it is looked at anew."""
+        try:
+            return self.log.head()
+        except StoreError:
+            return None
 
     def _take_in(self) -> None:
         """Learn what other processes wrote since we last looked. Nearly always nothing."""
@@ -183,12 +203,15 @@ class Store:
         if self.refusal is not None:
             return
         if not log.is_current():
+            self._is_taking_in = True  # until then a reader that looks has to look for itself
             log.refresh(self.index.promised_seq())
         if log.head() == self._known or log.refusal is not None:
+            self._is_taking_in = False
             return
         self.catch_up()  # a writer may have been killed between log and index
         self.leases.doubt()
-        self._notice_forgets()
+        self._notice()
+        self._is_taking_in = False
         if self._is_to_finish:
             self.finish_if_possible()
             self._is_to_finish = False
@@ -200,17 +223,17 @@ class Store:
 
     def is_current(self) -> bool:
         """Whether `look` would find nothing new. Reads no file."""
-        return self.log.is_current()
+        return not self._is_taking_in and self.log.is_current()
 
     def look(self) -> None:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
         log = self.log
-        if not log.is_current():
+        if not self.is_current():
             if self.reads_only or self.follows:
                 log.refresh()
             if self.follows:
                 self._follow()
-            self._notice_forgets()
+            self._notice()
 
     def _follow(self) -> None:
         """Fold what others wrote into an index of our own, and drop from it what they forgot."""
@@ -227,16 +250,22 @@ class Store:
                 elif isinstance(begun, ScrubBegun):
                     self.index.revise([self.log.get(target) for target in targets(begun)])
 
-    def _notice_forgets(self) -> None:
+    def _notice(self) -> None:
+        """Whether others forgot something, ruled who sees what, or gave a control mode."""
         with self._noticing:
-            seqs = self.index.events(STORE, types=_NOTICED, after=self._receipt_seen)
+            after = self._receipt_seen
+            seqs = self.index.events(STORE, types=_NOTICED, after=after)
             if not seqs:
                 return
             self._receipt_seen = seqs[-1]
+            given = self.index.events(STORE, types=GIVEN, after=after)
+            self.controlled = max([self.controlled, *given])
+            if set(seqs) <= set(given):
+                return
             self._is_to_finish = True
             self.forgets += 1
             self._recount()
-        self.on_forgotten()
+            self.on_forgotten()  # whoever looks meanwhile waits until nothing is kept of it
 
     def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. In `writing`.
@@ -276,6 +305,24 @@ class Store:
             holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
             raise self.leases.taken_over(row.name or row.session_id, holder)
 
+    def check_kept(self, session: SessionNo) -> None:
+        """Raise `StoreBusy` where another process gave a session a control mode, since this was
+        opened, in which nothing of it is kept. In `writing`, or the mode may be given meanwhile.
+        """
+        if (
+            session == STORE
+            or not self.keeps
+            or self._kept.get(session, NOTHING) >= self.controlled
+        ):
+            return
+        control = control_of(self.log, self.index, self._row(session))
+        if not control.captures:
+            raise StoreBusy(
+                f"the session was given another control mode meanwhile: it is {control}",
+                hint="say it once more: it goes on in that mode",
+            )
+        self._kept[session] = self.controlled
+
     def _row(self, session: SessionNo) -> SessionRow:
         row = self.index.session(session)
         if row is None:  # another process forgot it
@@ -305,7 +352,8 @@ class Store:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
 
         Sessions must be ours, but for those that are `unfenced`, into which anybody writes:
-        `SessionBusy` otherwise. `QuotaExceeded` where a quota has no room. `planned` is what
+        `SessionBusy` otherwise. `StoreBusy` where nothing of them is kept (`check_kept`), nor of
+        who brings it there; `QuotaExceeded` where a quota has no room. `planned` is what
         `forgets` was when these drafts were made, where they rest on what could be forgotten:
         `PlanOutdated` if it is not any more, and likewise if a blob that they name was deleted
         since it was put.
@@ -319,9 +367,14 @@ class Store:
                     raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}.difference(unfenced):
             self._check_fence(session)
+            self.check_kept(session)
+        for draft in drafts if unfenced else ():
+            if isinstance(draft.body, Shared):
+                self.check_kept(draft.body.by)
         if self.allowance is not None:
             self.allowance.check(drafts, self.index, self.log.head())
         with self._the_last_if_half_done():
+            self._is_unsettled = True
             events = self.log.append([self._with_holder(draft) for draft in drafts])
             for event in events:
                 if isinstance(event.body, SessionOpened):
@@ -337,13 +390,18 @@ class Store:
         return replace(draft, body=replace(draft.body, holder=self.leases.instance))
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
-        """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
-        index must not be followed by more, and a caller who tried again would write it twice.
+        """Make it so. Raises `StoreLatched` if it fails: what is in the log and not in the index
+        must not be followed by more, and a caller who tried again would write it twice.
         """
         if not events:
             return
         if sync:
-            self.log.sync()
+            try:
+                self.log.sync()
+            except StoreLatched:
+                raise
+            except Exception as failure:
+                raise self._latched("what was written may not be kept", failure) from failure
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
@@ -351,6 +409,7 @@ class Store:
         if aside:  # our own mistake: what nobody would find again is not acknowledged
             why = StoreError(f"record {min(aside)} is none that can be folded")
             raise self._latched("what was written cannot be read", why)
+        self._is_unsettled = False
 
     def _latched(self, what: str, failure: Exception) -> StoreLatched:
         """Let nothing more be written: log and index are not as they should be to one another."""

@@ -63,7 +63,7 @@ _NOTHING: Final = "Nothing in memory bears on that. Other words may find it."
 T = TypeVar("T", bound=Place)
 
 
-class Desk:
+class Answers:
     """The verbs for one client. Use it from the event loop of the memory."""
 
     def __init__(self, memory: Memory, seen: VisibleSessions, *, writes: bool = False) -> None:
