@@ -21,6 +21,7 @@ pytest.importorskip("mcp")
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.faults.media import tmpfs
 from tests.mcp_server.memories import TALKS, data, fill, refused, text_of
 
 WAIT_S = 60
@@ -194,3 +195,25 @@ def test_without_its_package_it_says_how_to_get_it(root: Path) -> None:
     assert done.returncode == 2
     assert "pip install 'pagefault[mcp]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+async def test_on_a_full_disk_memory_is_read_and_a_note_is_refused(
+    tmp_path: Path, empty_home: Path
+) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    with tmpfs(folder, 20_000) as disk:
+        root = disk.folder / "m"
+        async with pagefault.open(root, sync="os") as memory:
+            await fill(memory)
+        async with Client(stdio_client(started_as(root, "--write"))) as one:
+            disk.fill()
+            for number in range(200):
+                asked = {"text": f"Note {number}: {'the boiler is new ' * 20}"}
+                result = await one.call_tool("remember", asked)
+                if result.is_error:
+                    break
+            assert "full" in text_of(result) or "space" in text_of(result)
+            found = await data(one, "memory_recall", query="What did we decide about the heating?")
+            assert found["pages"][0]["text"] == TALKS["planning"][0]
