@@ -64,6 +64,7 @@ class Told:
     status: int = 0
     words: str = ""
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
+    learning: asyncio.Task[None] | None = None  # has the answer logged
 
 
 class Proxy:
@@ -131,6 +132,8 @@ class Proxy:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
             status = told.status or "---"
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
+        if told.learning is not None:  # the client has its answer; who called this waits for both
+            await asyncio.wait([told.learning])
 
     async def settled(self) -> None:
         """Wait until every request is served and its line written, and every answer logged."""
@@ -217,9 +220,9 @@ class Proxy:
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
+        reader = _Reader(wire) if wire and taken is not None else None
         try:
             async with self._relay.ask(method, target, sent, body) as response:
-                reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
                     reader.begin(response.status_code, response.headers)
@@ -229,8 +232,13 @@ class Proxy:
                         if reader is not None:
                             reader.feed(piece)
                 if reader is not None and taken is not None:
-                    self._learn(taken, reader.answered())
+                    learns, reader = reader, None
+                    self._learn(taken, learns.answered(), reply.told)
                 await reply.end()
+        except asyncio.CancelledError:  # who has read the last event need not read the end
+            if reader is not None and taken is not None and (last := reader.answered()).complete:
+                self._learn(taken, last, reply.told)
+            raise
         except EngineUnreachable as broke:
             if reply.started:
                 raise
@@ -355,7 +363,7 @@ class Proxy:
         self._conversations.move_to_end(key)
         return found
 
-    def _learn(self, taken: _Taken, answered: Answered) -> None:
+    def _learn(self, taken: _Taken, answered: Answered, told: Told) -> None:
         """Log the answer without keeping the client waiting for it."""
         is_next = True
         if taken.chain is not None and answered.complete and not taken.passed.aside:
@@ -365,6 +373,7 @@ class Proxy:
         task = asyncio.create_task(work)
         self._learning.add(task)
         task.add_done_callback(self._learning.discard)
+        told.learning = task
 
     def _health(self) -> Json:
         problems = sum(bool(one.problem) for one in self._conversations.values())

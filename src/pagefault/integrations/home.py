@@ -1,0 +1,168 @@
+"""Where the memory of wrapped clients lives: on one event loop, with a proxy beside it.
+
+Clients of one root share one. It is opened by the first request, so a program may wrap its client
+before it forks, and every process that asks has a memory of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pagefault import sync
+from pagefault.model.clock import SystemClock
+from pagefault.model.errors import CallerError
+from pagefault.pack.count import O200k
+from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.server import Proxy
+from pagefault.service.memory import Memory
+from pagefault.service.open import open
+
+if TYPE_CHECKING:
+    import httpx2
+
+_NOWHERE: Final = "http://localhost"  # what goes on goes where its client sends it
+_EVER_S: Final = 1e9  # how long to wait is the client's to say
+_FAREWELL_S: Final = 3.0  # that answers under way are given when the last client closes
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A coroutine that runs at home. `look` raises `StoreError` where it was lost."""
+
+    future: Future[Any]
+    loop: asyncio.AbstractEventLoop
+    look: Callable[[], None]
+
+
+class Home:
+    """A memory, and the proxies over it. Of a `root` it is opened and closed here; of a memory that
+    somebody opened, neither.
+    """
+
+    def __init__(
+        self,
+        *,
+        transport: Callable[[], httpx2.AsyncBaseTransport],
+        root: str = "",
+        memory: Memory | sync.Memory | None = None,
+    ) -> None:
+        self._transport = transport
+        self._root = root
+        self._is_async = isinstance(memory, Memory)
+        self._memory = memory._memory if isinstance(memory, sync.Memory) else memory
+        self._loop = _running() if self._is_async else None
+        self._opening: AbstractAsyncContextManager[Memory] | None = None
+        self._opened: asyncio.Task[Memory] | None = None
+        self._proxies: dict[tuple[int, str], tuple[Proxy, Relay]] = {}
+        self.clients = 0
+
+    def begin(self, verb: Coroutine[Any, Any, Any]) -> Begun:
+        """Run a coroutine on the memory's loop. Raises `CallerError` where that cannot be."""
+        if not self._is_async:
+            under_way = sync._LOOP.start(verb)
+            return Begun(under_way.future, under_way.loop, under_way.look)
+        loop = self._loop = self._loop or _running()
+        if loop is None or loop.is_closed():
+            verb.close()
+            raise CallerError("the event loop of this client's memory has ended")
+        return Begun(asyncio.run_coroutine_threadsafe(verb, loop), loop, lambda: None)
+
+    def waited(self, verb: Coroutine[Any, Any, Any]) -> Any:
+        """Wait for a coroutine on the loop of `pagefault.sync`."""
+        assert not self._is_async, "its loop may be the caller's"
+        return sync._LOOP.run(verb)
+
+    @property
+    def has_async_memory(self) -> bool:
+        return self._is_async
+
+    # --- on the memory's loop -----------------------------------------------------------------
+
+    async def memory(self) -> Memory:
+        """Opened, if nobody did. What fails is tried again with the next request."""
+        if self._memory is None:
+            if self._opened is None:
+                self._opened = asyncio.create_task(self._open())
+            try:
+                self._memory = await asyncio.shield(self._opened)
+            finally:
+                if self._opened.done():
+                    self._opened = None
+        return self._memory
+
+    async def proxy(self, window_tokens: int | None, user: str) -> Proxy:
+        memory = await self.memory()
+        window = memory._window_tokens if window_tokens is None else window_tokens
+        made = self._proxies.get((window, user))
+        if made is None:
+            patience = Patience(first_byte_s=_EVER_S, between_s=_EVER_S, total_s=_EVER_S)
+            relay = Relay(_NOWHERE, patience, allow_http=True, transport=self._transport())
+            proxy = Proxy(
+                memory=memory,
+                relay=relay,
+                counter=O200k(),
+                clock=SystemClock(),
+                window_tokens=window,
+                user=user,
+                body_bytes_max=1 << 40,  # it is in this process already
+            )
+            made = self._proxies[window, user] = proxy, relay
+        return made[0]
+
+    async def close(self) -> None:
+        for proxy, relay in self._proxies.values():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FAREWELL_S):
+                    await proxy.settled()
+            await relay.aclose()
+        self._proxies.clear()
+        if self._opening is not None:
+            opening, self._opening, self._memory = self._opening, None, None
+            await opening.__aexit__(None, None, None)
+
+    async def _open(self) -> Memory:
+        opening = open(self._root)
+        memory = await opening.__aenter__()
+        self._opening = opening
+        return memory
+
+
+class Homes:
+    """The homes of this process, by their roots."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._by_root: dict[str, Home] = {}
+
+    def take(self, root: str, make: Callable[[], Home]) -> Home:
+        """The home of a root, for one client more. `:memory:` is another one each time."""
+        with self._guard:
+            home = self._by_root.get(root)
+            if home is None:
+                home = make()
+                if root != ":memory:":
+                    self._by_root[root] = home
+            home.clients += 1
+            return home
+
+    def leave(self, home: Home) -> bool:
+        """One client less; whether that was the last one, and so the home is to be closed."""
+        with self._guard:
+            home.clients -= 1
+            if home.clients:
+                return False
+            self._by_root = {root: one for root, one in self._by_root.items() if one is not home}
+            return True
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,126 @@
+"""`pagefault.wrap`: an SDK's client whose conversations are kept, and fit a window."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pagefault import sync
+from pagefault.model.errors import BadInput
+from pagefault.proxy.principal import checked_user
+from pagefault.service.arguments import a_window
+from pagefault.service.config import load
+from pagefault.service.memory import Memory
+
+if TYPE_CHECKING:
+    from pagefault.integrations.home import Home
+
+C = TypeVar("C")
+
+_CLIENTS: Final = {("openai", "OpenAI"), ("anthropic", "Anthropic")}
+_ASYNC_CLIENTS: Final = {("openai", "AsyncOpenAI"), ("anthropic", "AsyncAnthropic")}
+
+
+def wrap(
+    client: C,
+    *,
+    session: str | Callable[[], str] = "",
+    memory: str | Path | Memory | sync.Memory | None = None,
+    window_tokens: int | None = None,
+    user: str = "program",
+) -> C:
+    """The same client of `openai` or `anthropic`, whose conversations are kept in a memory and fit
+    a window: each of its methods works as before, and what goes to a model is paged on its way.
+
+        client = pagefault.wrap(OpenAI(), session="ana")
+
+    `session` names the conversation, or is asked for its name before each request; a request's own
+    header `x-pagefault-session` goes first. Without a name, a request continues the conversation
+    that it repeats word for word. `memory` is a root, as `pagefault.open` takes it, which the first
+    request opens and the client's `close` closes; or a memory that you opened and will close:
+    `pagefault.sync`'s, or for an asynchronous client one of its own loop. `window_tokens` is how
+    much one request may have, else what is configured; 0 only keeps. `user` is whose conversations
+    they are.
+
+    The given client goes on as it was; both have one pool of connections, which closing either
+    closes. Raises `BadInput`.
+    """
+    is_async = _is_async(client)
+    if window_tokens:
+        window_tokens = a_window(window_tokens)
+    if not isinstance(session, str) and not callable(session):
+        raise BadInput("session is a name, or a function that gives one")
+    if not isinstance(memory, str | Path | Memory | sync.Memory | None):
+        raise BadInput(f"a {type(memory).__name__} is no memory, and no root of one")
+    if isinstance(memory, Memory) and not is_async:
+        raise BadInput(
+            "this client blocks, and the memory waits for the same event loop",
+            hint="give it a root, or a memory of pagefault.sync; or wrap an asynchronous client",
+        )
+    checked_user(user)
+    try:
+        import httpx2
+    except ImportError:
+        raise _not_by_httpx2() from None
+    http = vars(client).get("_client")
+    if not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
+        raise _not_by_httpx2()
+    from pagefault.integrations.exchange import PagedAsyncClient, PagedClient, Wrapped
+
+    wrapped = Wrapped(_home(memory), session, window_tokens, user)
+    paged: Any = PagedAsyncClient if is_async else PagedClient
+    same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
+    return same
+
+
+def behind(client: object) -> sync.Memory:
+    """The memory behind a wrapped client, to search it, to look at it, or to forget: it lives as
+    long as the client is open. `BadInput` for a client that is not wrapped, or was given a memory
+    of its own event loop.
+    """
+    from pagefault.integrations.exchange import PagedAsyncClient, PagedClient
+
+    http = vars(client).get("_client")
+    if not isinstance(http, PagedClient | PagedAsyncClient):
+        raise BadInput("this client is not wrapped", hint="pagefault.wrap(client) gives one")
+    home = http.wrapped.home
+    if home.has_async_memory:
+        raise BadInput("the memory of this client is the one that it was given")
+    return sync.Memory(home.waited(home.memory()))
+
+
+def _home(memory: str | Path | Memory | sync.Memory | None) -> Home:
+    from pagefault.integrations.exchange import HOMES, Onward
+    from pagefault.integrations.home import Home
+
+    if isinstance(memory, Memory | sync.Memory):
+        home = Home(transport=Onward, memory=memory)
+        home.clients = 1
+        return home
+    flags = {} if memory is None else {"root": str(memory)}
+    root = str(load(environ=os.environ, cwd=Path.cwd(), flags=flags).root)
+    return HOMES.take(root, partial(Home, transport=Onward, root=root))
+
+
+def _not_by_httpx2() -> BadInput:
+    return BadInput(
+        "this client does not send by httpx2, which alone is wrapped",
+        hint="pip install 'openai>=3' or 'anthropic>=1', and give it no client of httpx; "
+        "`pagefault serve` stands before any other",
+    )
+
+
+def _is_async(client: object) -> bool:
+    kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(client).__mro__}
+    if kinds & _ASYNC_CLIENTS:
+        return True
+    if kinds & _CLIENTS:
+        return False
+    raise BadInput(
+        f"a {type(client).__name__} is no client that is wrapped: OpenAI, AsyncOpenAI, Anthropic, "
+        "AsyncAnthropic",
+        hint="pip install openai, or anthropic; `pagefault serve` stands before any other client",
+    )
