@@ -42,8 +42,12 @@ from pagefault.service.loop_thread import LOOK_S
 
 HOMES: Final = Homes()
 _OURS: Final = (SESSION_HEADER, CONTROL_HEADER, TOKEN_HEADER)
-_OF_A_SERVER: Final = ("host", "origin", "upgrade", "transfer-encoding")
-"""What a server goes by, and there is none: it goes on as it is."""
+_BETWEEN: Final = frozenset(
+    "host origin connection keep-alive proxy-authenticate proxy-authorization proxy-connection te "
+    "trailer upgrade".split()
+)
+"""Headers between the client and whoever it is connected to: the proxy is not, and sees none."""
+_LENGTH: Final = "transfer-encoding"  # of a body that came in pieces, and is whole by now
 _SEND: Final = "pagefault.send"  # in a request's extensions: how the SDK wants it sent
 
 _exchange: ContextVar[_Exchange] = ContextVar("_exchange")
@@ -123,7 +127,7 @@ class _Exchange:
         left = [
             (name, value)
             for name, value in self._request.headers.raw
-            if name.decode("latin-1").lower() not in (*_OF_A_SERVER, SESSION_HEADER)
+            if _name(name) not in _BETWEEN and _name(name) not in (SESSION_HEADER, _LENGTH)
         ]
         if self._session:
             left.append((SESSION_HEADER.encode(), self._session.encode("utf-8", "replace")))
@@ -153,18 +157,14 @@ class _Exchange:
     async def ask(self, request: httpx2.Request) -> httpx2.Response:
         """Have the caller send it where the SDK would have sent the one that it is of."""
         self.was_asked, self._failure = True, None
-        before = [
-            (name, value)
-            for name, value in self._request.headers.raw
-            if name.decode("latin-1").lower() in ("host", "origin")
-        ]
-        headers = [(n, v) for n, v in request.headers.raw if n.lower() != b"host"]
+        between = [one for one in self._request.headers.raw if _name(one[0]) in _BETWEEN]
+        headers = [one for one in request.headers.raw if _name(one[0]) != "host"]
         given = dict(self._request.extensions)
         options = given.pop(_SEND)
         onward = httpx2.Request(
             self._request.method,
             self._request.url,
-            headers=[*before, *headers],
+            headers=[*between, *headers],
             content=await request.aread(),
             extensions=given,
         )
@@ -596,6 +596,10 @@ class PagedAsyncClient(httpx2.AsyncClient):
 
 
 # --- both ---------------------------------------------------------------------------------------
+
+
+def _name(header: bytes) -> str:
+    return header.decode("latin-1").lower()
 
 
 def _is_read(request: httpx2.Request) -> bool:
