@@ -227,7 +227,7 @@ def test_a_conversation_outgrows_its_window_and_what_left_comes_back(
                 client.chat.completions.create(model="m", messages=messages)
             else:
                 client.messages.create(model="m", max_tokens=9, messages=messages)
-            sizes.append(len(upstream.seen[-1].raw))
+            sizes.append(len(provider.seen[-1].raw))
             filler = f"Note {number}: " + f"the invoice of supplier {number} was paid. " * 30
             messages += [{"role": "assistant", "content": "Understood."}, *_said(filler)]
         messages[-1:] = _said("Where does the spare key of the cottage hang?")
@@ -237,14 +237,14 @@ def test_a_conversation_outgrows_its_window_and_what_left_comes_back(
             client.messages.create(model="m", max_tokens=9, messages=messages)
         return sizes
 
-    with Upstream(always("Understood.")) as upstream:
+    with Upstream(always("Understood.")) as provider:
         with pagefault.wrap(
-            connect(upstream.url), session="ana", memory=memory, window_tokens=2_000
+            connect(provider.url), session="ana", memory=memory, window_tokens=2_000
         ) as client:
             paged = talk(client)
-        assert "juniper barrel" in upstream.seen[-1].raw.decode()
-        assert len(upstream.seen[-1].raw) < 12_000
-        with connect(upstream.url) as client:
+        assert "juniper barrel" in provider.seen[-1].raw.decode()
+        assert len(provider.seen[-1].raw) < 12_000
+        with connect(provider.url) as client:
             whole = talk(client)
     assert max(paged) < 12_000 < max(whole)
 

@@ -32,7 +32,7 @@ from typing import Any, Final
 
 import httpx2
 
-from pagefault.integrations.home import Begun, Home, Homes
+from pagefault.integrations.home import HOMES, Begun, Home
 from pagefault.model.errors import CallerError, PagefaultError, StoreError
 from pagefault.proxy.client import CONTROL_HEADER, SESSION_HEADER
 from pagefault.proxy.relay import Headers
@@ -40,7 +40,6 @@ from pagefault.proxy.server import NOT_LOGGED_HEADER, THE_MEMORY, WIRES, BrokenO
 from pagefault.proxy.token import TOKEN_HEADER
 from pagefault.service.loop_thread import LOOK_S
 
-HOMES: Final = Homes()
 _OURS: Final = (SESSION_HEADER, CONTROL_HEADER, TOKEN_HEADER)
 _BETWEEN: Final = frozenset(
     "host origin connection keep-alive proxy-authenticate proxy-authorization proxy-connection te "

@@ -7,24 +7,26 @@ before it forks, and every process that asks has a memory of its own.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from pagefault import sync
 from pagefault.model.clock import SystemClock
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import O200k
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
+from pagefault.service.config import load
 from pagefault.service.memory import Memory
 from pagefault.service.open import open
 
-if TYPE_CHECKING:
-    import httpx2
+T = TypeVar("T")
 
 _NOWHERE: Final = "http://localhost"  # what goes on goes where its client sends it
 _EVER_S: Final = 1e9  # how long to wait is the client's to say
@@ -45,14 +47,7 @@ class Home:
     somebody opened, neither.
     """
 
-    def __init__(
-        self,
-        *,
-        transport: Callable[[], httpx2.AsyncBaseTransport],
-        root: str = "",
-        memory: Memory | sync.Memory | None = None,
-    ) -> None:
-        self._transport = transport
+    def __init__(self, *, root: str = "", memory: Memory | sync.Memory | None = None) -> None:
         self._root = root
         self._is_async = isinstance(memory, Memory)
         self._memory = memory._memory if isinstance(memory, sync.Memory) else memory
@@ -73,10 +68,24 @@ class Home:
             raise CallerError("the event loop of this client's memory has ended")
         return Begun(asyncio.run_coroutine_threadsafe(verb, loop), loop, lambda: None)
 
-    def waited(self, verb: Coroutine[Any, Any, Any]) -> Any:
-        """Wait for a coroutine on the loop of `pagefault.sync`."""
-        assert not self._is_async, "its loop may be the caller's"
+    def waited(self, verb: Coroutine[Any, Any, T]) -> T:
+        """Wait for a coroutine, in a program that blocks. Raises `CallerError` where the memory has
+        a loop of the program's: it may be the one that would be kept waiting.
+        """
+        if self._is_async:
+            verb.close()
+            raise CallerError(
+                "what blocks cannot use a memory of an event loop",
+                hint="give it a root, or a memory of pagefault.sync",
+            )
         return sync._LOOP.run(verb)
+
+    async def awaited(self, verb: Coroutine[Any, Any, T]) -> T:
+        """Await a coroutine, whichever loop it runs on."""
+        if self._is_async and self._loop in (None, asyncio.get_running_loop()):
+            return await verb
+        found: T = await asyncio.wrap_future(self.begin(verb).future)
+        return found
 
     @property
     def has_async_memory(self) -> bool:
@@ -97,12 +106,14 @@ class Home:
         return self._memory
 
     async def proxy(self, window_tokens: int | None, user: str) -> Proxy:
+        from pagefault.integrations.exchange import Onward
+
         memory = await self.memory()
-        window = memory._window_tokens if window_tokens is None else window_tokens
+        window = window_of(memory, window_tokens)
         made = self._proxies.get((window, user))
         if made is None:
             patience = Patience(first_byte_s=_EVER_S, between_s=_EVER_S, total_s=_EVER_S)
-            relay = Relay(_NOWHERE, patience, allow_http=True, transport=self._transport())
+            relay = Relay(_NOWHERE, patience, allow_http=True, transport=Onward())
             proxy = Proxy(
                 memory=memory,
                 relay=relay,
@@ -133,6 +144,10 @@ class Home:
         return memory
 
 
+def window_of(memory: Memory, window_tokens: int | None) -> int:
+    return memory._window_tokens if window_tokens is None else window_tokens
+
+
 class Homes:
     """The homes of this process, by their roots."""
 
@@ -140,14 +155,22 @@ class Homes:
         self._guard = threading.Lock()
         self._by_root: dict[str, Home] = {}
 
-    def take(self, root: str, make: Callable[[], Home]) -> Home:
-        """The home of a root, for one client more. `:memory:` is another one each time."""
+    def take(self, memory: str | Path | Memory | sync.Memory | None) -> Home:
+        """The home of a root, or of a memory, for one client more. One of `:memory:`, or of a
+        memory, is another one each time. Raises `BadInput`, also for what is configured.
+        """
+        if not isinstance(memory, str | Path | Memory | sync.Memory | None):
+            raise BadInput(f"a {type(memory).__name__} is no memory, and no root of one")
+        if isinstance(memory, Memory | sync.Memory):
+            home = Home(memory=memory)
+            home.clients = 1
+            return home
+        flags = {} if memory is None else {"root": str(memory)}
+        root = str(load(environ=os.environ, cwd=Path.cwd(), flags=flags).root)
         with self._guard:
-            home = self._by_root.get(root)
-            if home is None:
-                home = make()
-                if root != ":memory:":
-                    self._by_root[root] = home
+            home = self._by_root.get(root) or Home(root=root)
+            if root != ":memory:":
+                self._by_root[root] = home
             home.clients += 1
             return home
 
@@ -159,6 +182,9 @@ class Homes:
                 return False
             self._by_root = {root: one for root, one in self._by_root.items() if one is not home}
             return True
+
+
+HOMES: Final = Homes()
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

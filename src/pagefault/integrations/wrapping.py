@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pagefault import sync
+from pagefault.integrations.home import HOMES
 from pagefault.model.errors import BadInput
 from pagefault.proxy.principal import checked_user
 from pagefault.service.arguments import a_window
-from pagefault.service.config import load
 from pagefault.service.memory import Memory
-
-if TYPE_CHECKING:
-    from pagefault.integrations.home import Home
 
 C = TypeVar("C")
 
@@ -53,8 +48,6 @@ def wrap(
         window_tokens = a_window(window_tokens)
     if not isinstance(session, str) and not callable(session):
         raise BadInput("session is a name, or a function that gives one")
-    if not isinstance(memory, str | Path | Memory | sync.Memory | None):
-        raise BadInput(f"a {type(memory).__name__} is no memory, and no root of one")
     if isinstance(memory, Memory) and not is_async:
         raise BadInput(
             "this client blocks, and the memory waits for the same event loop",
@@ -70,7 +63,7 @@ def wrap(
         raise _not_by_httpx2()
     from pagefault.integrations.exchange import PagedAsyncClient, PagedClient, Wrapped
 
-    wrapped = Wrapped(_home(memory), session, window_tokens, user)
+    wrapped = Wrapped(HOMES.take(memory), session, window_tokens, user)
     paged: Any = PagedAsyncClient if is_async else PagedClient
     same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
     return same
@@ -90,19 +83,6 @@ def behind(client: object) -> sync.Memory:
     if home.has_async_memory:
         raise BadInput("the memory of this client is the one that it was given")
     return sync.Memory(home.waited(home.memory()))
-
-
-def _home(memory: str | Path | Memory | sync.Memory | None) -> Home:
-    from pagefault.integrations.exchange import HOMES, Onward
-    from pagefault.integrations.home import Home
-
-    if isinstance(memory, Memory | sync.Memory):
-        home = Home(transport=Onward, memory=memory)
-        home.clients = 1
-        return home
-    flags = {} if memory is None else {"root": str(memory)}
-    root = str(load(environ=os.environ, cwd=Path.cwd(), flags=flags).root)
-    return HOMES.take(root, partial(Home, transport=Onward, root=root))
 
 
 def _not_by_httpx2() -> BadInput:
