@@ -413,10 +413,7 @@ class PagedClient(httpx2.Client):
             return
         super().close()
         self._client.close()
-        home = self.wrapped.home
-        if HOMES.leave(home) and not home.has_async_memory:
-            with suppress(CallerError):  # it is another process's
-                home.waited(home.close())
+        HOMES.close(self.wrapped.home)
 
 
 # --- a caller that awaits -----------------------------------------------------------------------

@@ -183,6 +183,12 @@ class Homes:
             self._by_root = {root: one for root, one in self._by_root.items() if one is not home}
             return True
 
+    def close(self, home: Home) -> None:
+        """One client less; the last one waits until the home is closed, where that may be."""
+        if self.leave(home) and not home.has_async_memory:
+            with suppress(CallerError):  # it is another process's, or the program has ended
+                home.waited(home.close())
+
 
 HOMES: Final = Homes()
 

@@ -96,8 +96,7 @@ class Pager:
 
     def close(self) -> None:
         """Close the memory, if it was opened here and nobody else uses it."""
-        if HOMES.leave(self.home) and not self.home.has_async_memory:
-            self.home.waited(self.home.close())
+        HOMES.close(self.home)
 
 
 def session_name(memory: Memory, session: str) -> str:
