@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pagefault.integrations.home import HOMES
+from pagefault.integrations.home import HOMES, Home
 from pagefault.integrations.pager import Root
 from pagefault.model.errors import RecordGone, SessionNotFound
 from pagefault.model.ids import NOTHING, PageId
@@ -40,7 +40,7 @@ class Document:
 class Documents:
     """Its verbs run on the memory's loop: `home.waited` or `home.awaited` brings them there."""
 
-    def __init__(self, memory: Root, session: str, origin: str) -> None:
+    def __init__(self, memory: Root | Home, session: str, origin: str) -> None:
         an_origin(origin)
         self.home = HOMES.take(memory)
         self._name = session

@@ -155,10 +155,13 @@ class Homes:
         self._guard = threading.Lock()
         self._by_root: dict[str, Home] = {}
 
-    def take(self, memory: str | Path | Memory | sync.Memory | None) -> Home:
+    def take(self, memory: str | Path | Memory | sync.Memory | Home | None) -> Home:
         """The home of a root, or of a memory, for one client more. One of `:memory:`, or of a
-        memory, is another one each time. Raises `BadInput`, also for what is configured.
+        memory, is another one each time; a home is its client's already. Raises `BadInput`, also
+        for what is configured.
         """
+        if isinstance(memory, Home):
+            return memory
         if not isinstance(memory, str | Path | Memory | sync.Memory | None):
             raise BadInput(f"a {type(memory).__name__} is no memory, and no root of one")
         if isinstance(memory, Memory | sync.Memory):

@@ -179,6 +179,21 @@ class Conversation:
                 model=self._model(body),
             )
 
+    async def keep(self, history: History) -> str:
+        """Take in what was said, which no request brings: a program hands it in. Returns what is in
+        the way of keeping it, or "".
+        """
+        async with self._lock:
+            self.problem = self.full = ""
+            await self._take_up()
+            placed = history.placed
+            self._learn_names(placed)
+            match = self.trie.match(placed)
+            self._words.clear()
+            self._edited.update(match.path[at].key for at in match.edited)
+            await self._log(match.path, placed)
+            return self.problem
+
     async def _take_up(self) -> None:
         """Look what the log has of this conversation, where that may not be what we know: an
         earlier run, or another process, wrote it, or somebody forgot it whole.
