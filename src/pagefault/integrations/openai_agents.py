@@ -16,13 +16,11 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pagefault.integrations.entries import Entries
 from pagefault.integrations.pager import Pager, Root, session_name
-from pagefault.model.errors import BadInput, CallerError, RecordGone, SessionNotFound
-from pagefault.model.ids import NOTHING, PageId
+from pagefault.model.errors import BadInput, CallerError, SessionNotFound
 from pagefault.proxy.history import Json
 from pagefault.proxy.responses import Responses
-from pagefault.service.memory import Memory
-from pagefault.service.session import Session
 
 try:
     from agents import RunConfig
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from agents.memory import SessionSettings
 
 _ITEMS: Final = "openai-agents:"
-_ALL: Final = 1 << 40
 
 
 class PagefaultSession:
@@ -62,8 +59,7 @@ class PagefaultSession:
         self._wire = Responses()
         self._pager = Pager(self._wire, memory, window_tokens)
         self._lock = asyncio.Lock()
-        self._items: dict[PageId, Json] = {}  # by the artifacts that they are
-        self._folded = NOTHING  # up to which record these are what the log says
+        self._kept: Entries | None = None
 
     @property
     def paging(self) -> RunConfig:
@@ -101,67 +97,33 @@ class PagefaultSession:
 
     async def _all(self) -> list[Json]:
         async with self._lock:
-            await self._read()
-            return list(self._items.values())
+            return await (await self._entries()).all()
 
     async def _add(self, items: list[Json]) -> None:
         async with self._lock:
-            kept = await self._read()
-            memory = await self._pager.home.memory()
-            if kept is None and items:
-                kept = await memory.session(self._name(memory), mode="passive")
-            for item in items:
-                assert kept is not None
-                data = memory.written(_plain(item)).encode()
-                name = str(item.get("role") or item.get("type"))
-                await kept.artifact(data, name=name, media_type="application/json")
-            await self._read()
+            items = await (await self._entries()).add(items)
             conversation = await self._pager.conversation(self.session_id)
-            problem = await conversation.keep(self._wire.read({"input": [*self._items.values()]}))
-            if problem:
+            if problem := await conversation.keep(self._wire.read({"input": items})):
                 warnings.warn(f"items are not searched: {problem}", RuntimeWarning, stacklevel=2)
 
     async def _pop(self) -> Json | None:
         async with self._lock:
-            kept = await self._read()
-            if kept is None or not self._items:
-                return None
-            page_id, item = list(self._items.items())[-1]
-            memory = await self._pager.home.memory()
-            await memory.forget(kept, page_id)
-            await self._read()
-            return item
+            popped: Json | None = await (await self._entries()).pop()
+            return popped
 
     async def _clear(self) -> None:
         async with self._lock:
+            await (await self._entries()).clear()
             memory = await self._pager.home.memory()
-            said = session_name(memory, self.session_id)
-            for name in (self._name(memory), said):
-                with suppress(SessionNotFound):
-                    await memory.forget(name)
-            self._items, self._folded = {}, NOTHING
+            with suppress(SessionNotFound):
+                await memory.forget(session_name(memory, self.session_id))
 
-    def _name(self, memory: Memory) -> str:
-        return _ITEMS + session_name(memory, self.session_id)
-
-    async def _read(self) -> Session | None:
-        """The items as the log has them now, and the session that holds them, if there is one."""
-        memory = await self._pager.home.memory()
-        try:
-            kept = await memory.session(self._name(memory), create=False)
-            await kept.owned.refresh()
-            kept.owned.check_there()
-        except SessionNotFound:
-            self._items, self._folded = {}, NOTHING
-            return None
-        if kept.owned.folded != self._folded:
-            found: dict[PageId, Json] = {}
-            for row in await memory.pages(kept, limit=_ALL):
-                item = self._items.get(row.page_id)
-                with suppress(RecordGone):
-                    found[row.page_id] = item or json.loads(await kept.artifact_bytes(row.page_id))
-            self._items, self._folded = found, kept.owned.folded
-        return kept
+    async def _entries(self) -> Entries:
+        if self._kept is None:
+            memory = await self._pager.home.memory()
+            name = _ITEMS + session_name(memory, self.session_id)
+            self._kept = Entries(self._pager.home, name)
+        return self._kept
 
 
 def _plain(item: Any) -> str:

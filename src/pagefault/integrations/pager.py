@@ -51,7 +51,7 @@ class Pager:
         if window_tokens:
             a_window(window_tokens)
         self.home = HOMES.take(memory)
-        self._wire = wire
+        self.wire = wire
         self._window_tokens = window_tokens
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
 
@@ -61,7 +61,7 @@ class Pager:
             if not session:
                 raise BadInput("a conversation has a name")
             conversation = await self.conversation(session)
-            passed = await conversation.receive(body, self._wire.read(body))
+            passed = await conversation.receive(body, self.wire.read(body))
         except (PagefaultError, Unreadable) as error:
             return _as_it_came(body, str(error))
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
@@ -73,7 +73,7 @@ class Pager:
         if fitted.conversation is None or fitted.passed is None:
             return
         try:
-            await fitted.conversation.answered(fitted.passed, self._wire.answer(answer))
+            await fitted.conversation.answered(fitted.passed, self.wire.answer(answer))
         except Exception as bug:  # the answer is with its asker already
             _warn(type(bug).__name__)
 
@@ -84,7 +84,7 @@ class Pager:
             found = self._conversations[session] = Conversation(
                 memory=memory,
                 name=session_name(memory, session),
-                wire=self._wire,
+                wire=self.wire,
                 counter=O200k(),
                 clock=SystemClock(),
                 window_tokens=window_of(memory, self._window_tokens),
