@@ -12,7 +12,7 @@ import asyncio
 import json
 import warnings
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.integrations.documents import Documents
 from pagefault.integrations.entries import Entries
@@ -63,6 +63,10 @@ class PagefaultSessionStore:
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         found = await self._home.awaited(self._names_under(key["project_key"], key["session_id"]))
         return [subpath for subpath in found if subpath]
+
+    if TYPE_CHECKING:  # the protocol names it, and does without: the SDK then reads the transcripts
+
+        async def list_session_summaries(self, project_key: str) -> Any: ...
 
     async def delete(self, key: SessionKey) -> None:
         await self._home.awaited(self._delete(key))
