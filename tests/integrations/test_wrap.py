@@ -638,6 +638,45 @@ def test_a_process_that_forks_asks_in_its_children(
         assert texts(memory, "ana") == ["Hello", "Good day to you."]
 
 
+LEFT_OPEN = """
+import sys
+import openai, pagefault
+
+url, root = sys.argv[1:]
+client = pagefault.wrap(openai.OpenAI(base_url=url + "/v1", api_key="k"), session="a", memory=root)
+hello = [{"role": "user", "content": "Hello"}]
+stream = client.chat.completions.create(model="m", messages=hello, stream=True)
+print("".join(one.choices[0].delta.content or "" for one in stream if one.choices))
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_closes_nothing_ends_well_and_its_answers_are_kept(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LEFT_OPEN, upstream.url, str(tmp_path / "m")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Good day to you.\n", "")
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        assert texts(memory, "a") == ["Hello", "Good day to you."]
+
+
+def test_an_answer_that_was_there_already_is_read(upstream: Upstream) -> None:
+    import openai
+
+    says = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes"}}
+    whole = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [says]}
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, json=whole))
+    plain = openai.OpenAI(api_key=KEY, http_client=httpx2.Client(transport=transport))
+    with pagefault.wrap(plain, session="ana", memory=":memory:") as client:
+        assert _chat(client) == "Yes"
+
+
 # --- what is refused ----------------------------------------------------------------------------
 
 

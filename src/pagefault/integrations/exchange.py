@@ -310,7 +310,7 @@ class _Blocking(_Exchange):
         return self._client.send(request, stream=True, **options)
 
     def _pieces(self, answer: httpx2.Response) -> Any:
-        return answer.iter_raw()
+        return iter(answer.stream) if answer.is_stream_consumed else answer.iter_raw()  # type: ignore[arg-type]
 
     def _next(self, pieces: Any) -> Any:
         return next(pieces, None)
@@ -481,7 +481,7 @@ class _Awaiting(_Exchange):
         return self._client.send(request, stream=True, **options)
 
     def _pieces(self, answer: httpx2.Response) -> Any:
-        return answer.aiter_raw()
+        return aiter(answer.stream) if answer.is_stream_consumed else answer.aiter_raw()  # type: ignore[arg-type]
 
     def _next(self, pieces: Any) -> Any:
         return anext(pieces, None)

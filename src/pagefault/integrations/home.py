@@ -7,6 +7,7 @@ before it forks, and every process that asks has a memory of its own.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 from collections.abc import Callable, Coroutine
@@ -18,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from pagefault import sync
 from pagefault.model.clock import SystemClock
-from pagefault.model.errors import BadInput, CallerError
+from pagefault.model.errors import BadInput, CallerError, PagefaultError
 from pagefault.pack.count import O200k
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
@@ -127,6 +128,7 @@ class Home:
         return made[0]
 
     async def close(self) -> None:
+        HOMES.note(self, is_open=False)
         for proxy, relay in self._proxies.values():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FAREWELL_S):
@@ -141,6 +143,7 @@ class Home:
         opening = open(self._root)
         memory = await opening.__aenter__()
         self._opening = opening
+        HOMES.note(self, is_open=True)
         return memory
 
 
@@ -154,6 +157,25 @@ class Homes:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._by_root: dict[str, Home] = {}
+        self._open: dict[Home, int] = {}  # by the process that opened it
+        self._is_watching = False
+
+    def note(self, home: Home, *, is_open: bool) -> None:
+        """Homes that are open when the program ends are closed then."""
+        with self._guard:
+            self._open.pop(home, None)
+            if not is_open:
+                return
+            self._open[home] = os.getpid()
+            if not self._is_watching:
+                self._is_watching = True
+                _at_end(self._close_all)
+
+    def _close_all(self) -> None:
+        for home, process in list(self._open.items()):
+            if process == os.getpid():
+                with suppress(PagefaultError):
+                    home.waited(home.close())
 
     def take(self, memory: str | Path | Memory | sync.Memory | Home | None) -> Home:
         """The home of a root, or of a memory, for one client more. One of `:memory:`, or of a
@@ -194,6 +216,14 @@ class Homes:
 
 
 HOMES: Final = Homes()
+
+
+def _at_end(verb: Callable[[], None]) -> None:
+    """Call it when the program ends, while threads still take work: `atexit` is later than that."""
+    register: Callable[[Callable[[], None]], object]
+    register = getattr(threading, "_register_atexit", atexit.register)
+    with suppress(RuntimeError):  # it is ending
+        register(verb)
 
 
 def _running() -> asyncio.AbstractEventLoop | None:
