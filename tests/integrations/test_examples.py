@@ -31,10 +31,10 @@ def test_there_is_one_for_each_integration() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_example_runs_offline(
     example: Path,
     empty_home: Path,
+    current_loop: None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -112,7 +112,7 @@ async def test_a_streamed_run_is_kept_too() -> None:
     assert texts == ["Hello", "Understood."]
 
 
-def test_a_blocking_run_works_too(tmp_path: Path) -> None:
+def test_a_blocking_run_works_too(tmp_path: Path, current_loop: None) -> None:
     agent = Agent(
         FunctionModel(Scripted()), capabilities=[paging := Pagefault("ana", memory=tmp_path / "m")]
     )
