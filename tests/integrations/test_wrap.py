@@ -647,6 +647,7 @@ client = pagefault.wrap(openai.OpenAI(base_url=url + "/v1", api_key="k"), sessio
 hello = [{"role": "user", "content": "Hello"}]
 stream = client.chat.completions.create(model="m", messages=hello, stream=True)
 print("".join(one.choices[0].delta.content or "" for one in stream if one.choices))
+assert not {"uvicorn", "prometheus_client"} & sys.modules.keys()
 """
 
 

@@ -34,7 +34,7 @@ import httpx2
 
 from pagefault.integrations.home import HOMES, Begun, Home
 from pagefault.model.errors import CallerError, PagefaultError, StoreError
-from pagefault.proxy.client import CONTROL_HEADER, SESSION_HEADER
+from pagefault.proxy.client import CONTROL_HEADER, SESSION_HEADER, named_in_path
 from pagefault.proxy.relay import Headers
 from pagefault.proxy.server import NOT_LOGGED_HEADER, THE_MEMORY, WIRES, BrokenOff
 from pagefault.proxy.token import TOKEN_HEADER
@@ -122,7 +122,8 @@ class _Exchange:
         self._post(_End(error))
 
     def _scope(self) -> Mapping[str, Any]:
-        path = next(w.path for w in WIRES if self._request.url.path.endswith(w.path))
+        raw_path = self._request.url.raw_path.partition(b"?")[0].decode("latin-1")
+        _, path = named_in_path(raw_path)  # a session is named beside it
         left = [
             (name, value)
             for name, value in self._request.headers.raw
@@ -134,7 +135,7 @@ class _Exchange:
             "type": "http",
             "method": self._request.method,
             "path": path,
-            "raw_path": path.encode(),
+            "raw_path": path.encode("latin-1"),
             "query_string": b"",
             "http_version": "1.1",
             "headers": [(b"host", b"localhost"), *left],
@@ -600,7 +601,7 @@ def _name(header: bytes) -> str:
 
 def _is_read(request: httpx2.Request) -> bool:
     """Whether the proxy reads it; of any other, what is ours is taken off."""
-    if request.method == "POST" and any(request.url.path.endswith(w.path) for w in WIRES):
+    if request.method == "POST" and any(wire.takes(request.url.path) for wire in WIRES):
         return True
     for name in _OURS:
         request.headers.pop(name, None)

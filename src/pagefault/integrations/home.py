@@ -123,6 +123,7 @@ class Home:
                 window_tokens=window,
                 user=user,
                 body_bytes_max=1 << 40,  # it is in this process already
+                measures=False,
             )
             made = self._proxies[window, user] = proxy, relay
         return made[0]

@@ -78,7 +78,19 @@ class Passed:
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
     request: int = -1  # its number in the log; -1 if it is not there
+    evicted: int = 0  # pages that left with it
     model: str = ""  # that is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a request shows, in tokens and in items of the client's history."""
+
+    tokens: int
+    window_tokens: int
+    left_tokens: int
+    shown: int
+    hidden: int
 
 
 class Conversation:
@@ -113,6 +125,7 @@ class Conversation:
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
+        self.window: Window | None = None  # of the newest request
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
 
@@ -121,7 +134,7 @@ class Conversation:
         self.verbatim = Verbatim(
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
-        self._prefix = Prefix(self.verbatim.weights)
+        self._prefix = Prefix(self._wire, self.verbatim.weights)
         self._quotes = Quotes(
             self._memory,
             self._counter,
@@ -167,6 +180,7 @@ class Conversation:
                         outgoing, _newest(history), is_compacted=is_compacted
                     )
                 composed = outgoing.compose()
+            request = await self._tell(body, history, match, composed, outgoing, quotes)
             return Passed(
                 match=match,
                 composed=composed,
@@ -175,7 +189,8 @@ class Conversation:
                 else None,
                 recalled=len(quotes.pages),
                 aside=aside,
-                request=await self._tell(body, history, match, composed, outgoing, quotes),
+                request=request,
+                evicted=self._evicted(match, composed),
                 model=self._model(body),
             )
 
@@ -193,6 +208,21 @@ class Conversation:
             self._edited.update(match.path[at].key for at in match.edited)
             await self._log(match.path, placed)
             return self.problem
+
+    def _evicted(self, match: Match, composed: Composed | None) -> int:
+        """How many pages left the window with a request, which is the newest from now on."""
+        if composed is None:
+            return 0
+        before, path = self.window, len(match.path)
+        gone = sum(node in composed.hidden for node in match.path)
+        self.window = Window(
+            tokens=composed.tokens,
+            window_tokens=self.verbatim.window_tokens,
+            left_tokens=composed.left_tokens,
+            shown=path - gone,
+            hidden=gone,
+        )
+        return max(0, gone - (before.hidden if before else 0)) if composed.epoch else 0
 
     async def _take_up(self) -> None:
         """Look what the log has of this conversation, where that may not be what we know: an
@@ -249,7 +279,7 @@ class Conversation:
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
             if all(map(self._is_kept, passed.match.path)):
-                await self._log(nodes, placed, model=passed.model)
+                await self._log(nodes, placed, model=passed.model, under=answered.under)
 
     # --- what is told of requests -------------------------------------------------------------
 
@@ -376,17 +406,23 @@ class Conversation:
         for item in items:
             if item.part is Part.CALL:
                 self._names[item.call_id] = item.name
+            elif item.of_call:  # a call says its name, and the answer to it stands behind it
+                self._names.setdefault(item.of_call.partition(" ")[2], item.name)
 
-    async def _log(self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "") -> None:
-        """Write down what is not written yet, of this model if it is an answer. A failure is noted,
-        and nothing waits for it.
+    async def _log(
+        self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "", under: str = ""
+    ) -> None:
+        """Write down what is not written yet, of this model if it is an answer, and the word of the
+        tool that this was given `under`. A failure is noted, and nothing waits for it.
         """
         try:
             blocks = Counter(item.message for item in items)
             begun = set[int]()  # messages of which a text of the user's is written down
             for node, item in zip(nodes, items, strict=True):
                 is_whole, goes_on = blocks[item.message] == 1, item.message in begun
-                await self._log_one(node, item, is_whole=is_whole, goes_on=goes_on, model=model)
+                await self._log_one(
+                    node, item, is_whole=is_whole, goes_on=goes_on, model=model, under=under
+                )
                 if item.part is Part.TEXT and item.role is Role.USER and self._said_in(node):
                     begun.add(item.message)
         except QuotaExceeded as full:
@@ -395,7 +431,7 @@ class Conversation:
             self.problem = error.message
 
     async def _log_one(
-        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str
+        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str, under: str
     ) -> None:
         is_edited = node.key in self._edited
         if node.key in self._pages and not is_edited:
@@ -412,7 +448,10 @@ class Conversation:
         if said is not None and not item.asks_for_summary:
             session = await self._opened()
             try:
-                said = replace(said, is_whole=is_whole, goes_on=goes_on, model=model)
+                said = replace(said, is_whole=is_whole, goes_on=goes_on)
+                if said.role is Role.ASSISTANT:
+                    said = replace(said, model=model)
+                    origin = Origin(f"tool:{under}") if under else origin
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
@@ -466,8 +505,9 @@ class Conversation:
                     **place,
                 )
                 return called, MODEL_GENERATED
-            case Part.RESULT if text:
-                tool = encodable(self._names.get(item.call_id, ""))
+            case Part.RESULT | Part.SEALED if text:
+                call = item.call_id or item.of_call.partition(" ")[2]
+                tool = encodable(self._names.get(call, item.name))
                 name = _tool_name(self._memory.written(tool))
                 returned = Incoming(
                     text=text,
@@ -486,7 +526,7 @@ class Conversation:
 
     def _model(self, body: Json) -> str:
         try:
-            model = self._memory.written(encodable(str(body.get("model") or "")))
+            model = self._memory.written(encodable(str(self._wire.model(body) or "")))
         except PagefaultError:
             return ""
         return model[:MODEL_CHARS_MAX]
@@ -573,10 +613,8 @@ def _key_of(item: Item, follows: str, old: str = "") -> str:
 
 
 def _text_of(item: Item) -> str:
-    text = encodable(essence(item.text))
-    if item.part is Part.CALL:
-        return f"[calls {encodable(item.name)}] {text}"
-    return text if item.part in (Part.TEXT, Part.RESULT) else ""
+    text = encodable(item.told)
+    return f"[calls {encodable(item.name)}] {text}" if item.part is Part.CALL else text
 
 
 def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:
