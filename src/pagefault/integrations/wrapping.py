@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pagefault import sync
 from pagefault.integrations.home import HOMES
 from pagefault.model.errors import BadInput
+from pagefault.model.signatures import ANY_VALUE, checked
 from pagefault.proxy.principal import checked_user
 from pagefault.service.arguments import a_window
 from pagefault.service.memory import Memory
@@ -19,8 +20,9 @@ _CLIENTS: Final = {("openai", "OpenAI"), ("anthropic", "Anthropic")}
 _ASYNC_CLIENTS: Final = {("openai", "AsyncOpenAI"), ("anthropic", "AsyncAnthropic")}
 
 
+@checked
 def wrap(
-    client: C,
+    client: Annotated[C, ANY_VALUE],
     *,
     session: str | Callable[[], str] = "",
     memory: str | Path | Memory | sync.Memory | None = None,
@@ -46,8 +48,6 @@ def wrap(
     is_async = _is_async(client)
     if window_tokens:
         window_tokens = a_window(window_tokens)
-    if not isinstance(session, str) and not callable(session):
-        raise BadInput("session is a name, or a function that gives one")
     if isinstance(memory, Memory) and not is_async:
         raise BadInput(
             "this client blocks, and the memory waits for the same event loop",
@@ -69,7 +69,8 @@ def wrap(
     return same
 
 
-def behind(client: object) -> sync.Memory:
+@checked
+def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
     """The memory behind a wrapped client, to search it, to look at it, or to forget: it lives as
     long as the client is open. `BadInput` for a client that is not wrapped, or was given a memory
     of its own event loop.
