@@ -514,7 +514,6 @@ async def test_whoever_is_cancelled_ends_the_providers_work(tmp_path: Path) -> N
         async with pagefault.wrap(
             _async_openai(upstream.url), session="ana", memory=tmp_path / "m"
         ) as client:
-
             begun = asyncio.Event()
 
             async def read() -> None:
