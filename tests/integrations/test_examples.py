@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("with_*.py"))
 NEEDS = {
     "with_claude_agent_sdk": "claude_agent_sdk",
+    "with_google_adk": "google.adk",
     "with_langchain": "langchain",
     "with_langgraph": "langgraph",
     "with_litellm": "litellm",

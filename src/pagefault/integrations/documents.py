@@ -23,7 +23,7 @@ from pagefault.service.session import Session
 from pagefault.service.turn.drafts import Incoming
 
 _ALL: Final = 1 << 40
-_OF_ITSELF: Final = ("words", "meaning")  # why a text is found, and not one that was put beside it
+OF_ITSELF: Final = ("words", "meaning")  # why a text is found, and not one that was put beside it
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class Documents:
             found = await self._session.recall(query, limit=4 * limit)  # a text may have parts
             scores: dict[str, float] = {}
             for hit in found.hits:
-                if hit.why not in _OF_ITSELF:
+                if hit.why not in OF_ITSELF:
                     continue
                 for row in (hit.page, *hit.also):
                     key = self._by_order.get(row.order - row.part)

@@ -586,10 +586,7 @@ class PagedAsyncClient(httpx2.AsyncClient):
             return
         await super().aclose()
         await self._client.aclose()
-        home = self.wrapped.home
-        if HOMES.leave(home):
-            with suppress(CallerError):  # it is another process's
-                await asyncio.wrap_future(home.begin(home.close()).future)
+        await self.wrapped.home.left()
 
 
 # --- both ---------------------------------------------------------------------------------------

@@ -92,6 +92,12 @@ class Home:
     def has_async_memory(self) -> bool:
         return self._is_async
 
+    async def left(self) -> None:
+        """One client less; the last one has it closed."""
+        if HOMES.leave(self):
+            with suppress(CallerError):  # it is another process's
+                await self.awaited(self.close())
+
     # --- on the memory's loop -----------------------------------------------------------------
 
     async def memory(self) -> Memory:

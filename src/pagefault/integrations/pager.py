@@ -130,6 +130,7 @@ class Originals:
     """
 
     with_content: Callable[[Any, Any, Json], Any]  # the object, what it now says, as it was told
+    content: str = "content"  # the field of a plain message that says it
     _objects: dict[str, tuple[Any, Json]] = field(default_factory=dict)
 
     def told(self, message: Any, plain: Json, exact: str) -> Json:
@@ -144,6 +145,6 @@ class Originals:
         if known is None:
             return None
         original, plain = known
-        if message.get("content") == plain.get("content"):
+        if message.get(self.content) == plain.get(self.content):
             return original
-        return self.with_content(original, message.get("content"), plain)
+        return self.with_content(original, message.get(self.content), plain)
