@@ -145,3 +145,20 @@ async def test_sessions_are_apart_and_a_setting_limits_what_is_read() -> None:
         ana.session_settings = SessionSettings(limit=2)
         assert _said(*await ana.get_items()) == [("user", "2"), ("user", "3")]
         assert _said(*await ben.get_items()) == [("user", "Ben's.")]
+
+
+async def test_where_memory_is_off_items_end_with_the_process(tmp_path: Path) -> None:
+    hello: Any = {"role": "user", "content": "Hello, xylophonist."}
+    async with pagefault.open(tmp_path / "m") as memory:
+        await memory.session("ana")
+        await memory.set_control("off", session="ana")
+        session = PagefaultSession("ana", memory=memory, window_tokens=WINDOW)
+        model = ScriptedModel([[assistant_message("Noted.")]])
+        config = session.paging
+        config.tracing_disabled = True
+        agent = Agent(name="notes", model=model)
+        await Runner.run(agent, "Hello, xylophonist.", session=session, run_config=config)
+        assert len(await session.get_items()) == 2
+        assert model.calls[0].input == [hello]
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file())
+    assert b"xylophonist" not in kept

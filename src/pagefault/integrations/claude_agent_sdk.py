@@ -19,7 +19,6 @@ from pagefault.integrations.entries import Entries
 from pagefault.integrations.pager import Pager, Root, session_name
 from pagefault.model.errors import CallerError, SessionNotFound
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.wire import Unreadable
 
 try:
     from claude_agent_sdk.types import (
@@ -87,15 +86,11 @@ class PagefaultSessionStore:
                 if entry.get("uuid") is None or entry["uuid"] not in there:
                     new.append(entry)
                     there |= {entry.get("uuid")} - {None}
-            said = [message for one in await kept.add(new) if (message := _message(one))]
+            mode = await self._pager.mode_of(_said_in(key))
+            said = [message for one in await kept.add(new, mode) if (message := _message(one))]
             if not said:
                 return
-            conversation = await self._pager.conversation(_said_in(key))
-            try:
-                problem = await conversation.keep(self._pager.wire.read({"messages": said}))
-            except Unreadable as why:
-                problem = str(why)
-            if problem:
+            if problem := await self._pager.keep(_said_in(key), {"messages": said}):
                 warnings.warn(
                     f"a transcript is not searched: {problem}", RuntimeWarning, stacklevel=2
                 )

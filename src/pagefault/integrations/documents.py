@@ -62,8 +62,7 @@ class Documents:
         async with self._lock:
             await self._read()
             memory = await self.home.memory()
-            session = self._session or await memory.session(self._name, mode="passive")
-            self._session = session
+            session = self._session = await memory.session(self._name, mode="passive")
             old = self._known.get(key)
             text = memory.written(text)
             if old is not None and (old.text, old.beside) == (text, beside):

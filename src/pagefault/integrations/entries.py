@@ -15,6 +15,7 @@ from typing import Any, Final
 from pagefault.integrations.home import Home
 from pagefault.model.errors import RecordGone, SessionNotFound
 from pagefault.model.ids import NOTHING, PageId
+from pagefault.model.kinds import ControlMode
 from pagefault.service.session import Session
 
 _ALL: Final = 1 << 40
@@ -34,13 +35,18 @@ class Entries:
         await self._read()
         return list(self._known.values())
 
-    async def add(self, entries: Sequence[Any]) -> list[Any]:
-        """Returns all that there are now."""
+    async def add(self, entries: Sequence[Any], mode: ControlMode) -> list[Any]:
+        """Returns all that there are now. They are kept as the control mode of what they say has
+        it: where nothing is, they end with the process.
+        """
         await self._read()
         memory = await self._home.memory()
         for entry in entries:
-            if self._session is None:
-                self._session = await memory.session(self._name, mode="passive")
+            control = None
+            if self._session is None or self._session.kept_as is not None:
+                captured = self._session is None or ControlMode(self._session.control).captures
+                control = str(mode) if captured is not mode.captures else None
+            self._session = await memory.session(self._name, mode="passive", control=control)
             data = memory.written(json.dumps(entry, ensure_ascii=False)).encode()
             kind = str(entry.get("role") or entry.get("type"))
             await self._session.artifact(data, name=kind, media_type="application/json")

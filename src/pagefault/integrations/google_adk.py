@@ -121,9 +121,7 @@ class PagefaultMemoryService(BaseMemoryService):
     async def _add(self, session: Any, contents: list[Json]) -> None:
         name = session_name(await self._home.memory(), _name(session))
         await self._sessions.put(json.dumps([session.app_name, session.user_id, session.id]), name)
-        conversation = await self._pager.conversation(_name(session))
-        problem = await conversation.keep(self._pager.wire.read({"contents": contents}))
-        if problem:
+        if problem := await self._pager.keep(_name(session), {"contents": contents}):
             raise CallerError(f"a session is not kept: {problem}")
 
     async def _search(self, whose: list[str], query: str) -> list[MemoryEntry]:

@@ -56,8 +56,7 @@ class PagefaultSession:
         if not session_id:
             raise BadInput("a session has an id")
         self.session_id = session_id
-        self._wire = Responses()
-        self._pager = Pager(self._wire, memory, window_tokens)
+        self._pager = Pager(Responses(), memory, window_tokens)
         self._lock = asyncio.Lock()
         self._kept: Entries | None = None
 
@@ -101,9 +100,9 @@ class PagefaultSession:
 
     async def _add(self, items: list[Json]) -> None:
         async with self._lock:
-            items = await (await self._entries()).add(items)
-            conversation = await self._pager.conversation(self.session_id)
-            if problem := await conversation.keep(self._wire.read({"input": items})):
+            mode = await self._pager.mode_of(self.session_id)
+            items = await (await self._entries()).add(items, mode)
+            if problem := await self._pager.keep(self.session_id, {"input": items}):
                 warnings.warn(f"items are not searched: {problem}", RuntimeWarning, stacklevel=2)
 
     async def _pop(self) -> Json | None:

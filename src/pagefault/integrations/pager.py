@@ -19,6 +19,7 @@ from pagefault import sync
 from pagefault.integrations.home import HOMES, window_of
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import BadInput, PagefaultError
+from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import O200k
 from pagefault.proxy.client import is_plain
 from pagefault.proxy.conversation import Conversation, Passed
@@ -61,7 +62,11 @@ class Pager:
             if not session:
                 raise BadInput("a conversation has a name")
             conversation = await self.conversation(session)
-            passed = await conversation.receive(body, self.wire.read(body))
+            mode = await self.mode_of(session)
+            if not mode.captures:
+                return Fitted(body)
+            history = self.wire.read(body)
+            passed = await conversation.receive(body, history, pages=mode.recalls)
         except (PagefaultError, Unreadable) as error:
             return _as_it_came(body, str(error))
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
@@ -76,6 +81,22 @@ class Pager:
             await fitted.conversation.answered(fitted.passed, self.wire.answer(answer))
         except Exception as bug:  # the answer is with its asker already
             _warn(type(bug).__name__)
+
+    async def keep(self, session: str, body: Json) -> str:
+        """Keep what was said, where no request brings it. Returns what is in the way of that, "" if
+        nothing is, or nothing is to be kept.
+        """
+        try:
+            if not (await self.mode_of(session)).captures:
+                return ""
+            return await (await self.conversation(session)).keep(self.wire.read(body))
+        except (PagefaultError, Unreadable) as error:
+            return str(error)
+
+    async def mode_of(self, session: str) -> ControlMode:
+        """What memory may do with a session."""
+        memory = await self.home.memory()
+        return ControlMode(await memory.control_of(session_name(memory, session)))
 
     async def conversation(self, session: str) -> Conversation:
         memory = await self.home.memory()

@@ -65,7 +65,11 @@ def wrap(
 
     wrapped = Wrapped(HOMES.take(memory), session, window_tokens, user)
     paged: Any = PagedAsyncClient if is_async else PagedClient
-    same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
+    try:
+        same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
+    except BaseException:
+        HOMES.leave(wrapped.home)
+        raise
     return same
 
 
