@@ -681,6 +681,39 @@ def test_an_answer_that_was_there_already_is_read(upstream: Upstream) -> None:
         assert _chat(client) == "Yes"
 
 
+SAYS = {"content": {"role": "model", "parts": [{"text": "Noted."}]}, "finishReason": "STOP"}
+GEMINI = {
+    "candidates": [SAYS],
+    "usageMetadata": {"promptTokenCount": 9},
+}
+
+
+async def test_a_client_of_httpx2_serves_an_sdk_that_takes_one(
+    memory: pagefault.sync.Memory,
+) -> None:
+    genai = pytest.importorskip("google.genai", reason="google-genai is not installed")
+    asked: list[Any] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append((request.url.path, json.loads(request.content)))
+        return httpx2.Response(200, json=GEMINI)
+
+    blocking = httpx2.Client(transport=httpx2.MockTransport(answer))
+    awaiting = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    with pagefault.wrap(blocking, session="ana", memory=memory) as http:
+        async with pagefault.wrap(awaiting, session="ben", memory=memory) as http_too:
+            assert isinstance(http, httpx2.Client)
+            options = {"httpx_client": http, "httpx_async_client": http_too}
+            client = genai.Client(api_key=KEY, http_options=options)
+            said = client.models.generate_content(model="m", contents="Hello")
+            assert said.text == "Noted."
+            said = await client.aio.models.generate_content(model="m", contents="Hello you")
+            assert said.text == "Noted."
+    assert [path for path, _ in asked] == ["/v1beta/models/m:generateContent"] * 2
+    assert texts(memory, "ana") == ["Hello", "Noted."]
+    assert texts(memory, "ben") == ["Hello you", "Noted."]
+
+
 # --- what is refused ----------------------------------------------------------------------------
 
 
@@ -709,6 +742,15 @@ def test_what_cannot_be_is_told_when_it_is_wrapped(
             pagefault.wrap(client, session=3)  # type: ignore[arg-type]
         with pytest.raises(BadInput, match="is not wrapped"):
             pagefault.behind(client)
+
+
+def test_a_client_is_wrapped_once(upstream: Upstream) -> None:
+    with pagefault.wrap(_openai(upstream.url), memory=":memory:") as client:
+        with pytest.raises(BadInput, match="is wrapped"):
+            pagefault.wrap(client)
+        with pytest.raises(BadInput, match="is wrapped"):
+            pagefault.wrap(client._client)
+        assert pagefault.behind(client._client).sessions() == []
 
 
 async def test_a_blocking_client_takes_no_memory_of_a_loop(upstream: Upstream) -> None:

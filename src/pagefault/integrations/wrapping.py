@@ -16,8 +16,12 @@ from pagefault.service.memory import Memory
 
 C = TypeVar("C")
 
-_CLIENTS: Final = {("openai", "OpenAI"), ("anthropic", "Anthropic")}
-_ASYNC_CLIENTS: Final = {("openai", "AsyncOpenAI"), ("anthropic", "AsyncAnthropic")}
+_CLIENTS: Final = {("openai", "OpenAI"), ("anthropic", "Anthropic"), ("httpx2", "Client")}
+_ASYNC_CLIENTS: Final = {
+    ("openai", "AsyncOpenAI"),
+    ("anthropic", "AsyncAnthropic"),
+    ("httpx2", "AsyncClient"),
+}
 
 
 @checked
@@ -33,6 +37,8 @@ def wrap(
     a window: each of its methods works as before, and what goes to a model is paged on its way.
 
         client = pagefault.wrap(OpenAI(), session="ana")
+
+    Or a client of `httpx2`, for an SDK that takes one, as google-genai does.
 
     `session` names the conversation, or is asked for its name before each request; a request's own
     header `x-pagefault-session` goes first. Without a name, a request continues the conversation
@@ -58,13 +64,18 @@ def wrap(
         import httpx2
     except ImportError:
         raise _not_by_httpx2() from None
-    http = vars(client).get("_client")
-    if not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
-        raise _not_by_httpx2()
     from pagefault.integrations.exchange import PagedAsyncClient, PagedClient, Wrapped
 
+    http: Any = _http_of(client)
+    if isinstance(http, PagedClient | PagedAsyncClient):
+        raise BadInput("this client is wrapped", hint="a session may be a function, or a header")
+    if not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
+        raise _not_by_httpx2()
     wrapped = Wrapped(HOMES.take(memory), session, window_tokens, user)
     paged: Any = PagedAsyncClient if is_async else PagedClient
+    if http is client:
+        beside: C = paged(http, wrapped)
+        return beside
     try:
         same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
     except BaseException:
@@ -81,13 +92,19 @@ def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
     """
     from pagefault.integrations.exchange import PagedAsyncClient, PagedClient
 
-    http = vars(client).get("_client")
+    http = _http_of(client)
     if not isinstance(http, PagedClient | PagedAsyncClient):
         raise BadInput("this client is not wrapped", hint="pagefault.wrap(client) gives one")
     home = http.wrapped.home
     if home.has_async_memory:
         raise BadInput("the memory of this client is the one that it was given")
     return sync.Memory(home.waited(home.memory()))
+
+
+def _http_of(client: object) -> object:
+    """What a client sends by: itself, or what an SDK has."""
+    is_http = any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(client).__mro__)
+    return client if is_http else vars(client).get("_client")
 
 
 def _not_by_httpx2() -> BadInput:
@@ -106,6 +123,6 @@ def _is_async(client: object) -> bool:
         return False
     raise BadInput(
         f"a {type(client).__name__} is no client that is wrapped: OpenAI, AsyncOpenAI, Anthropic, "
-        "AsyncAnthropic",
+        "AsyncAnthropic, or httpx2's",
         hint="pip install openai, or anthropic; `pagefault serve` stands before any other client",
     )
