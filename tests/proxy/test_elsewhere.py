@@ -55,7 +55,7 @@ async def test_what_another_wrote_just_before_us_is_taken_in(
 ) -> None:
     say = Session._say_each
 
-    async def after_another(session: Session, *args: object, **named: object) -> list[PageId]:
+    async def after_another(session: Session, *args: object, **named: object) -> list[list[PageId]]:
         monkeypatch.setattr(Session, "_say_each", say)
         async with conversing(tmp_path) as other:
             await receive(other, *ELSEWHERE)

@@ -407,6 +407,42 @@ async def test_an_answer_whose_question_could_not_be_logged_waits_for_it(
             assert logged == (whole[:2] if number == 2 else whole)
 
 
+async def test_a_history_seen_first_is_written_as_if_it_had_been_followed(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    turns = [
+        (user(FACT), Say(text="Noted.", calls=(Call("c1", "Read", {"path": "a"}),))),
+        (user(result("c1", "red")), Say(text="Ok.")),
+        *[(user(text), Say(text="Ok.")) for text in ("Ok.", "Ok.", "No.")],
+        (user("Ok.", "And ok."), Say(text="Ok.")),
+        *[(user(f"Tell me of garden {n}."), Say(text=f"Garden {n} is green.")) for n in range(60)],
+        (user("x " * 3_000), Say(text="Ok.")),
+    ]
+    said: list[Json] = []
+    for asked, say in turns:
+        calls = [call(one.call_id, one.name, **one.arguments) for one in say.calls]
+        said += [asked, model(say.text, *calls)]
+    told: dict[str, list[tuple[object, ...]]] = {}
+    for name, steps in (("followed", range(1, len(said), 2)), ("at once", [len(said) - 1])):
+        async with standing(upstream, root=tmp_path / name) as to:
+            for upto in steps:
+                upstream.script = in_turn(turns[upto // 2][1])
+                await post(to, body(*said[:upto]))
+                await to.proxy.settled()
+        async with standing(upstream, root=tmp_path / name) as to:
+            upstream.script = always("Bye.")
+            await post(to, body(*said, user("And now?")))
+            texts = await to.logged((await to.sessions())[0])
+            session = await to.memory.session((await to.sessions())[0])
+            rows = await to.memory.pages(session, limit=1_000)
+        told[name] = [
+            (row.page_id, row.turn, row.origin, row.role, text)
+            for row, text in zip(rows, texts, strict=True)
+        ]
+    assert len(told["followed"]) > 2 * len(turns)
+    assert told["at once"] == told["followed"]
+
+
 async def test_a_session_can_be_named_by_the_path_or_the_header(upstream: Upstream) -> None:
     async with standing(upstream) as to:
         await to.http.post("/s/holiday/v1/messages", json=body(user("a")))
