@@ -441,6 +441,30 @@ def test_what_a_hook_raises_is_what_is_raised(wraps: bool, upstream: Upstream) -
     assert upstream.seen == []
 
 
+def test_a_hook_may_read_an_answer_first(upstream: Upstream) -> None:
+    import openai
+
+    seen: list[str] = []
+
+    def read(response: httpx2.Response) -> None:
+        response.read()
+        seen.append(response.text)
+
+    own = httpx2.Client(event_hooks={"response": [read]})
+    plain = openai.OpenAI(base_url=f"{upstream.url}/v1", api_key=KEY, http_client=own)
+    with pagefault.wrap(plain, session="ana", memory=":memory:") as client:
+        assert _chat(client) == _chat_stream(client) == "Good day to you."
+    assert len(seen) == 2
+
+
+def test_one_request_may_be_kept_back(upstream: Upstream, memory: pagefault.sync.Memory) -> None:
+    with pagefault.wrap(_openai(upstream.url), session="ana", memory=memory) as client:
+        off = {"x-pagefault-mode": "off"}
+        client.chat.completions.create(model="m", messages=_said("Hush"), extra_headers=off)
+    assert memory.sessions() == []
+    assert "x-pagefault-mode" not in upstream.seen[0].headers
+
+
 def test_a_client_of_azure_is_a_client_of_openai(upstream: Upstream) -> None:
     import openai
 

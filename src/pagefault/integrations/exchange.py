@@ -170,9 +170,12 @@ class _Exchange:
         )
         answer: httpx2.Response = await self._at_caller(lambda: self._sent(onward, options))
         self._answer = answer
-        return httpx2.Response(
-            answer.status_code, headers=answer.headers.raw, stream=_Onward(self, answer)
-        )
+        told = answer.headers.raw
+        if answer.is_stream_consumed:  # a hook has read it, and decoded it
+            told = [
+                one for one in told if _name(one[0]) not in ("content-encoding", "content-length")
+            ]
+        return httpx2.Response(answer.status_code, headers=told, stream=_Onward(self, answer))
 
     async def read(self, answer: httpx2.Response) -> AsyncIterator[bytes]:
         pieces = self._pieces(answer)
@@ -311,7 +314,7 @@ class _Blocking(_Exchange):
         return self._client.send(request, stream=True, **options)
 
     def _pieces(self, answer: httpx2.Response) -> Any:
-        return iter(answer.stream) if answer.is_stream_consumed else answer.iter_raw()  # type: ignore[arg-type]
+        return iter([answer.content]) if answer.is_stream_consumed else answer.iter_raw()
 
     def _next(self, pieces: Any) -> Any:
         return next(pieces, None)
@@ -482,13 +485,17 @@ class _Awaiting(_Exchange):
         return self._client.send(request, stream=True, **options)
 
     def _pieces(self, answer: httpx2.Response) -> Any:
-        return aiter(answer.stream) if answer.is_stream_consumed else answer.aiter_raw()  # type: ignore[arg-type]
+        return _once(answer.content) if answer.is_stream_consumed else answer.aiter_raw()
 
     def _next(self, pieces: Any) -> Any:
         return anext(pieces, None)
 
     def _close(self, answer: httpx2.Response) -> Any:
         return answer.aclose()
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 async def _do_and_wait(ask: _Ask) -> None:
