@@ -13,6 +13,7 @@ from tests.integrations.frameworks import FACT, WINDOW, check_paged, check_whole
 pytest.importorskip("google.adk.memory", reason="Google's Agent Development Kit is not installed")
 
 from google.adk.agents import LlmAgent
+from google.adk.apps import App
 from google.adk.models import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
@@ -56,7 +57,7 @@ async def test_a_session_outgrows_its_window_and_its_events_stay_whole(pages: bo
         plugin = PagefaultPlugin(memory=memory, window_tokens=WINDOW)
         plugins: list[Any] = [plugin] if pages else []
         agent = LlmAgent(name="notes", model=model, instruction="You keep notes.")
-        runner = InMemoryRunner(agent=agent, app_name="notes", plugins=plugins)
+        runner = InMemoryRunner(app=App(name="notes", root_agent=agent, plugins=plugins))
         session = await runner.session_service.create_session(app_name="notes", user_id="ana")
         for note in notes():
             assert await _asks(runner, session, note) == "Understood."
