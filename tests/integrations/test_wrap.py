@@ -514,23 +514,41 @@ def test_whoever_leaves_a_stream_ends_the_providers_work(memory: pagefault.sync.
     assert texts(memory, "ana") == ["Hello", "Yes."]
 
 
+def _begun(client: Any, upstream: Upstream) -> Any:
+    """A stream of which one piece is read."""
+    request = client._client.build_request(
+        "POST",
+        f"{upstream.url}/v1/chat/completions",
+        json={"model": "m", "messages": _said("Hello"), "stream": True},
+    )
+    response = client._client.send(request, stream=True)
+    next(response.iter_raw())
+    return response
+
+
 def test_a_stream_that_is_dropped_ends_too(memory: pagefault.sync.Memory) -> None:
     with (
         Upstream(_endless) as upstream,
         pagefault.wrap(_openai(upstream.url), session="ana", memory=memory) as client,
     ):
-        response: Any = client._client.send(
-            client._client.build_request(
-                "POST",
-                f"{upstream.url}/v1/chat/completions",
-                json={"model": "m", "messages": _said("Hello"), "stream": True},
-            ),
-            stream=True,
-        )
-        next(response.iter_raw())
+        response = _begun(client, upstream)
         del response
         gc.collect()
         _waits_for(lambda: upstream.broken)
+
+
+def test_a_stream_that_is_closed_in_another_thread_keeps_that_waiting_for_nothing(
+    memory: pagefault.sync.Memory,
+) -> None:
+    """The collector closes what an SDK left, in whichever thread it runs: the memory's own, say."""
+    with (
+        Upstream(_endless) as upstream,
+        pagefault.wrap(_openai(upstream.url), session="ana", memory=memory) as client,
+    ):
+        pagefault.sync._LOOP.call(_begun(client, upstream).close)
+        _waits_for(lambda: upstream.broken)
+        upstream.script = always("Yes.")
+        assert _chat(client) == "Yes."
 
 
 async def test_whoever_is_cancelled_ends_the_providers_work(tmp_path: Path) -> None:
@@ -577,6 +595,23 @@ def test_many_threads_share_a_client(upstream: Upstream, memory: pagefault.sync.
             assert set(pool.map(ask, range(24))) == {"Good day to you."}
     for number in range(24):
         assert texts(memory, f"thread-{number}") == [f"Number {number}", "Good day to you."]
+
+
+async def test_many_tasks_may_ask_first(upstream: Upstream, tmp_path: Path) -> None:
+    async with pagefault.wrap(_async_openai(upstream.url), memory=tmp_path / "m") as client:
+
+        async def ask(number: int) -> str:
+            reply = await client.chat.completions.create(
+                model="m",
+                messages=_said(f"Number {number}"),
+                extra_headers={"x-pagefault-session": f"task-{number}"},
+            )
+            return str(reply.choices[0].message.content)
+
+        assert set(await asyncio.gather(*map(ask, range(12)))) == {"Good day to you."}
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        for number in range(12):
+            assert texts(memory, f"task-{number}") == [f"Number {number}", "Good day to you."]
 
 
 async def test_a_blocking_client_works_where_a_loop_runs(upstream: Upstream) -> None:

@@ -20,7 +20,10 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import math
 import queue
+import threading
+import time
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -38,7 +41,7 @@ from pagefault.proxy.client import CONTROL_HEADER, SESSION_HEADER, named_in_path
 from pagefault.proxy.relay import Headers
 from pagefault.proxy.server import NOT_LOGGED_HEADER, THE_MEMORY, WIRES, BrokenOff
 from pagefault.proxy.token import TOKEN_HEADER
-from pagefault.service.loop_thread import LOOK_S
+from pagefault.service.loop_thread import GRACE_S, LOOK_S
 
 _OURS: Final = (SESSION_HEADER, CONTROL_HEADER, TOKEN_HEADER)
 _BETWEEN: Final = frozenset(
@@ -49,6 +52,7 @@ _BETWEEN: Final = frozenset(
 _LENGTH: Final = "transfer-encoding"  # of a body that came in pieces, and is whole by now
 _SEND: Final = "pagefault.send"  # in a request's extensions: how the SDK wants it sent
 
+_draining: set[asyncio.Task[None]] = set()  # of what was dropped
 _exchange: ContextVar[_Exchange] = ContextVar("_exchange")
 
 
@@ -94,7 +98,6 @@ class _Exchange:
         self._is_told = False  # the proxy has the request
         self._gone = asyncio.Event()
         self._begun: Begun | None = None
-        self._has_left = False
         self._has_ended = False
         self._failure: BaseException | None = None  # of the SDK's own client, the latest
         self._answer: httpx2.Response | None = None  # the provider's, the latest
@@ -188,8 +191,6 @@ class _Exchange:
     async def _at_caller(self, verb: Callable[[], Any]) -> Any:
         """What it came to. Raises `httpx2.TransportError`, as a connection would."""
         done: Future[Any] = Future()
-        if self._has_left and self._is_orphan():
-            return await self._by_itself(verb)
         self._post(_Ask(verb, done))
         try:
             return await asyncio.wrap_future(done)
@@ -201,10 +202,16 @@ class _Exchange:
 
     def leave(self) -> None:
         """Nobody wants the rest."""
-        self._has_left = True
         if self._begun is not None:
             with suppress(RuntimeError):  # the loop has ended, and everything on it
                 self._begun.loop.call_soon_threadsafe(self._gone.set)
+
+    def drop(self) -> None:
+        """Nobody is there any more. Waits for nothing: the collector may call it, in any thread."""
+        self.leave()
+        if self._begun is not None:
+            with suppress(RuntimeError):
+                self._begun.loop.call_soon_threadsafe(self._serve_out)
 
     def _started(self, start: _Start) -> tuple[int, list[tuple[bytes, bytes]]]:
         """Raises what the SDK's own client raised, if that is why there is no answer."""
@@ -227,10 +234,8 @@ class _Exchange:
     def _post(self, message: _Message) -> None:
         raise NotImplementedError
 
-    def _is_orphan(self) -> bool:
-        raise NotImplementedError
-
-    async def _by_itself(self, verb: Callable[[], Any]) -> Any:
+    def _serve_out(self) -> None:
+        """Do what the proxy asks for still, until it ends. Called on its loop."""
         raise NotImplementedError
 
     def _sent(self, request: httpx2.Request, options: Mapping[str, Any]) -> Any:
@@ -273,16 +278,20 @@ class _Blocking(_Exchange):
         super().__init__(*given)
         self._client = client
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
-        self.is_dropped = False
+        self._owner = threading.get_ident()
 
-    def take(self) -> _Start | bytes | _End:
-        """The next of the answer; what the proxy asks for meanwhile is done."""
+    def take(self, until_s: float = math.inf) -> _Start | bytes | _End | None:
+        """The next of the answer; what the proxy asks for meanwhile is done. None if it is later
+        than that.
+        """
         while not self._has_ended:
             try:
                 message = self._inbox.get(timeout=LOOK_S)
             except queue.Empty:
                 lost = self._lost()
                 if lost is None or not self._inbox.empty():
+                    if time.monotonic() > until_s:
+                        return None
                     continue
                 message = lost
             if isinstance(message, _Ask):
@@ -292,23 +301,33 @@ class _Blocking(_Exchange):
             return message
         return _End()
 
-    def close(self) -> None:
-        self.leave()
-        while not isinstance(self.take(), _End):
-            pass
+    def own(self) -> None:
+        """This thread reads on."""
+        self._owner = threading.get_ident()
 
-    def drop(self) -> None:
-        self.is_dropped = True
+    def close(self) -> None:
+        """Wait for the end, so that what was answered is kept. An SDK closes what it is collected
+        with, too, and the collector may run in a thread that the other side waits for, its loop's
+        say: a thread that never read waits for nothing, and any other not for long.
+        """
+        if threading.get_ident() != self._owner:
+            return self.drop()
         self.leave()
+        end_s = time.monotonic() + GRACE_S
+        while not isinstance(message := self.take(end_s), _End):
+            if message is None:
+                return self.drop()
+        return None
+
+    def _serve_out(self) -> None:
+        def serve() -> None:
+            while not isinstance(self.take(), _End):
+                pass
+
+        threading.Thread(target=serve, name="pagefault-closing", daemon=True).start()
 
     def _post(self, message: _Message) -> None:
         self._inbox.put(message)
-
-    def _is_orphan(self) -> bool:
-        return self.is_dropped
-
-    async def _by_itself(self, verb: Callable[[], Any]) -> Any:
-        return await asyncio.to_thread(verb)
 
     def _sent(self, request: httpx2.Request, options: Mapping[str, Any]) -> Any:
         return self._client.send(request, stream=True, **options)
@@ -342,9 +361,11 @@ class _Answer(httpx2.SyncByteStream):
         self._dropped.atexit = False
 
     def __iter__(self) -> Iterator[bytes]:
+        self._exchange.own()
         while not isinstance(message := self._exchange.take(), _End):
             if isinstance(message, bytes):
                 yield message
+                self._exchange.own()
         if message.error is not None:
             raise message.error
 
@@ -429,7 +450,6 @@ class _Awaiting(_Exchange):
         self._client = client
         self._loop = asyncio.get_running_loop()
         self._inbox: asyncio.Queue[_Message] = asyncio.Queue()
-        self.is_dropped = False
 
     async def take(self) -> _Start | bytes | _End:
         """The next of the answer; what the proxy asks for meanwhile is done."""
@@ -458,9 +478,14 @@ class _Awaiting(_Exchange):
         while not isinstance(await self.take(), _End):
             pass
 
-    def drop(self) -> None:
-        self.is_dropped = True
-        self.leave()
+    def _serve_out(self) -> None:
+        def serve() -> None:
+            task = self._loop.create_task(self._drain())
+            _draining.add(task)
+            task.add_done_callback(_draining.discard)
+
+        with suppress(RuntimeError):  # it has ended, and with it all that it had open
+            self._loop.call_soon_threadsafe(serve)
 
     def _post(self, message: _Message) -> None:
         try:
@@ -468,18 +493,6 @@ class _Awaiting(_Exchange):
         except RuntimeError:  # the caller's loop has ended, and with it all that it had open
             if isinstance(message, _Ask):
                 message.done.set_exception(httpx2.TransportError("the caller has ended"))
-
-    def _is_orphan(self) -> bool:
-        return self.is_dropped
-
-    async def _by_itself(self, verb: Callable[[], Any]) -> Any:
-        if self._loop.is_closed():
-            return None
-
-        async def done() -> Any:
-            return await verb()
-
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(done(), self._loop))
 
     def _sent(self, request: httpx2.Request, options: Mapping[str, Any]) -> Any:
         return self._client.send(request, stream=True, **options)

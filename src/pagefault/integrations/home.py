@@ -102,15 +102,12 @@ class Home:
 
     async def memory(self) -> Memory:
         """Opened, if nobody did. What fails is tried again with the next request."""
-        if self._memory is None:
-            if self._opened is None:
-                self._opened = asyncio.create_task(self._open())
-            try:
-                self._memory = await asyncio.shield(self._opened)
-            finally:
-                if self._opened.done():
-                    self._opened = None
-        return self._memory
+        if self._memory is not None:
+            return self._memory
+        if self._opened is None or self._opened.done():
+            self._opened = asyncio.create_task(self._open())
+            self._opened.add_done_callback(_retrieve)
+        return await asyncio.shield(self._opened)  # whoever is cancelled cancels no other's opening
 
     async def proxy(self, window_tokens: int | None, user: str) -> Proxy:
         from pagefault.integrations.exchange import Onward
@@ -149,7 +146,7 @@ class Home:
     async def _open(self) -> Memory:
         opening = open(self._root)
         memory = await opening.__aenter__()
-        self._opening = opening
+        self._opening, self._memory = opening, memory
         HOMES.note(self, is_open=True)
         return memory
 
@@ -223,6 +220,12 @@ class Homes:
 
 
 HOMES: Final = Homes()
+
+
+def _retrieve(opened: asyncio.Task[Memory]) -> None:
+    """Look at how it ended, in case that all who waited for it have gone."""
+    if not opened.cancelled():
+        opened.exception()
 
 
 def _at_end(verb: Callable[[], None]) -> None:
