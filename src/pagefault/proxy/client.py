@@ -22,7 +22,7 @@ from pagefault.service.turn.turn import encodable
 
 SESSION_HEADER: Final = "x-pagefault-session"  # never sent on
 CONTROL_HEADER: Final = "x-pagefault-mode"  # likewise
-_PATH: Final = re.compile(r"\A/s/([^/?#]{1,300})(/.*)\Z")
+_PATH: Final = re.compile(r"\A/s/([^/?#]{1,2000})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_IN_A_NAME: Final = re.compile(r"[/:@]|\A\s|\s\Z")
 _INVISIBLE: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")

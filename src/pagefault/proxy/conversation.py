@@ -507,7 +507,7 @@ class Conversation:
         said, origin = self._said(item, follows, old)
         if said is None or item.asks_for_summary:
             return None
-        is_models = said.role is Role.ASSISTANT
+        is_models, under = said.role is Role.ASSISTANT, under or item.under
         return replace(
             said,
             is_whole=is_whole,

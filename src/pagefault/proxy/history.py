@@ -46,6 +46,7 @@ class Item:
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
     of_call: str = ""  # where that tells which call it makes or answers, beside what it is
+    under: str = ""  # the tool of the provider's that it cites, where no item tells of that
     is_media: bool = False  # which is an image, a recording or a file
     asks_for_summary: bool = False  # the client put it in to compact the conversation
     continues: bool = False  # the client put it in for what it compacted
