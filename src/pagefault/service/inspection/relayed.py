@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
+CALL_TYPES: Final = ("searched", "faulted", "call_refused")
+"""The types of records of the model's calls of memory's tools."""
 
 
 async def note_relayed(owned: Owned, body: Relayed, messages: Sequence[FromClient] = ()) -> Kept:
@@ -44,8 +46,9 @@ async def note_relayed(owned: Owned, body: Relayed, messages: Sequence[FromClien
             origin=RUNTIME,
             body=body,
         )
-        await owned.commit([*kept.drafts, relayed], planned=planned if kept.drafts else None)
-        return kept
+        drafts = [*kept.drafts, relayed]
+        events = await owned.commit(drafts, planned=planned if kept.drafts else None)
+        return replace(kept, request=events[-1].seq)
 
     return await owned.whole(verb)
 
