@@ -82,12 +82,18 @@ class Passed:
     body: Json | None
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
-    request: int = -1  # its number in the log; -1 if it is not there
+    relayed: Relayed | None = None  # what the log tells of it, if that could be written
     record: Seq = NOTHING  # where it is in the log
     model: str = ""  # that is asked
     offer: Offer | None = None  # memory's tools, beside the client's
     history: History | None = None  # as the provider knows it, where memory's tools are offered
     serving: Serving | None = None  # of calls of these
+    asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
+
+    @property
+    def request(self) -> int:
+        """Its number in the log; -1 if it is not there."""
+        return self.relayed.request if self.relayed is not None else -1
 
     @property
     def pairs(self) -> Sequence[Pair]:
@@ -204,16 +210,17 @@ class Conversation:
             if composed is not None and (composed.changed or offer is not None):
                 put = self._wire.put(body, composed.messages)
                 put = put | {"tools": list(offer.tools)} if offer is not None else put
-            request, record = await self._tell(
+            relayed, record = await self._tell(
                 put or body, history, received, match, composed, outgoing, quotes, offer
             )
+            self._faults.is_begun = True
             return Passed(
                 match=match,
                 composed=composed,
                 body=put,
                 recalled=len(quotes.pages),
                 aside=aside,
-                request=request,
+                relayed=relayed,
                 record=record,
                 model=self._model(body),
                 offer=offer,
@@ -227,6 +234,7 @@ class Conversation:
         """What serves the calls of the answer to a request."""
         shown = {PageId(page) for node in outgoing.shown() for page in self._said_in(node)}
         hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
+        shown |= self._quotes.quoted_whole(outgoing)
         here = {node.key for node in outgoing.shown()}
         loaded = [
             pair.loaded for key, pairs in apart.pairs.items() if key in here for pair in pairs
@@ -262,11 +270,11 @@ class Conversation:
             messages = [*composed.messages, *said]
             weights = self.verbatim.weights
             more = weights.of_all(messages) - weights.of_all(composed.messages)
-            now = replace(composed, tokens=composed.tokens + int(more * composed.factor), epoch="")
+            tokens = composed.tokens + int(more * composed.factor)
             body = self._wire.put(passed.body, messages)
             told = replace(passed.history, messages=messages)
-            request, record = await self._tell_again(body, told, passed, now)
-            return replace(passed, body=body, request=request, record=record)
+            relayed, record = await self._tell_again(body, told, passed, tokens)
+            return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
 
     async def _take_up(self) -> None:
         """Look what the log has of this conversation, where that may not be what we know: an
@@ -289,6 +297,7 @@ class Conversation:
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._first_sent = FirstSent(self._written_in)
                 self._keys.clear()
+                self._faults.pairs.clear()
                 self._quotes.unquote()
         except PagefaultError as error:
             self.problem = error.message
@@ -316,7 +325,9 @@ class Conversation:
         """
         async with self._lock:
             if passed.composed is not None:
-                self.verbatim.observe(passed.composed, answered.input_tokens)
+                tokens = passed.asked_tokens or passed.composed.tokens
+                asked = replace(passed.composed, tokens=tokens)
+                self.verbatim.observe(asked, answered.input_tokens)
             if answered.usage is not None and passed.request >= 0:
                 await self._report(passed.request, answered.usage)
             if not answered.complete or passed.aside or not is_next:
@@ -341,9 +352,9 @@ class Conversation:
         outgoing: Outgoing | None,
         quotes: Chosen,
         offer: Offer | None,
-    ) -> tuple[int, Seq]:
-        """Write down what is sent; returns the request's number and its record, -1 and NOTHING
-        where there is no session. `received` is the history as the client has it.
+    ) -> tuple[Relayed | None, Seq]:
+        """Write down what is sent; returns what was written and where, None and NOTHING where there
+        is no session. `received` is the history as the client has it.
 
         Counting an unpaged request takes a thread: nothing of it was counted before.
         """
@@ -353,7 +364,7 @@ class Conversation:
         else:
             weighed = self._prefix.weigh(body, history, messages)
         if self._session is None or self.full:  # nothing was said yet, or could be written
-            return -1, NOTHING
+            return None, NOTHING
         model = self._model(body)
         hidden = (
             {page for node in composed.hidden for page in self._said_in(node)} if composed else ()
@@ -389,45 +400,47 @@ class Conversation:
             noted = await note_relayed(self._session.owned, told, first.messages)
         except PagefaultError as error:
             self.problem = error.message
-            return -1, NOTHING
+            return None, NOTHING
         if not noted.is_to_repeat:
             self._first_sent.keep(first)
         self.problem = self.problem or noted.problem
         self._requests += 1
-        return told.request, noted.request
+        return told, noted.request
 
     async def _tell_again(
-        self, body: Json, history: History, passed: Passed, composed: Composed
-    ) -> tuple[int, Seq]:
+        self, body: Json, history: History, passed: Passed, tokens: int
+    ) -> tuple[Relayed | None, Seq]:
         """The same of what is asked once the model's calls were answered."""
         weighed = self._prefix.weigh(body, history, history.messages)
-        if self._session is None or self.full or passed.request < 0:
-            return -1, NOTHING
+        if self._session is None or passed.relayed is None:
+            return None, NOTHING
         told = Relayed(
             request=self._requests,
             wire=self._wire.name,
             model=passed.model,
             change=SERVED,
             tokens=weighed.tokens,
-            window_tokens=self.verbatim.window_tokens,
-            factor=self.verbatim.factor,
+            window_tokens=self._window_tokens,
+            factor=passed.relayed.factor,
             messages=len(history.messages),
-            left_tokens=composed.left_tokens,
+            client_messages=passed.relayed.client_messages,
+            left_tokens=passed.relayed.left_tokens,
+            hidden=passed.relayed.hidden,
             before=weighed.before,
             shared=weighed.shared,
-            is_over=composed.tokens > self._window_tokens,
+            is_over=tokens > self._window_tokens,
             is_cold=self._is_cold(passed.model),
-            is_marked=is_marked(body),
-            upto=self._page_in(reversed(passed.match.path)),
+            is_marked=passed.relayed.is_marked,
+            upto=passed.relayed.upto,
             offers=True,
         )
         try:
             noted = await note_relayed(self._session.owned, told)
         except PagefaultError as error:
             self.problem = error.message
-            return -1, NOTHING
+            return None, NOTHING
         self._requests += 1
-        return told.request, noted.request
+        return told, noted.request
 
     def _epoch_of(self, outgoing: Outgoing) -> dict[str, Any]:
         """The epoch that begins with a request, by pages."""

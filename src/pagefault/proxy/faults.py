@@ -135,7 +135,8 @@ class Faults:
         for event in events:
             match event.body:
                 case Relayed(offers=offers):
-                    self.is_begun, self.has_them = True, self.has_them or offers
+                    self.is_begun = True
+                    self.has_them = self._form is not None and (self.has_them or offers)
                 case OriginalBody(spliced=spliced, page_id=page_id) if spliced:
                     key = key_of(page_id)
                     if not key or page_id in old:

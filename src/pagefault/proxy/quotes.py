@@ -172,6 +172,12 @@ class Quotes:
                     pages.append(page)
         return pages
 
+    def quoted_whole(self, outgoing: Outgoing) -> set[PageId]:
+        """The pages that a request, as planned, quotes in full."""
+        told = {(key, page) for key in outgoing.quoting() for page in self._inserted[key]}
+        whole = {page for key, page in told if (key, page) not in self._parts}
+        return whole | set(self._cored.get(outgoing.front, ()))
+
     # --- the quotes ---------------------------------------------------------------------------
 
     def _quoted(self, pages: Sequence[Page], why: str = QUOTED) -> str:

@@ -217,7 +217,7 @@ class ResponsesEditor:
 
     def _as_one(self, last: Json, first: Json | None) -> Json:
         begun: Json = first or {}
-        named = {name: begun[name] for name in ("id", "created_at") if name in begun}
+        named: Json = {name: begun[name] for name in ("id", "created_at") if name in begun}
         told: Json = {**self._without_tools(last), **named, "output": self._items}
         usages = [*self._usages, *([self._usage] if self._usage else [])]
         if usages:

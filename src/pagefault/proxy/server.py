@@ -16,8 +16,8 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -26,12 +26,14 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.answering import Answering, Upstream
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
+from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
@@ -85,11 +87,14 @@ class Proxy:
         body_bytes_max: int = BODY_BYTES_MAX,
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
+        faults: bool | None = None,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
         than this machine's own, as one that other machines reach is. `mint` names conversations
         that have no id; `secret` keys what is remembered of them, a random one without it.
+        `faults`: whether models are offered memory's tools, where there is a window; None offers
+        them beside a client's own.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -102,6 +107,7 @@ class Proxy:
         self._tokens = tokens or {}
         self._user = user
         self._any_host = any_host
+        self._faults = faults
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._log = log
@@ -218,6 +224,8 @@ class Proxy:
         if drop:
             sent.append((b"accept-encoding", b"identity"))
         try:
+            if wire is not None and taken is not None and taken.passed.offer is not None:
+                return await self._answered(method, target, sent, wire, taken, body, reply)
             async with self._relay.ask(method, target, sent, body) as response:
                 reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
@@ -236,6 +244,44 @@ class Proxy:
                 raise
             status = 504 if isinstance(broke, NoAnswer) else 502
             await reply.refuse(wire, status, str(broke))
+
+    async def _answered(
+        self,
+        method: str,
+        target: bytes,
+        sent: Headers,
+        wire: Wire,
+        taken: _Taken,
+        body: bytes,
+        reply: _Reply,
+    ) -> None:
+        """Ask where the model may call memory's tools, and pass the answer on."""
+        conversation, passed = taken.conversation, taken.passed
+        assert passed.offer is not None
+        reader = _Reader(wire)
+
+        def ask(asked: Json | None) -> AbstractAsyncContextManager[Any]:
+            return self._relay.ask(method, target, sent, body if asked is None else dumped(asked))
+
+        async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
+            nonlocal passed
+            before = passed
+            passed = await conversation.served(before, reply, so_far, is_last=is_last)
+            return None if passed is before else passed.body
+
+        answering = Answering(
+            passed.offer.editor(),
+            Upstream(ask, self._relay.pieces),
+            reply,
+            serve,
+            replies_max=self._memory.limits.steps_per_turn_max,
+        )
+        await answering.pass_on(reader.begin, reader.feed)
+        answered = replace(reader.answered(), usage=answering.usage)
+        self._learn(replace(taken, passed=passed), answered)
+        words = _served(passed.pairs)
+        reply.told.words += f" · {words}" if words else ""
+        await reply.end()
 
     async def _body(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -348,6 +394,7 @@ class Proxy:
                 clock=self._clock,
                 window_tokens=self._window_tokens,
                 is_named=is_named,
+                faults=self._faults,
             )
             self._conversations[key] = found
             while len(self._conversations) > CONVERSATIONS_MAX:
@@ -560,6 +607,12 @@ def _is_ours(host: str, http_version: str = "1.1") -> bool:
     except ValueError:
         return False
     return is_loopback(name)
+
+
+def _served(pairs: Sequence[Pair]) -> str:
+    """What the access log says of memory's calls."""
+    calls = len(pairs)
+    return f"{calls} call{'s' * (calls > 1)} of memory's served" if calls else ""
 
 
 def _words(conversation: Conversation, passed: Passed, messages: int) -> str:
