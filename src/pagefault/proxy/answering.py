@@ -87,8 +87,7 @@ class Answering:
 
         async with self._upstream.ask(None) as response:
             headers = response.headers
-            encoding: str = headers.get("content-encoding", "identity")
-            is_read = encoding == "identity" and response.status_code == 200
+            is_read = response.status_code == 200 and not _is_packed(headers)
             is_stream = headers.get("content-type", "").startswith("text/event-stream")
             raw = onward(headers.raw)
             begin(response.status_code, headers)
@@ -237,6 +236,10 @@ class Answering:
                 if response.status_code != 200:
                     self._status = response.status_code
                     return body, headers
+
+
+def _is_packed(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-encoding", "identity") != "identity"
 
 
 _NOT_READ: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
