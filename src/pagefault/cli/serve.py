@@ -38,6 +38,12 @@ from pagefault.cli.term import plural
     help="Page what is sent on so that it fits. Without it, everything is sent as it came.",
 )
 @click.option(
+    "--faults/--no-faults",
+    default=None,
+    help="Under a window, let the model search and load pages: memory's tools stand beside the "
+    "client's, and calls of them are answered here. Without either, where the client has tools.",
+)
+@click.option(
     "--token",
     envvar="PAGEFAULT_PROXY_TOKEN",
     metavar="TOKEN",
@@ -65,6 +71,7 @@ def serve(
     host: str,
     port: int,
     window: int | None,
+    faults: bool | None,
     token: str | None,
     tokens: Path | None,
     user: str | None,
@@ -90,7 +97,9 @@ def serve(
         tokens=read_tokens(tokens) if tokens is not None else {},
         user=checked_user(user) if user is not None else "",
     )
-    app.run(_serve(app, upstream, host, port, window, who, as_json=as_json))
+    if faults and window is None:
+        raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
+    app.run(_serve(app, upstream, host, port, window, faults, who, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,7 @@ async def _serve(
     host: str,
     port: int,
     window: int | None,
+    faults: bool | None,
     who: _Who,
     *,
     as_json: bool,
@@ -156,6 +166,7 @@ async def _serve(
             token=who.token,
             tokens=who.tokens,
             user=who.user,
+            faults=faults,
             allow_http=config.engine.allow_http,
             log=app.term.note,
             ready=ready,

@@ -104,7 +104,7 @@ class Answering:
                         await out(piece)
                 return
         # The first reply is read, and its connection given back, before another is asked for.
-        if is_read and is_stream:
+        if is_stream:
             await self._go_on(out)
 
     # --- a stream -----------------------------------------------------------------------------

@@ -62,6 +62,7 @@ async def serve(
     token: str = "",
     tokens: Mapping[str, str] | None = None,
     user: str = "",
+    faults: bool | None = None,
     patience: Patience | None = None,
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
@@ -88,6 +89,7 @@ async def serve(
         token=token,
         tokens=tokens,
         user=user,
+        faults=faults,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
     )
