@@ -1,5 +1,5 @@
-"""Clients of the three wires that offer a tool of their own, as small as they can be: what they read
-of an answer, streamed or whole, they send back.
+"""Clients of the three wires that offer a tool of their own, as small as they can be: what they
+read of an answer, streamed or whole, they send back.
 """
 
 from __future__ import annotations

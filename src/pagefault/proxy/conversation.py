@@ -59,7 +59,7 @@ from pagefault.proxy.quotes import Chosen, Quotes
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Answered, Unreadable, Wire
-from pagefault.service.inspection.relayed import note_relayed, note_reported
+from pagefault.service.inspection.relayed import SERVED, note_relayed, note_reported
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
@@ -68,7 +68,6 @@ from pagefault.service.turn.relayed_calls import View
 from pagefault.service.turn.turn import encodable
 
 ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: counting is not exact
-SERVED: Final = "served"  # how a request stands that follows calls of memory's
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 MODEL_CHARS_MAX: Final = 200
 
@@ -170,7 +169,7 @@ class Conversation:
             match = self.trie.match(placed)
             self._words.clear()
             self._edited.update(match.path[at].key for at in match.edited)
-            self._faults.drop(self._edited)
+            self._unpair_edited(match, placed)
             aside = bool(placed) and placed[-1].asks_for_summary
             await self._log(match.path, placed)
             await self._unquote_forgotten()
@@ -229,6 +228,20 @@ class Conversation:
                 if offer is not None and outgoing is not None and composed is not None
                 else None,
             )
+
+    def _unpair_edited(self, match: Match, placed: Sequence[Item]) -> None:
+        """Answers that the client has in other words have no calls of memory's any more, nor has
+        the message behind such an answer their results.
+        """
+        for at in match.edited:
+            if not self._faults.drop(match.path[at].key):
+                continue
+            message = placed[at].message
+            behind = [n for n, item in enumerate(placed) if item.message > message]
+            if behind:
+                number = placed[behind[0]].message
+                last = max(n for n in behind if placed[n].message == number)
+                self.verbatim.unsend([match.path[last].key])
 
     def _serving(self, outgoing: Outgoing, composed: Composed, apart: TakenApart) -> Serving:
         """What serves the calls of the answer to a request."""

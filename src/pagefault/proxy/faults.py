@@ -8,7 +8,7 @@ tool of the same name, or sums up) is sent as if there were none, with nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -119,10 +119,9 @@ class Faults:
         told = [pair.splice for pair in self.pairs.get(key, ())]
         return tuple(one for one in told if one is not None) if all(told) else ()
 
-    def drop(self, keys: Collection[str]) -> None:
-        """The client has other words there now."""
-        for key in keys:
-            self.pairs.pop(key, None)
+    def drop(self, key: str) -> bool:
+        """The client has other words there now. Whether there were any."""
+        return self.pairs.pop(key, None) is not None
 
     async def restore(
         self, events: Sequence[Event], key_of: Callable[[PageId], str], session: Session

@@ -333,6 +333,7 @@ class Proxy:
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
             told.words = self._problem = f"not read: {type(bug).__name__}"
+            told.not_logged = THE_MEMORY
             return None
         told.words = _words(conversation, passed, len(history.messages))
         told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")

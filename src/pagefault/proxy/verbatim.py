@@ -14,7 +14,7 @@ Invariants, true after any `compose`:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final
@@ -81,25 +81,31 @@ class Composed:
 
 @dataclass(slots=True)
 class _Sent:
-    """A message as it was first sent, and what stood between it and the next one."""
+    """A message as it was first sent, what led to it, and what stood between it and the next one
+    that belongs to neither.
+    """
 
     message: Any
+    lead: list[Any]
     gap: list[Any]
     closed: bool  # the next one was sent: nothing can be put between any more
-    tokens: int = -1  # of both; -1 until they are weighed
+    tokens: int = -1  # of all these; -1 until they are weighed
 
 
 @dataclass(slots=True)
 class _Place:
-    """A message of the request that has a position, and what follows it up to the next."""
+    """A message of the request that has a position, the reasoning and the calls of memory's that
+    led to it, and the instructions behind it.
+    """
 
     number: int
     nodes: tuple[Node, ...]
     items: tuple[Item, ...]  # what each of these is
     message: Any
+    lead: list[Any] = field(default_factory=list)
     gap: list[Any] = field(default_factory=list)
     opens: bool = False  # a turn
-    tokens: int = -1  # of message and gap as the client has them; -1 until they are weighed
+    tokens: int = -1  # of all these as the client has them; -1 until they are weighed
 
     @property
     def node(self) -> Node:
@@ -169,6 +175,11 @@ class Verbatim:
         """
         if self.inserts.get(key) != quoted:
             self.inserts[key] = quoted
+            self.sent.pop(key, None)
+
+    def unsend(self, keys: Iterable[str]) -> None:
+        """Make the messages that end with these nodes anew of what the client says."""
+        for key in keys:
             self.sent.pop(key, None)
 
     def unquote(self) -> None:
@@ -295,14 +306,15 @@ class Outgoing:
         for node, item in zip(place.nodes, place.items, strict=True):
             is_text = not item.sealed and self._is_said(node)
             kept, pinned = self._is_kept(node), self._is_pinned(node)
-            asked = (node, place.node, place.opens, kept, is_text, pinned, len(place.gap))
+            asked = (node, place.node, place.opens, kept, is_text, pinned)
             made = known.get(asked)
             if made is not None:
                 yield made
                 continue
             if binds is None:
                 here = place.message if sent is None else sent.message
-                binds = any(map(self._wire.binds, (here, *place.gap)))
+                lead = place.lead if sent is None else sent.lead
+                binds = any(map(self._wire.binds, (*lead, here)))
             made = known[asked] = WindowItem(
                 id=node.key,
                 kind=item.kind,
@@ -398,7 +410,8 @@ class Outgoing:
             message = self._formed(kept.message, place, less)
             if is_first and front and place.opens:
                 message = self._wire.with_text(message, "\n".join(front))
-            sent += [message, *stayed, *kept.gap]
+            lead = [one for one in kept.lead if one not in sent[-1:]]
+            sent += [*lead, message, *stayed, *kept.gap]
             stayed, is_first = [], False
         tokens = int(self.measure(slots) * self._kept.factor)
         marked = with_marks(sent, self._history.messages)
@@ -492,13 +505,19 @@ class Outgoing:
         for item, node in zip(self._history.placed, self._match.path, strict=True):
             by_message.setdefault(item.message, []).append((node, item))
         places: list[_Place] = []
+        lead: list[Any] = []
         for number, message in enumerate(self._history.messages):
             if number in by_message:
                 nodes, items = zip(*by_message[number], strict=True)
                 opens = self._wire.opens_turn(message)
-                places.append(_Place(number, nodes, items, message, opens=opens))
-            elif places:
+                places.append(_Place(number, nodes, items, message, lead, opens=opens))
+                lead = []
+            elif places and not lead and _instructs(message):
                 places[-1].gap.append(message)
+            elif places:
+                lead.append(message)
+        if places:
+            places[-1].gap += lead
         return places
 
     def _leading(self) -> list[Any]:
@@ -528,6 +547,7 @@ class Outgoing:
                 sent.closed, sent.tokens = not is_last, -1
             return sent
         now, gap = unmarked(place.message), [unmarked(message) for message in place.gap]
+        lead = [unmarked(message) for message in place.lead]
         if kept.keeps:
             now = self._continued(place, now)
         put_in = kept.inserts.get(place.node.key)
@@ -536,7 +556,7 @@ class Outgoing:
         if news and is_last and place.opens:
             now = self._wire.with_text(now, "\n".join([NEWS, *news]))
             kept.told.update(map(digest, news))
-        sent = kept.sent[place.node.key] = _Sent(now, gap, closed=not is_last)
+        sent = kept.sent[place.node.key] = _Sent(now, lead, gap, closed=not is_last)
         return sent
 
     def _continued(self, place: _Place, now: Any) -> Any:
@@ -559,8 +579,9 @@ class Outgoing:
     def _instructions(self, place: _Place) -> list[Any]:
         """What stands after a message and instructs the model: it stays when the message leaves."""
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
-        gap = [unmarked(message) for message in place.gap] if sent is None else sent.gap
-        return [message for message in gap if _instructs(message)]
+        if sent is not None:
+            return [message for message in (*sent.lead, *sent.gap) if _instructs(message)]
+        return [unmarked(message) for message in (*place.lead, *place.gap) if _instructs(message)]
 
     def _news(self) -> list[str]:
         """Reminders that a client rewrote in what was sent already, and that were never sent."""
@@ -596,12 +617,12 @@ class Outgoing:
         if sent is None or not self._kept.keeps:
             if place.tokens < 0:
                 place.tokens = weights.of_all(
-                    [unmarked(one) for one in (place.message, *place.gap)]
+                    [unmarked(one) for one in (*place.lead, place.message, *place.gap)]
                 )
             put_in = self._kept.inserts.get(place.node.key, "") if place.opens else ""
             return place.tokens + weights.of(put_in)
         if sent.tokens < 0:
-            sent.tokens = weights.of_all([sent.message, *sent.gap])
+            sent.tokens = weights.of_all([*sent.lead, sent.message, *sent.gap])
         return sent.tokens
 
     def _weigh_left(self, place: _Place, less: Mapping[str, Form]) -> int:
