@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pagefault.proxy.history import Json
-from tests.proxy.standing import SESSION, Standing
+from tests.proxy.standing import KEY, SESSION, Standing
 
 SCHEMA: Json = {"type": "object", "properties": {"path": {"type": "string"}}}
 
@@ -29,18 +29,18 @@ class Read:
 
 
 class Caller:
-    """`stream` is how it asks. `more` goes into each request."""
+    """`stream` is how it asks, and `named` whether its requests have an id."""
 
     path = ""
 
-    def __init__(self, *, stream: bool = False, **more: Any) -> None:
+    def __init__(self, *, stream: bool = False, named: bool = True) -> None:
         self.messages: list[Json] = []
         self.stream = stream
-        self.more = more
+        self.headers = SESSION if named else {"x-api-key": KEY}
 
     async def ask(self, to: Standing, **more: Any) -> Read:
-        request = self.body() | {"stream": self.stream} | self.more | more
-        reply = await to.http.post(self.path, json=request, headers=SESSION)
+        request = self.body() | {"stream": self.stream} | more
+        reply = await to.http.post(self.path, json=request, headers=self.headers)
         if reply.status_code != 200:
             return Read(error=f"{reply.status_code} {reply.text}")
         if self.stream:

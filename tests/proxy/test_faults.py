@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -272,6 +273,7 @@ def answers_of(script: Sequence[Say]) -> Iterator[tuple[str, list[str]]]:
 @given(
     path=st.sampled_from(sorted(CALLERS)),
     stream=st.booleans(),
+    named=st.booleans(),
     turns=st.lists(scripts(), min_size=1, max_size=4),
     restarts=st.sets(st.integers(1, 12), max_size=2),
 )
@@ -282,13 +284,14 @@ async def test_whatever_a_model_says_the_client_reads_one_answer_and_the_prefix_
     tmp_path_factory: pytest.TempPathFactory,
     path: str,
     stream: bool,
+    named: bool,
     turns: list[list[Say]],
     restarts: set[int],
 ) -> None:
     root = tmp_path_factory.mktemp("memory") / "m"
     model = Model()
     with watched(model) as upstream:
-        steps = list(_steps(CALLERS[path](stream=stream), model, turns))
+        steps = list(_steps(CALLERS[path](stream=stream, named=named), model, turns))
         bounds = [0, *sorted(one for one in restarts if one < len(steps)), len(steps)]
         for begin, end in pairwise(bounds):
             async with standing(upstream, root=root, window=60_000) as to:
@@ -332,3 +335,39 @@ def _steps(
 
             begins = False
             yield step
+
+
+# --- under a window ---------------------------------------------------------------------------
+
+
+@WIRES
+@pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
+async def test_a_long_turn_with_calls_of_both_fits_the_window_and_is_never_refused(
+    path: str, named: bool, tmp_path: Path
+) -> None:
+    """An agent that reads for long and asks memory between: nothing over the window, pairs whole,
+    thinking where it was, and no prefix broken but by an epoch; over a restart as well.
+    """
+    caller = CALLERS[path](named=named)
+    model = Model()
+    epochs = broken = 0
+    with Upstream(strict(model, COUNTER, WINDOW)) as upstream:
+        caller.says("Read all chapters. " + FACT)
+        for begin in (0, 12):
+            async with standing(upstream, root=tmp_path / "m", window=WINDOW) as to:
+                for n in range(begin, begin + 12):
+                    more = (load(f"tool_{max(1, n - 9)}", f"m{n}"),) if n % 3 == 0 else ()
+                    if n % 4 == 1:
+                        model.then(Say(text="Hm. ", calls=(search("word3", f"s{n}"),)))
+                    model.then(Say(text=f"I read {n}.", calls=(*more, read_file(f"r{n}"))))
+                    read = await caller.ask(to)
+                    assert not read.error
+                    assert [call for call, _, _ in read.calls] == [f"r{n}"]
+                    caller.returns({f"r{n}": f"chapter {n} begins. " + f"word{n} " * 300})
+                epochs += sum("epoch" in line for line in await to.lines())
+    told = [results(seen) for seen in upstream.seen]
+    loaded = [one for result in told for one in result.values() if "page" in one]
+    assert any("begins." in str(one["page"]["content"]) for one in loaded)
+    for earlier, later in pairwise(upstream.seen):
+        broken += blocks(later)[: len(blocks(earlier))] != blocks(earlier)
+    assert 0 < broken <= epochs

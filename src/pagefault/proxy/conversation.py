@@ -195,8 +195,9 @@ class Conversation:
                 )
                 is_compacted = match.change is Change.COMPACTED
                 if not aside:  # a summary is made of what the model has seen: nothing leaves
+                    loaded = self._faults.loaded(apart, {n.key for n in outgoing.shown()})
                     quotes = await self._quotes.choose(
-                        outgoing, _newest(history), is_compacted=is_compacted
+                        outgoing, _newest(history), is_compacted=is_compacted, loaded=loaded
                     )
                 if outgoing.has_new_front and not self._faults.has_them:
                     offer = self._faults.could_offer(body, history, is_aside=aside)
@@ -245,16 +246,17 @@ class Conversation:
 
     def _serving(self, outgoing: Outgoing, composed: Composed, apart: TakenApart) -> Serving:
         """What serves the calls of the answer to a request."""
-        shown = {PageId(page) for node in outgoing.shown() for page in self._said_in(node)}
-        hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
-        shown |= self._quotes.quoted_whole(outgoing)
-        here = {node.key for node in outgoing.shown()}
-        loaded = [
-            pair.loaded for key, pairs in apart.pairs.items() if key in here for pair in pairs
-        ]
-        served = {page: level for one in loaded for page, level in one.items()}
+
+        def look() -> View:
+            nodes = outgoing.shown()
+            shown = {PageId(page) for node in nodes for page in self._said_in(node)}
+            hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
+            shown |= self._quotes.quoted_whole(outgoing)
+            served = self._faults.loaded(apart, {node.key for node in nodes})
+            return View(shown=shown, hidden=hidden - shown, served=served)
+
         room = int((self._window_tokens - composed.tokens) / composed.factor) - ROOM_TOKENS
-        return Serving(View(shown=shown, hidden=hidden - shown, served=served), room)
+        return Serving(look, room)
 
     async def served(
         self, passed: Passed, reply: Round, so_far: Sequence[Any], *, is_last: bool
@@ -348,8 +350,8 @@ class Conversation:
             placed = [item for item in answered.items if item.place]
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
-            if nodes and passed.pairs:
-                self._faults.keep(nodes[0].key, passed.pairs)
+            if nodes and passed.pairs and nodes[0].key not in self._pages:
+                self._faults.keep(nodes[0].key, passed.pairs)  # else the same was said before
             if all(map(self._is_kept, passed.match.path)):
                 await self._log(nodes, placed, model=passed.model)
 

@@ -8,7 +8,7 @@ tool of the same name, or sums up) is sent as if there were none, with nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -102,6 +102,11 @@ class Faults:
             return None
         return Offer([*tools, *self._ours], form)
 
+    def loaded(self, apart: TakenApart, here: Collection[str]) -> dict[PageId, Level]:
+        """The pages that the results in a request show, whose answers begin with these nodes."""
+        pairs = [pair for key, pairs in apart.pairs.items() if key in here for pair in pairs]
+        return {page: level for pair in pairs for page, level in pair.loaded.items()}
+
     def taken_apart(self, history: History, match: Match) -> TakenApart:
         """The history as the provider knows it."""
         if self._form is None or not self.pairs:
@@ -193,9 +198,10 @@ class Serving:
     if so.
     """
 
-    view: View
+    look: Callable[[], View]  # at what the request shows, once somebody asks
     room: int  # tokens that are left in the window
     pairs: list[Pair] = field(default_factory=list)
+    loaded: dict[PageId, Level] = field(default_factory=dict)
     replies: int = 0  # that called
     weighed: int = 0  # tokens of the answer that are taken off the room
     problem: str = ""
@@ -212,8 +218,7 @@ class Serving:
             call = ToolCall(call_id, one.call.name, one.call.arguments)
             served = await self._served(call, session, cause=cause, is_last=is_last)
             loaded = _loaded(served.body)
-            if loaded:
-                self.view = replace(self.view, served={**self.view.served, **loaded})
+            self.loaded |= loaded
             found.append(
                 Pair(
                     call=served.call,
@@ -240,7 +245,9 @@ class Serving:
                 if is_last:
                     served = await calls.refuse(call, "step_limit", NO_MORE, cause=cause)
                 else:
-                    served = await calls.serve(call, self.view, room=self.room, cause=cause)
+                    view = self.look()
+                    view = replace(view, served={**view.served, **self.loaded})
+                    served = await calls.serve(call, view, room=self.room, cause=cause)
                 self.problem = self.problem or served.problem
                 counter = session.owned.runtime.counter
                 self.room -= counter.count(served.result) + counter.count(call.arguments)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -80,6 +81,14 @@ class Item:
             case Part.TEXT if said := essence(self.text):
                 return f"{self.role} {digest(said)}"
         return ""
+
+    def moved(self, message: int) -> Item:
+        """The same item in a message of another number."""
+        if message == self.message:
+            return self
+        other = copy(self)  # with what was found out of it, which no number has a part in
+        object.__setattr__(other, "message", message)
+        return other
 
     @property
     def is_said(self) -> bool:

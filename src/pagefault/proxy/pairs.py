@@ -225,7 +225,7 @@ def taken_apart(
     owed: Sequence[Pair] = ()  # results that stand in the next message
 
     def add(message: Any, told: Sequence[Item]) -> None:
-        items.extend(replace(item, message=len(messages)) for item in told)
+        items.extend(item.moved(len(messages)) for item in told)
         messages.append(message)
 
     number, count = 0, len(history.messages)
@@ -236,7 +236,7 @@ def taken_apart(
             upto, key = start
             theirs = [item for one in range(number, upto) for item in by_message.get(one, ())]
             behind = history.messages[upto] if upto < count else None
-            theirs = [replace(item, message=item.message - number) for item in theirs]
+            theirs = [item.moved(item.message - number) for item in theirs]
             told, these = _answer(
                 history.messages[number:upto], theirs, pairs[key], behind, wire, form
             )
