@@ -13,7 +13,7 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import Cut, OurCall, Pair, Round, rounds_of, summed
+from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Round, rounds_of, summed
 from pagefault.proxy.wire import dumped
 
 _KNOWN: Final = frozenset(
@@ -51,7 +51,7 @@ class ChatForm:
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         return at, at + 1
 
-    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> list[Any] | None:
+    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> Apart | None:
         [message] = answer
         text = _text_of(message.get("content"))
         calls = message.get("tool_calls") or []
@@ -85,8 +85,8 @@ class ChatForm:
                 told["content"] = _with_text(message.get("content"), rest)
             if whole:
                 told["tool_calls"] = whole
-            made.append(told)
-        return [*made, *map(_result, last)]
+            return Apart(made, [told, *map(_result, last)])
+        return Apart(made, [])
 
     def with_results(self, message: Any, pairs: Sequence[Pair]) -> Any | None:
         return message

@@ -282,7 +282,8 @@ class Conversation:
             said = offer.form.taken_apart(so_far, serving.pairs)
             if said is None:
                 raise Unreadable("what the model said cannot be put beside its calls")
-            messages = [*composed.messages, *said]
+            serving.sent = said.asked
+            messages = [*composed.messages, *said.asked]
             weights = self.verbatim.weights
             more = weights.of_all(messages) - weights.of_all(composed.messages)
             tokens = composed.tokens + int(more * composed.factor)
@@ -312,7 +313,7 @@ class Conversation:
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._first_sent = FirstSent(self._written_in)
                 self._keys.clear()
-                self._faults.pairs.clear()
+                self._faults.kept.clear()
                 self._quotes.unquote()
         except PagefaultError as error:
             self.problem = error.message
@@ -351,7 +352,8 @@ class Conversation:
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
             if nodes and passed.pairs and nodes[0].key not in self._pages:
-                self._faults.keep(nodes[0].key, passed.pairs)  # else the same was said before
+                assert passed.serving is not None
+                self._faults.keep(nodes[0].key, passed.serving)  # else the same was said before
             if all(map(self._is_kept, passed.match.path)):
                 await self._log(nodes, placed, model=passed.model)
 

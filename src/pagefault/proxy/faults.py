@@ -36,6 +36,7 @@ from pagefault.proxy.pairs import (
     Cut,
     Editor,
     Form,
+    Kept,
     Pair,
     Round,
     TakenApart,
@@ -78,7 +79,7 @@ class Faults:
         self._ours = form.tools(vm_tools(limits)) if form is not None and limits is not None else []
         self.is_begun = False  # a request was sent
         self.has_them = False  # the conversation has the tools
-        self.pairs: dict[str, list[Pair]] = {}  # by the node of an answer's first item
+        self.kept: dict[str, Kept] = {}  # by the node of an answer's first item
 
     # --- what is offered ----------------------------------------------------------------------
 
@@ -109,30 +110,31 @@ class Faults:
 
     def taken_apart(self, history: History, match: Match) -> TakenApart:
         """The history as the provider knows it."""
-        if self._form is None or not self.pairs:
+        if self._form is None or not self.kept:
             return TakenApart(history, {})
-        return taken_apart(history, match, self._wire, self._form, self.pairs)
+        return taken_apart(history, match, self._wire, self._form, self.kept)
 
     # --- what was served ----------------------------------------------------------------------
 
-    def keep(self, key: str, pairs: Sequence[Pair]) -> None:
-        """An answer whose first item is this node had these."""
-        self.pairs[key] = list(pairs)
+    def keep(self, key: str, serving: Serving) -> None:
+        """An answer whose first item is this node had these calls."""
+        self.kept[key] = Kept(tuple(serving.pairs), tuple(serving.sent))
 
     def spliced(self, key: str) -> tuple[Splice, ...]:
         """What the log tells of them, all or nothing: a reply stays whole."""
-        told = [pair.splice for pair in self.pairs.get(key, ())]
+        kept = self.kept.get(key)
+        told = [pair.splice for pair in kept.pairs] if kept is not None else []
         return tuple(one for one in told if one is not None) if all(told) else ()
 
     def drop(self, key: str) -> bool:
         """The client has other words there now. Whether there were any."""
-        return self.pairs.pop(key, None) is not None
+        return self.kept.pop(key, None) is not None
 
     async def restore(
         self, events: Sequence[Event], key_of: Callable[[PageId], str], session: Session
     ) -> None:
         """What the log tells, less what was forgotten."""
-        self.pairs.clear()
+        self.kept.clear()
         calls = calls_of(session)
         records = {event.seq: event.body for event in events}
         old = {event.body.supersedes for event in events if isinstance(event.body, OriginalBody)}
@@ -148,7 +150,7 @@ class Faults:
                     pairs = [await _again(one, records.get(one.call), calls) for one in spliced]
                     found = [pair for pair in pairs if pair is not None]
                     if found:
-                        self.pairs[key] = found
+                        self.kept[key] = Kept(found)
 
 
 def calls_of(session: Session) -> RelayedCalls:
@@ -202,6 +204,7 @@ class Serving:
     room: int  # tokens that are left in the window
     pairs: list[Pair] = field(default_factory=list)
     loaded: dict[PageId, Level] = field(default_factory=dict)
+    sent: list[Any] = field(default_factory=list)  # the replies so far, and their results
     replies: int = 0  # that called
     weighed: int = 0  # tokens of the answer that are taken off the room
     problem: str = ""

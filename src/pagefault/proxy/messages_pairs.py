@@ -14,7 +14,7 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import CACHE_MARKS, Json
-from pagefault.proxy.pairs import Cut, OurCall, Pair, Round, cut_up, rounds_of, summed
+from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Round, cut_up, rounds_of, summed
 from pagefault.proxy.wire import dumped, whole_number
 
 _THINKING: Final = ("thinking", "redacted_thinking")
@@ -51,7 +51,7 @@ class MessagesForm:
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         return at, at + 1
 
-    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> list[Any] | None:
+    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> Apart | None:
         [message] = answer
         blocks = message.get("content")
         if isinstance(blocks, str):
@@ -65,13 +65,10 @@ class MessagesForm:
         for told, (end, group) in zip(replies, rounds, strict=False):
             content = [_call(one) if isinstance(one, Pair) else _normal(one) for one in told]
             if end is None:
-                made.append({**message, "content": content})
-            else:
-                made.append({"role": "assistant", "content": content})
-                made.append({"role": "user", "content": [_result(pair) for pair in group]})
-        if len(replies) > len(rounds) and replies[-1]:
-            made.append({**message, "content": replies[-1]})
-        return made
+                return Apart(made, [{**message, "content": content}])
+            made.append({"role": "assistant", "content": content})
+            made.append({"role": "user", "content": [_result(pair) for pair in group]})
+        return Apart(made, [{**message, "content": replies[-1]}] if replies[-1] else [])
 
     def with_results(self, message: Any, pairs: Sequence[Pair]) -> Any | None:
         if message.get("role") != "user":

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pagefault.model.events import Splice
 from pagefault.model.ids import NOTHING, PageId, Seq
@@ -87,6 +87,16 @@ class Pair:
         )
 
 
+class Apart(NamedTuple):
+    """An answer as messages of the provider's: `asked` are replies that memory answered, with the
+    results; `last` is the reply that the client answers, with its calls of memory's and, where this
+    wire has results in messages of their own, their results.
+    """
+
+    asked: list[Any]
+    last: list[Any]
+
+
 class Editor(Protocol):
     """Makes one answer of the replies to an agent loop, as the client reads it.
 
@@ -133,10 +143,8 @@ class Form(Protocol):
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         """From where to where the answer goes whose first item that has a place is in `at`."""
 
-    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> list[Any] | None:
-        """The answer as the provider knows it: replies with calls, and results. None where that
-        cannot be told of this form of it.
-        """
+    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> Apart | None:
+        """The answer as the provider knows it; None where this form of it does not tell that."""
 
     def with_results(self, message: Any, pairs: Sequence[Pair]) -> Any | None:
         """The message behind the answer, with the results that belong there; None where they can
@@ -188,6 +196,16 @@ def cut_up(units: Sequence[bool], items: Sequence[Any], pairs: Sequence[Pair]) -
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of an answer: its pairs and, where it was given by this process, the messages
+    that were sent when memory was asked for them. Some clients never send all thinking back.
+    """
+
+    pairs: Sequence[Pair]
+    sent: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TakenApart:
     """A history with the pairs in it, and these by the nodes whose answers have them."""
 
@@ -196,22 +214,22 @@ class TakenApart:
 
 
 def taken_apart(
-    history: History, match: Match, wire: Wire, form: Form, pairs: Mapping[str, Sequence[Pair]]
+    history: History, match: Match, wire: Wire, form: Form, kept: Mapping[str, Kept]
 ) -> TakenApart:
-    """The history as the provider knows it. `pairs` are of answers, by the node of the first item
-    of each. What the client does not know of has no position: it stands with what comes before it.
+    """The history as the provider knows it. `kept` is of answers, by the node of the first item of
+    each. What the client does not know of has no position: it stands with what it led to.
 
     An answer that cannot be taken apart, and one whose results have nowhere to stand, is left as
     the client has it.
     """
-    if not pairs:
+    if not kept:
         return TakenApart(history, {})
     nodes: dict[int, list[str]] = {}
     for item, node in zip(history.placed, match.path, strict=True):
         nodes.setdefault(item.message, []).append(node.key)
     starts: dict[int, tuple[int, str]] = {}
     for number, keys in nodes.items():
-        if keys[0] in pairs:
+        if keys[0] in kept:
             first, last = form.extent(history.messages, number)
             starts[first] = last, keys[0]
     if not starts:
@@ -238,7 +256,7 @@ def taken_apart(
             behind = history.messages[upto] if upto < count else None
             theirs = [item.moved(item.message - number) for item in theirs]
             told, these = _answer(
-                history.messages[number:upto], theirs, pairs[key], behind, wire, form
+                history.messages[number:upto], theirs, kept[key], behind, wire, form
             )
             for one, its in told:
                 add(one, its)
@@ -267,7 +285,7 @@ Told = list[tuple[Any, list[Item]]]
 def _answer(
     answer: Sequence[Any],
     theirs: Sequence[Item],
-    pairs: Sequence[Pair],
+    kept: Kept,
     behind: Any,
     wire: Wire,
     form: Form,
@@ -277,6 +295,7 @@ def _answer(
         (message, [item for item in theirs if item.message == number])
         for number, message in enumerate(answer)
     ]
+    pairs = kept.pairs
     if any(pair.end is None for pair in pairs) and (
         behind is None or form.with_results(behind, [p for p in pairs if p.end is None]) is None
     ):
@@ -285,7 +304,8 @@ def _answer(
     if apart is None:
         return as_it_is, ()
     ours = _ids(pairs)
-    told = [(message, _dressed(_read(message, wire), ours)) for message in apart]
+    messages = [*(kept.sent or apart.asked), *apart.last]
+    told = [(message, _dressed(_read(message, wire), ours)) for message in messages]
     placed = [item for item in theirs if item.place]
     spare = sum(bool(item.place) for _, its in told for item in its) - len(placed)
     for _, its in told:  # of a text that was cut in two, the first part has no place

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import Cut, OurCall, Pair, Round, cut_up, rounds_of, summed
+from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Round, cut_up, rounds_of, summed
 from pagefault.proxy.wire import blocks, dumped, whole_number
 
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
@@ -50,19 +50,19 @@ class ResponsesForm:
             last += 1
         return first, last
 
-    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> list[Any] | None:
+    def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> Apart | None:
         units = [one.get("type") != "reasoning" for one in answer]
         replies = cut_up(units, answer, pairs)
         made: list[Any] = []
         rounds = list(rounds_of(pairs))
         for told, (end, group) in zip(replies, rounds, strict=False):
-            for one in told:
-                if isinstance(one, Pair):
-                    made.append(_call(one))
-                else:
-                    made.append(one if end is None else _normal(one))
-            made += map(_result, group)
-        return [*made, *(replies[-1] if len(replies) > len(rounds) else ())]
+            results = list(map(_result, group))
+            if end is None:
+                last = [_call(one) if isinstance(one, Pair) else one for one in told]
+                return Apart(made, [*last, *results])
+            made += [_call(one) if isinstance(one, Pair) else _normal(one) for one in told]
+            made += results
+        return Apart(made, replies[-1])
 
     def with_results(self, message: Any, pairs: Sequence[Pair]) -> Any | None:
         return message
@@ -83,7 +83,8 @@ def _normal(item: Json) -> Json:
     """What a provider reads of an item; a client may send more of it, and not always the same."""
     match item.get("type", "message"):
         case "reasoning" if item.get("encrypted_content"):
-            return {name: value for name, value in item.items() if name not in ("id", "status")}
+            told = ("type", "summary", "content", "encrypted_content")
+            return {name: item[name] for name in told if item.get(name) is not None}
         case "message":
             content = [
                 {"type": "output_text", "text": one["text"]}
