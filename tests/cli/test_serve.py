@@ -56,7 +56,8 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         assert told == {
-            "url": told["url"], "upstream": upstream.url, "root": str(root), "window": 5000,
+            "url": told["url"], "upstream": upstream.url, "upstreams": {}, "root": str(root),
+            "window": 5000,
         }  # fmt: skip
         answer = httpx2.post(
             f"{told['url']}/v1/messages",

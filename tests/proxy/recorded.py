@@ -10,6 +10,7 @@ from typing import Any
 
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import program, recognise
+from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.responses import Responses
@@ -22,7 +23,7 @@ def keyed(text: str) -> str:
 
 FOLDER = Path(__file__).parent / "recordings"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
-WIRES: tuple[Wire, ...] = (Chat(), Responses(), Messages())
+WIRES: tuple[Wire, ...] = (Chat(), Responses(), Messages(), Gemini())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Recorded:
 
     @property
     def wire(self) -> Wire:
-        return next(w for w in WIRES if self.path.split("?")[0].endswith(w.path))
+        return next(w for w in WIRES if w.takes(self.path.split("?")[0]))
 
     @property
     def history(self) -> History:

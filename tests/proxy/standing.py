@@ -19,6 +19,7 @@ from pagefault.proxy.history import Json
 from pagefault.proxy.listen import bound
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
+from pagefault.proxy.upstreams import Upstreams
 from pagefault.service.memory import Memory
 from tests.proxy.histories import COUNTER, body, long_talk
 from tests.proxy.upstream import Upstream
@@ -65,6 +66,7 @@ async def standing(
     token: str = "",
     any_host: bool = False,
     counter: TokenCounter = COUNTER,
+    relay: Relay | Upstreams | None = None,
     limits: pagefault.Limits | None = None,
     quotas: pagefault.Quotas | None = None,
     **more: Any,
@@ -72,7 +74,7 @@ async def standing(
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
     async with pagefault.open(root, sync="os", limits=limits, quotas=quotas) as memory:
-        relay = Relay(url or upstream.url, patience or Patience())
+        relay = relay or Relay(url or upstream.url, patience or Patience())
         proxy = Proxy(
             memory=memory,
             relay=relay,

@@ -444,10 +444,36 @@ async def test_after_a_restart_pictures_between_words_move_nothing(
             for _ in range(2):
                 await post(to, body(*[*messages, user("Thanks.")][:upto]))
             [name] = await to.sessions()
+            texts = [text for text in await to.logged(name) if text != "Noted."]
+            [seen, *_] = pictures = [text for text in texts if text.startswith("[image, ")]
+            expected = ["Look.", seen, "A cat.", seen, "And this?", "Dog.", "Thanks."]
+            assert texts == expected[: len(texts)]
+            assert len(pictures) == 2
+
+
+@pytest.mark.parametrize("window", [0, 600])
+async def test_a_log_of_before_that_has_nothing_of_pictures_goes_on(
+    upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    shown = {"type": "tool_result", "tool_use_id": "c1", "content": [IMAGE]}
+    messages = [user("Look.", IMAGE, IMAGE), model("Which?", call("c1")), user(shown, "That one.")]
+    messages += [model("A cat."), user("And this?", IMAGE)]
+    async with standing(upstream, root=tmp_path / "memory", window=window) as to:
+        with monkeypatch.context() as before:
+            before.setattr("pagefault.proxy.history.named", lambda *_: "")
+            before.setattr("pagefault.proxy.wire.named", lambda *_: "")
+            await in_requests(to, messages)
+            [name] = await to.sessions()
+            told = await to.logged(name)
+            assert not [text for text in told if text.startswith("[image, ")], "the control"
+    messages += [model("A dog."), user("Thanks.")]
+    for _ in range(2):
+        async with standing(upstream, root=tmp_path / "memory", window=window) as to:
+            await post(to, body(*messages))
+            assert await to.sessions() == [name]
             texts = await to.logged(name)
-            assert texts[:3] == ["Look.", "A cat.", "And this?"]
-            told = [text for text in texts if text != "Noted."]
-            assert len(set(told)) == len(told)
+            assert texts[: len(told)] == told
+            assert [texts.count(text) for text in ("Look.", "A cat.", "Thanks.")] == [1, 1, 1]
 
 
 async def test_after_a_restart_what_was_forgotten_beside_a_picture_stays_away(

@@ -15,11 +15,11 @@ from pagefault.model.ids import PageId
 from pagefault.proxy.conversation import Conversation, Passed
 from pagefault.proxy.history import Json
 from pagefault.service.session import Session
-from tests.proxy.histories import COUNTER, WIRE, body, history, model, user
+from tests.proxy.histories import COUNTER, WIRE, body, history, model, reminder, user
 
 HERE = [user("Hi"), model("Hello."), user("I am here.")]
 ELSEWHERE = [user("Hi"), model("Hello."), user("I am elsewhere.")]
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
+UNSAID = reminder("Today is Monday.")
 
 
 @asynccontextmanager
@@ -74,8 +74,8 @@ async def test_what_another_wrote_just_before_us_is_taken_in(
 
 async def test_a_session_that_another_began_is_taken_up(tmp_path: Path) -> None:
     async with conversing(tmp_path) as to:
-        await receive(to, user(IMAGE))  # nothing that can be written: there is no session yet
+        await receive(to, user(UNSAID))  # nothing that can be written: there is no session yet
         async with conversing(tmp_path) as other:
-            await receive(other, user(IMAGE), model("A cat."), user("Whose?"))
-        await receive(to, user(IMAGE), model("A cat."), user("Whose is it?"))
+            await receive(other, user(UNSAID), model("A cat."), user("Whose?"))
+        await receive(to, user(UNSAID), model("A cat."), user("Whose is it?"))
     assert await requests(tmp_path) == [0, 1]

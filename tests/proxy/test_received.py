@@ -174,12 +174,12 @@ async def test_a_message_of_several_texts_is_of_one_turn_with_its_answer(tmp_pat
             assert Files(root).traces({"t": canary("t")}) == {}
 
 
-@pytest.mark.parametrize("page", ["msg_1", "tool_1", ""])
+@pytest.mark.parametrize("page", ["msg_1", "tool_1", "tool_3", ""])
 async def test_it_is_forgotten_with_any_page_of_its_turn(tmp_path: Path, page: str) -> None:
     names = ("inline", "thinking", "blob")
     words = {name: canary(name) for name in names}
     said = json.loads(json.dumps(MESSAGES))
-    said[0]["content"][2]["content"][3] = words["inline"]
+    said[0]["content"][2]["of_id"] = words["inline"]  # no text, so no page has it
     said[1]["content"][0] |= {
         "thinking": words["thinking"],
         "signature": f"{SEALED}{words['blob']}",
@@ -197,7 +197,7 @@ async def test_it_is_forgotten_with_any_page_of_its_turn(tmp_path: Path, page: s
                     await session.client_json(seq)
                 await sent(to, "/v1/messages", said)
                 assert Files(root).traces(words) == {}, "nor is it brought back by a resend"
-        if page == "tool_1":  # else the conversation has lost its beginning, and begins anew
+        if page == "tool_3":  # else the conversation has lost its beginning, and begins anew
             async with standing(upstream, root=root) as to:
                 await sent(to, "/v1/messages", said)
     assert Files(root).traces(words) == {}, "nor after a restart"
@@ -266,7 +266,7 @@ async def test_a_message_in_which_something_breaks_is_passed_on_and_told_of_once
             assert upstream.seen[-1].body["messages"] == MESSAGES
             await sent(to, "/v1/messages", MESSAGES)
             assert "not kept" not in (await to.lines())[-1]
-            assert [item.message_seq for item in await session.items()] == [0] * 5
+            assert [item.message_seq for item in await session.items()] == [0] * 7
 
 
 async def test_a_request_is_told_of_though_its_messages_cannot_be_looked_up(

@@ -1,4 +1,4 @@
-"""A provider on loopback that answers from a script, in the three wire formats.
+"""A provider on loopback that answers from a script, in the four wire formats.
 
 It stands in for the real ones in tests, and in front of real clients when recordings are made.
 """
@@ -32,6 +32,7 @@ class Say:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    blocks: tuple[Body, ...] = ()  # of its provider's own tools, before the text; in Chat citations
     thinking: str = ""
     signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
@@ -139,6 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(415, b'{"error":{"message":"only plain bodies here"}}')
             return
         wire = next((w for suffix, w in _WIRES.items() if path.endswith(suffix)), None)
+        streams = path.endswith(":streamGenerateContent")
         if wire is None:
             self._send(200, b"echo:" + raw, "application/octet-stream")
             return
@@ -147,7 +149,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(say.status, say.raw)
         elif say.status != 200:
             self._send(say.status, wire.refusal(say.status))
-        elif seen.body.get("stream"):
+        elif streams and "alt=sse" not in self.path:
+            whole = [json.loads(one[6:]) for one in wire.events(say, len(self.upstream.seen))]
+            self._send(200, json.dumps(whole, indent=2).encode())
+        elif streams or seen.body.get("stream"):
             self._stream(wire.events(say, len(self.upstream.seen)), say)
         else:
             self._send(200, json.dumps(wire.whole(say, len(self.upstream.seen))).encode())
@@ -212,6 +217,8 @@ class _Chat:
                 }
                 for call in say.calls
             ]
+        if say.blocks:
+            message["annotations"] = list(say.blocks)
         finish = "tool_calls" if say.calls else "stop"
         return {
             "id": f"chatcmpl-{number}",
@@ -243,6 +250,8 @@ class _Chat:
         yield chunk({"role": "assistant", "content": ""})
         for piece in say.text.split(" ") if say.text else ():
             yield chunk({"content": piece if piece == say.text.split(" ")[0] else f" {piece}"})
+        if say.blocks:
+            yield chunk({"annotations": list(say.blocks)})
         for index, call in enumerate(choice["message"].get("tool_calls", ())):
             yield chunk({"tool_calls": [{"index": index, **call}]})
         yield chunk({}, choice["finish_reason"])
@@ -265,6 +274,7 @@ class _Responses:
                     "encrypted_content": f"sealed:{say.thinking}",
                 }
             )
+        output += say.blocks
         if say.text:
             output.append(
                 {
@@ -357,6 +367,7 @@ class _Messages:
                     "signature": say.signature or f"sig{number}==",
                 }
             )
+        content += say.blocks
         if say.text:
             content.append({"type": "text", "text": say.text})
         content += [
@@ -388,8 +399,7 @@ class _Messages:
             empty = {
                 "thinking": {"type": "thinking", "thinking": "", "signature": ""},
                 "text": {"type": "text", "text": ""},
-                "tool_use": {**block, "input": {}},
-            }[kind]
+            }.get(kind, {**block, "input": {}} if "input" in block else block)
             yield self._named("content_block_start", index=index, content_block=empty)
             for delta in self._deltas(block):
                 yield self._named("content_block_delta", index=index, delta=delta)
@@ -409,15 +419,61 @@ class _Messages:
             words = block["text"].split(" ")
             for place, word in enumerate(words):
                 yield {"type": "text_delta", "text": f" {word}" if place else word}
-        else:
+        elif "input" in block:
             yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
 
     def _named(self, name: str, **fields: Any) -> bytes:
         return _event({"type": name, **fields}, name)
 
 
-_WIRES: dict[str, _Chat | _Responses | _Messages] = {
+class _Gemini:
+    def refusal(self, status: int) -> bytes:
+        told = {"code": status, "message": "overloaded", "status": "UNAVAILABLE"}
+        return json.dumps({"error": told}).encode()
+
+    def whole(self, say: Say, number: int) -> Body:
+        parts: list[Body] = []
+        if say.thinking:
+            parts.append({"text": say.thinking, "thought": True})
+        if say.text:
+            parts.append({"text": say.text})
+        for call in say.calls:
+            called: Body = {"name": call.name, "args": call.arguments}
+            part: Body = {"functionCall": called | ({"id": call.call_id} if call.call_id else {})}
+            parts.append(part | ({"thoughtSignature": say.signature} if say.signature else {}))
+        return {
+            "candidates": [
+                {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP", "index": 0}
+            ],
+            "usageMetadata": {
+                "promptTokenCount": say.input_tokens,
+                "cachedContentTokenCount": say.cached_tokens,
+                "candidatesTokenCount": 10,
+                "totalTokenCount": say.input_tokens + 10,
+            },
+            "modelVersion": "scripted",
+            "responseId": f"resp_{number}",
+        }
+
+    def events(self, say: Say, number: int) -> Iterator[bytes]:
+        whole = self.whole(say, number)
+        parts = whole["candidates"][0]["content"]["parts"]
+        pieces: list[Body] = []
+        for part in parts:
+            words = str(part.get("text", "")).split(" ")
+            split = [f" {word}" if place else word for place, word in enumerate(words)]
+            pieces += [{**part, "text": one} for one in split] if "text" in part else [part]
+        for place, piece in enumerate(pieces):
+            one: Body = {"content": {"parts": [piece], "role": "model"}, "index": 0}
+            if place == len(pieces) - 1:
+                one["finishReason"] = "STOP"
+            yield _event({**whole, "candidates": [one]})
+
+
+_WIRES: dict[str, _Chat | _Responses | _Messages | _Gemini] = {
     "/chat/completions": _Chat(),
     "/responses": _Responses(),
     "/messages": _Messages(),
+    ":generateContent": _Gemini(),
+    ":streamGenerateContent": _Gemini(),
 }

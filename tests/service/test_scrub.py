@@ -4,7 +4,9 @@ rests on it, whatever ends the process in between; and the rest of it stays as i
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,11 @@ from pagefault.guard.screen import applied
 from pagefault.guard.structure import Structure
 from pagefault.model.clock import SystemClock
 from pagefault.model.kinds import USER_TYPED, Role
+from pagefault.service.root.parts import MemoryParts
 from pagefault.service.scrub import remnants
 from pagefault.store.embedded.archiver import archive
 from pagefault.store.embedded.root import rebuild
+from pagefault.store.store import Store
 from tests.service.memories import files_with, text_of
 from tests.service.test_forget_canaries import Told, tell
 from tests.service.test_redaction import PASSWORD, TOKEN
@@ -211,6 +215,59 @@ async def test_what_another_process_has_open_shows_it_no_longer(tmp_path: Path) 
                 await other.scrub()
     assert files_with(root, TOKEN.encode()) != []
     assert not (root / "scrub.staged").exists()
+
+
+async def test_who_reads_while_the_writer_takes_in_a_scrub_is_not_shown_what_is_still_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "m"
+    await _old(root)
+    is_held, reached, go_on = False, threading.Event(), threading.Event()
+    flush = MemoryParts._others_forgot
+
+    def hold(parts: MemoryParts) -> None:
+        if is_held and not reached.is_set():
+            reached.set()
+            go_on.wait(10)
+        flush(parts)
+
+    monkeypatch.setattr(MemoryParts, "_others_forgot", hold)
+    async with pagefault.open(root, sync="os", redact="known") as memory:
+        session = await memory.session("talk")
+        assert TOKEN in (await session.page("msg_1")).text
+        async with pagefault.open(root, sync="os") as other:
+            assert (await other.scrub()).records
+        is_held = True
+        writing = asyncio.create_task(session.user("Something new."))
+        await asyncio.to_thread(reached.wait, 10)
+        reading = asyncio.create_task(session.page("msg_1"))
+        await asyncio.wait([reading], timeout=0.2)
+        go_on.set()
+        assert TOKEN not in (await reading).text
+        await writing
+
+
+async def test_a_writer_is_not_current_until_it_let_go_of_what_others_scrubbed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "m"
+    await _old(root)
+    current: list[bool] = []
+    catch_up = Store.catch_up
+
+    def told(store: Store, *args: Any, **named: Any) -> int:
+        current.append(store.is_current())
+        return catch_up(store, *args, **named)
+
+    async with pagefault.open(root, sync="os", redact="known") as memory:
+        beside = await memory.session("beside")
+        await beside.user("Hello.")
+        async with pagefault.open(root, sync="os") as other:
+            assert (await other.scrub()).records
+        monkeypatch.setattr(Store, "catch_up", told)
+        await beside.user("And on.")
+    assert current
+    assert not any(current)
 
 
 @pytest.mark.parametrize("mode", ["paused", "off"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +15,13 @@ from pagefault.cli.term import plural
 @click.command(cls=Command)
 @click.option(
     "--upstream",
+    "upstreams",
     required=True,
-    metavar="URL",
-    help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours.",
+    multiple=True,
+    metavar="[FORMAT=|/PATH=]URL",
+    help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours. "
+    "Several: for a format (chat, responses, messages, gemini), as messages=URL; for what begins "
+    "with a path, which is taken off, as /groq=URL; one for all else, the first if none is.",
 )
 @click.option(
     "--host",
@@ -67,7 +72,7 @@ from pagefault.cli.term import plural
 @pass_app
 def serve(
     app: App,
-    upstream: str,
+    upstreams: tuple[str, ...],
     host: str,
     port: int,
     window: int | None,
@@ -80,12 +85,14 @@ def serve(
     """A proxy for coding clients: their conversations are kept, and fit a window.
 
     Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
-    Completions, Responses and Messages are read, all else is passed on. One line a request on
-    stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, root, window}.
+    Completions, Responses, Messages and generateContent are read, all else is passed on. One line
+    a request on stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, upstreams, root,
+    window}.
     """
     from pagefault.model.errors import BadInput
     from pagefault.proxy.principal import checked_user
     from pagefault.proxy.token import checked_token, read_tokens
+    from pagefault.proxy.upstreams import read_upstreams
 
     if tokens is not None and (token is not None or user is not None):
         raise BadInput(
@@ -99,7 +106,8 @@ def serve(
     )
     if faults and window is None:
         raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
-    app.run(_serve(app, upstream, host, port, window, faults, who, as_json=as_json))
+    read = read_upstreams(upstreams)
+    app.run(_serve(app, read, host, port, window, faults, who, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ class _Who:
 
 async def _serve(
     app: App,
-    upstream: str,
+    upstreams: Mapping[str, str],
     host: str,
     port: int,
     window: int | None,
@@ -136,14 +144,18 @@ async def _serve(
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
-    checked_url(upstream, allow_http=config.engine.allow_http)  # before a memory is made for it
+    for url in upstreams.values():
+        checked_url(url, allow_http=config.engine.allow_http)  # before a memory is made for it
+    named = {name: url for name, url in upstreams.items() if name}
     listening = bound(host, port, wants_token=bool(who.token or who.tokens))
 
     def ready(url: str) -> None:
         if as_json:
-            told = {"url": url, "upstream": upstream, "root": config.root, "window": window or 0}
-            app.term.record(told)
-        app.term.note(f"listening on {url}, passing on to {upstream}")
+            told = {"url": url, "upstream": upstreams[""], "root": config.root}
+            app.term.record(told | {"upstreams": named, "window": window or 0})
+        app.term.note(f"listening on {url}, passing on to {upstreams['']}")
+        for name, upstream in named.items():
+            app.term.note(f"{name} goes to {upstream}")
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")
         if not is_loopback(host):
@@ -158,7 +170,7 @@ async def _serve(
     ):
         requests = await serve(
             memory,
-            upstream=upstream,
+            upstreams=upstreams,
             listening=listening,
             counter=O200k(),
             clock=SystemClock(),

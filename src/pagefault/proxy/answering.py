@@ -54,7 +54,9 @@ class Upstream:
 
 
 class Answering:
-    """One answer. `usage` is what the provider reported of the last reply."""
+    """One answer. `usage` is what the provider reported of the last reply; `refused` and `broken`
+    say how a later one failed, if it did.
+    """
 
     def __init__(
         self, editor: Editor, upstream: Upstream, reply: Reply, serve: Served, *, replies_max: int
@@ -66,6 +68,7 @@ class Answering:
         self._replies_left = replies_max
         self.usage: Usage | None = None
         self.problem = ""  # why a call was not served, if that failed
+        self.refused = self.broken = False
         self._is_first = True
         self._is_strange = False  # it is no answer that can be read, and passes as it is
         self._status = 0  # of a later reply in one piece that was refused
@@ -144,11 +147,13 @@ class Answering:
                 async with self._upstream.ask(asked) as response:
                     kind = response.headers.get("content-type", "")
                     if response.status_code != 200 or not kind.startswith("text/event-stream"):
+                        self.refused = True
                         why = await self._why(response)
                         await out(self._editor.failed(response.status_code, why))
                         return
                     await self._stream(response, out)
             except EngineUnreachable as broke:
+                self.broken = True
                 await out(self._editor.failed(502, str(broke)))
                 return
 

@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, sealed, sealed_item
+from pagefault.proxy.history import History, Item, Json, Part, sealed_item
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
     blocks,
     content_text,
     listed,
+    returned_text,
     same_json,
     sealed_beside,
 )
@@ -24,7 +25,19 @@ _TEXTS: Final = ("text", "input_text", "output_text", "refusal")
 
 class Chat:
     name = "chat"
-    path = "/chat/completions"
+    content = "content"
+
+    def takes(self, path: str) -> bool:
+        return path.endswith("/chat/completions")
+
+    def addressed(self, body: Json, path: str) -> Json:
+        return body
+
+    def model(self, body: Json) -> Any:
+        return body.get("model")
+
+    def head(self, body: Json) -> list[Any]:
+        return []
 
     def read(self, body: Json) -> History:
         messages = listed(body, "messages")
@@ -44,9 +57,7 @@ class Chat:
             elif role in _ROLES:
                 items += _said(message, _ROLES[role], number)
             else:  # of a kind that we do not know: kept as it is, at its position
-                items.append(
-                    Item(part=Part.SEALED, role=Role.SYSTEM, message=number, sealed=sealed(message))
-                )
+                items.append(sealed_item(message, Role.SYSTEM, number))
         tools = body.get("tools")
         return History(
             messages=messages,
@@ -88,6 +99,7 @@ class Chat:
             tuple(_said(message, Role.ASSISTANT, 0)) if isinstance(message, dict) else (),
             usage_from(document.get("usage")),
             complete=isinstance(message, dict),
+            under=_cited(message) if isinstance(message, dict) else "",
         )
 
     def refusal(self, status: int, message: str) -> Json:
@@ -101,6 +113,7 @@ class ChatGatherer:
         self._calls: dict[int, Json] = {}
         self._usage: Json | None = None
         self._finished = False
+        self._under = ""
 
     def feed(self, event: str, data: Json) -> None:
         if isinstance(data.get("usage"), dict):
@@ -113,6 +126,7 @@ class ChatGatherer:
                 self._text.append(delta["content"])
             for call in delta.get("tool_calls") or ():
                 self._add(call)
+            self._under = self._under or _cited(delta)
             self._finished = self._finished or bool(choice.get("finish_reason"))
 
     def _add(self, call: Any) -> None:
@@ -132,7 +146,13 @@ class ChatGatherer:
             tuple(_said(message, Role.ASSISTANT, 0)),
             usage_from(self._usage),
             complete=self._finished,
+            under=self._under,
         )
+
+
+def _cited(message: Json) -> str:
+    """What a model that searches by itself looked into: its answer cites it, and has no more."""
+    return "web_search" if message.get("annotations") else ""
 
 
 def _said(message: Json, role: Role, number: int) -> list[Item]:
@@ -170,7 +190,7 @@ def _result(message: Json, number: int) -> Item:
         part=Part.RESULT,
         role=Role.TOOL,
         message=number,
-        text=content_text(message.get("content")),
+        text=returned_text(message.get("content")),
         call_id=str(message.get("tool_call_id", "")),
         sealed=sealed_beside(message.get("content")),
     )

@@ -83,6 +83,7 @@ class Passed:
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
     relayed: Relayed | None = None  # what the log tells of it, if that could be written
     record: Seq = NOTHING  # where it is in the log
+    evicted: int = 0  # pages that left with it
     model: str = ""  # that is asked
     offer: Offer | None = None  # memory's tools, beside the client's
     history: History | None = None  # as the provider knows it, where memory's tools are offered
@@ -98,6 +99,17 @@ class Passed:
     def pairs(self) -> Sequence[Pair]:
         """The calls of memory's tools that were served in the answer so far."""
         return self.serving.pairs if self.serving is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a request shows, in tokens and in items of the client's history."""
+
+    tokens: int
+    window_tokens: int
+    left_tokens: int
+    shown: int
+    hidden: int
 
 
 class Conversation:
@@ -136,6 +148,7 @@ class Conversation:
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
+        self.window: Window | None = None  # of the newest request
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
 
@@ -144,7 +157,7 @@ class Conversation:
         self.verbatim = Verbatim(
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
-        self._prefix = Prefix(self.verbatim.weights)
+        self._prefix = Prefix(self._wire, self.verbatim.weights)
         self._quotes = Quotes(
             self._memory,
             self._counter,
@@ -222,6 +235,7 @@ class Conversation:
                 aside=aside,
                 relayed=relayed,
                 record=record,
+                evicted=self._evicted(match, composed),
                 model=self._model(body),
                 offer=offer,
                 history=history if offer is not None else None,
@@ -292,6 +306,21 @@ class Conversation:
             relayed, record = await self._tell_again(body, told, passed, tokens)
             return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
 
+    def _evicted(self, match: Match, composed: Composed | None) -> int:
+        """How many pages left the window with a request, which is the newest from now on."""
+        if composed is None:
+            return 0
+        before, path = self.window, len(match.path)
+        gone = sum(node in composed.hidden for node in match.path)
+        self.window = Window(
+            tokens=composed.tokens,
+            window_tokens=self.verbatim.window_tokens,
+            left_tokens=composed.left_tokens,
+            shown=path - gone,
+            hidden=gone,
+        )
+        return max(0, gone - (before.hidden if before else 0)) if composed.epoch else 0
+
     async def _take_up(self) -> None:
         """Look what the log has of this conversation, where that may not be what we know: an
         earlier run, or another process, wrote it, or somebody forgot it whole.
@@ -355,7 +384,7 @@ class Conversation:
                 assert passed.serving is not None
                 self._faults.keep(nodes[0].key, passed.serving)  # else the same was said before
             if all(map(self._is_kept, passed.match.path)):
-                await self._log(nodes, placed, model=passed.model)
+                await self._log(nodes, placed, model=passed.model, under=answered.under)
 
     # --- what is told of requests -------------------------------------------------------------
 
@@ -521,17 +550,23 @@ class Conversation:
         for item in items:
             if item.part is Part.CALL:
                 self._names[item.call_id] = item.name
+            elif item.of_call:  # a call says its name, and the answer to it stands behind it
+                self._names.setdefault(item.of_call.partition(" ")[2], item.name)
 
-    async def _log(self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "") -> None:
-        """Write down what is not written yet, of this model if it is an answer. A failure is noted,
-        and nothing waits for it.
+    async def _log(
+        self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "", under: str = ""
+    ) -> None:
+        """Write down what is not written yet, of this model if it is an answer, and the word of the
+        tool that this was given `under`. A failure is noted, and nothing waits for it.
         """
         try:
             blocks = Counter(item.message for item in items)
             begun = set[int]()  # messages of which a text of the user's is written down
             for node, item in zip(nodes, items, strict=True):
                 is_whole, goes_on = blocks[item.message] == 1, item.message in begun
-                await self._log_one(node, item, is_whole=is_whole, goes_on=goes_on, model=model)
+                await self._log_one(
+                    node, item, is_whole=is_whole, goes_on=goes_on, model=model, under=under
+                )
                 if item.part is Part.TEXT and item.role is Role.USER and self._said_in(node):
                     begun.add(item.message)
         except QuotaExceeded as full:
@@ -540,7 +575,7 @@ class Conversation:
             self.problem = error.message
 
     async def _log_one(
-        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str
+        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str, under: str
     ) -> None:
         is_edited = node.key in self._edited
         if node.key in self._pages and not is_edited:
@@ -558,9 +593,10 @@ class Conversation:
             session = await self._opened()
             try:
                 spliced = () if is_edited else self._faults.spliced(node.key)
-                said = replace(
-                    said, is_whole=is_whole, goes_on=goes_on, model=model, spliced=spliced
-                )
+                said = replace(said, is_whole=is_whole, goes_on=goes_on, spliced=spliced)
+                if said.role is Role.ASSISTANT:
+                    said = replace(said, model=model)
+                    origin = Origin(f"tool:{under}") if under else origin
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
@@ -614,8 +650,9 @@ class Conversation:
                     **place,
                 )
                 return called, MODEL_GENERATED
-            case Part.RESULT if text:
-                tool = encodable(self._names.get(item.call_id, ""))
+            case Part.RESULT | Part.SEALED if text:
+                call = item.call_id or item.of_call.partition(" ")[2]
+                tool = encodable(self._names.get(call, item.name))
                 name = _tool_name(self._memory.written(tool))
                 returned = Incoming(
                     text=text,
@@ -634,7 +671,7 @@ class Conversation:
 
     def _model(self, body: Json) -> str:
         try:
-            model = self._memory.written(encodable(str(body.get("model") or "")))
+            model = self._memory.written(encodable(str(self._wire.model(body) or "")))
         except PagefaultError:
             return ""
         return model[:MODEL_CHARS_MAX]
@@ -722,10 +759,8 @@ def _key_of(item: Item, follows: str, old: str = "") -> str:
 
 
 def _text_of(item: Item) -> str:
-    text = encodable(essence(item.text))
-    if item.part is Part.CALL:
-        return f"[calls {encodable(item.name)}] {text}"
-    return text if item.part in (Part.TEXT, Part.RESULT) else ""
+    text = encodable(item.told)
+    return f"[calls {encodable(item.name)}] {text}" if item.part is Part.CALL else text
 
 
 def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:

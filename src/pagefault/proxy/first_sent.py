@@ -63,7 +63,7 @@ class FirstSent:
             if any(item.part is Part.DRESS and item.role is Role.SYSTEM for item, _ in said):
                 continue  # instructions: nobody said them
             pages = [self._page(node) for _, node in said]
-            told = _Told(history.messages[number], said, pages, follows)
+            told = _Told(history.own[number], said, pages, follows)
             follows = next(filter(None, reversed(pages)), follows)
             placed_nodes = [node for _, node in said if node is not None]
             if not placed_nodes:

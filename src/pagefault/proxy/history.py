@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from pagefault.model.defaults import NAME_CHARS
 from pagefault.model.kinds import ItemKind, Role
+from pagefault.proxy.readable import call_of, named, readable, tool_of
 
 Json = dict[str, Any]
 
@@ -30,7 +31,7 @@ class Part(StrEnum):
     TEXT = "text"
     CALL = "call"
     RESULT = "result"
-    SEALED = "sealed"  # an image, a file, a compacted history: only its bytes count
+    SEALED = "sealed"  # data that nobody here said: what a provider's tools returned, images, files
     DRESS = "dress"  # thinking, mid-conversation instructions: present, but no position
 
 
@@ -45,6 +46,7 @@ class Item:
     name: str = ""  # of a tool
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
+    of_call: str = ""  # where that tells which call it makes or answers, beside what it is
     is_media: bool = False  # which is an image, a recording or a file
     asks_for_summary: bool = False  # the client put it in to compact the conversation
     continues: bool = False  # the client put it in for what it compacted
@@ -77,7 +79,7 @@ class Item:
             case Part.RESULT:
                 return f"result {self.call_id}"
             case Part.SEALED:
-                return f"{self.role} sealed {self.sealed}"
+                return f"{self.role} sealed {self.of_call or self.sealed}"
             case Part.TEXT if said := essence(self.text):
                 return f"{self.role} {digest(said)}"
         return ""
@@ -93,9 +95,26 @@ class Item:
     @property
     def is_said(self) -> bool:
         """Whether it is said in words, which pages can hold."""
-        return self.part is Part.CALL or (
-            self.part in (Part.TEXT, Part.RESULT) and bool(essence(self.text))
-        )
+        return self.part is Part.CALL or bool(self.told)
+
+    @property
+    def told(self) -> str:
+        """Its text as pages hold it. A client's reminders are no words of anybody's, but where a
+        tool returned nothing else, these are what it returned: a stranger knows how to write one.
+        """
+        match self.part:
+            case Part.DRESS:
+                return ""
+            case Part.SEALED:
+                return self.text.strip()
+            case Part.RESULT:
+                return essence(self.text) or self.text.strip()
+        return essence(self.text)
+
+    @property
+    def told_by(self) -> Role:
+        """Who says it, for the log: data is a tool's, in whosever message it stands."""
+        return Role.TOOL if self.part is Part.SEALED else self.role
 
     @cached_property
     def digest(self) -> str:
@@ -111,13 +130,21 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A request, read. `messages` are the client's own values, which nobody changes."""
+    """A request, read. `messages` are the client's own values, which nobody changes; where a wire
+    adds to them what it takes away again, they are as `received` without it.
+    """
 
     messages: Sequence[Any]
     items: Sequence[Item]
     instructions: str  # what stands before the conversation, as text
     tools: Sequence[Any]
     has_all: bool = True  # False where the provider holds an earlier part of the conversation
+    received: Sequence[Any] | None = None
+
+    @property
+    def own(self) -> Sequence[Any]:
+        """The messages as the client sent them."""
+        return self.messages if self.received is None else self.received
 
     @cached_property
     def placed(self) -> list[Item]:
@@ -288,18 +315,22 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def sealed(block: Mapping[str, Any]) -> str:
-    """The digest of an opaque block, whatever marks it bears."""
-    return digest(canonical(unmarked(block)))
-
-
 def sealed_item(block: Mapping[str, Any], role: Role, number: int) -> Item:
-    """An opaque block: only its provider can read it."""
+    """A block of data: its text is what can be read of it, or says that nothing can.
+
+    It is known again by the call that it makes or answers, where it names one; else by all that it
+    says but marks and what is null, which a client may leave out.
+    """
+    told = canonical(unmarked(block, nulls=False))
+    call_id = short_id(call_of(block))
     return Item(
         part=Part.SEALED,
         role=role,
         message=number,
-        sealed=sealed(block),
+        text=readable(block) or named(block, len(told)),
+        name=tool_of(block),
+        sealed=digest(told),
+        of_call=f"{block.get('type')} {call_id}" if call_id else "",
         is_media=is_media(block),
     )
 
@@ -322,12 +353,18 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def unmarked(value: Any) -> Any:
-    """The same value without cache markers: they say where to cache, not what was said."""
+def unmarked(value: Any, *, nulls: bool = True) -> Any:
+    """The same value without cache markers: they say where to cache, not what was said. Without
+    `nulls` it is what those say who leave a field out rather than have nothing in it.
+    """
     if isinstance(value, Mapping):
-        return {k: unmarked(v) for k, v in value.items() if k not in CACHE_MARKS}
+        return {
+            name: unmarked(one, nulls=nulls)
+            for name, one in value.items()
+            if name not in CACHE_MARKS and (nulls or one is not None)
+        }
     if isinstance(value, list):
-        return [unmarked(one) for one in value]
+        return [unmarked(one, nulls=nulls) for one in value]
     return value
 
 

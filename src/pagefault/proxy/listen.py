@@ -17,6 +17,7 @@ from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
+from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
 
 DEFAULT_PORT: Final = 8788
@@ -54,7 +55,7 @@ def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
 async def serve(
     memory: Memory,
     *,
-    upstream: str,
+    upstreams: Mapping[str, str],
     listening: socket.socket,
     counter: TokenCounter,
     clock: Clock,
@@ -69,6 +70,7 @@ async def serve(
     ready: Callable[[str], None] = lambda url: None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
+    `upstreams` are addresses by what they are for, as `read_upstreams` gives them.
 
     Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
     """
@@ -79,10 +81,11 @@ async def serve(
             "the proxy needs the packages httpx2 and uvicorn, which are not installed",
             hint="pip install 'pagefault[proxy]'",
         ) from None
-    relay = Relay(upstream, patience or Patience(), allow_http=allow_http)
+    patience = patience or Patience()
+    relays = opened(upstreams, lambda url: Relay(url, patience, allow_http=allow_http))
     proxy = Proxy(
         memory=memory,
-        relay=relay,
+        relay=relays,
         counter=counter,
         clock=clock,
         window_tokens=window_tokens,
@@ -141,5 +144,5 @@ async def serve(
         await proxy.settled()
     finally:
         listening.close()
-        await relay.aclose()
+        await relays.aclose()
     return proxy.requests

@@ -23,12 +23,14 @@ from pagefault.proxy.wire import (
     blocks,
     content_text,
     listed,
+    returned_text,
     same_json,
     sealed_beside,
     whole_number,
 )
 
 _THINKING: Final = ("thinking", "redacted_thinking")
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 _KINDS_OF_ERROR: Final = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -41,7 +43,19 @@ _KINDS_OF_ERROR: Final = {
 
 class Messages:
     name = "messages"
-    path = "/messages"
+    content = "content"
+
+    def takes(self, path: str) -> bool:
+        return path.endswith("/messages")
+
+    def addressed(self, body: Json, path: str) -> Json:
+        return body
+
+    def model(self, body: Json) -> Any:
+        return body.get("model")
+
+    def head(self, body: Json) -> list[Any]:
+        return [body.get("system")]
 
     def read(self, body: Json) -> History:
         messages = listed(body, "messages")
@@ -124,16 +138,18 @@ class MessagesGatherer:
                 self._usage |= {k: v for k, v in (data.get("usage") or {}).items() if v}
 
     def _add(self, block: Json, delta: Json) -> None:
-        if delta.get("type") == "text_delta":
-            block["text"] = block.get("text", "") + str(delta.get("text", ""))
-        elif delta.get("type") == "input_json_delta":
+        if delta.get("type") == "input_json_delta":
             block["json"] += str(delta.get("partial_json", ""))
+            return
+        for name, more in delta.items():  # a field grows by what bears its name, in every kind
+            if name != "type" and isinstance(more, str):
+                block[name] = (block.get(name) or "") + more
 
     def answered(self) -> Answered:
         content = []
         for _, block in sorted(self._blocks.items()):
             written = block.pop("json", "")
-            if block.get("type") == "tool_use" and written:
+            if written:
                 try:
                     block["input"] = json.loads(written)
                 except ValueError:
@@ -162,7 +178,9 @@ def _items(message: Json, number: int) -> list[Item]:
     if message["role"] == "system":  # instructions in the middle: they move from request to request
         text = content_text(message.get("content"))
         return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=text)]
-    role = Role.ASSISTANT if message["role"] == "assistant" else Role.USER
+    role = _ROLES.get(message["role"])
+    if role is None:  # of whom nobody knows
+        return [sealed_item(message, Role.SYSTEM, number)]
     return [_item(block, role, number) for block in blocks(message.get("content"))]
 
 
@@ -187,7 +205,7 @@ def _item(block: Json, role: Role, number: int) -> Item:
             part=Part.RESULT,
             role=Role.TOOL,
             message=number,
-            text=content_text(content),
+            text=returned_text(content),
             call_id=str(block.get("tool_use_id", "")),
             sealed=sealed_beside(content),
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from pagefault.proxy.history import History, Json, canonical, digest, unmarked
 from pagefault.proxy.weights import Weights
+from pagefault.proxy.wire import Wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +25,18 @@ class Weighed:
 class Prefix:
     """Of the requests of one conversation, the one that was sent last."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, wire: Wire, weights: Weights) -> None:
+        self._wire = wire
         self._weights = weights
         self._before: _Sent | None = None
 
     def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
         """What is sent, beside what was sent before it, which from now on is this."""
-        told = [body.get("system"), body.get("instructions")]
-        bare = [unmarked(list(history.tools)), unmarked(told), *map(unmarked, messages)]
+        head = unmarked(self._wire.head(body))
+        bare = [unmarked(list(history.tools)), head, *map(unmarked, messages)]
         placed = history.placed
         now = _Sent(
-            model=body.get("model"),
+            model=self._wire.model(body),
             keys=[digest(canonical(one)) for one in bare],
             tokens=[self._weights.of(one) for one in bare],
             head=2 + (placed[0].message if placed else len(messages)),
@@ -47,7 +49,7 @@ class Prefix:
         return Weighed(
             tokens=now.total,
             before=before.total,
-            shared=0 if other else before.shared_with(now, bare),
+            shared=0 if other else before.shared_with(now, bare, self._wire.content),
             has_another_model=other,
             has_another_head=before.keys[: before.head] != now.keys[: now.head],
         )
@@ -67,23 +69,29 @@ class _Sent:
     def total(self) -> int:
         return sum(self.tokens)
 
-    def shared_with(self, now: _Sent, bare: Sequence[Any]) -> int:
-        """How much of this stands at the beginning of `now`, whose messages are `bare`."""
+    def shared_with(self, now: _Sent, bare: Sequence[Any], content: str) -> int:
+        """How much of this stands at the beginning of `now`, whose messages are `bare`, each with
+        its blocks as `content`.
+        """
         same = 0
         for ours, theirs in zip(self.keys, now.keys, strict=False):
             if ours != theirs:
                 break
             same += 1
-        if same == len(self.keys) - 1 and same < len(bare) and _goes_on(self.last, bare[same]):
+        if (
+            same == len(self.keys) - 1
+            and same < len(bare)
+            and _goes_on(self.last, bare[same], content)
+        ):
             same += 1
         return sum(self.tokens[:same])
 
 
-def _goes_on(before: Any, now: Any) -> bool:
+def _goes_on(before: Any, now: Any, content: str) -> bool:
     """Whether a message is another with more blocks behind."""
     if not isinstance(before, Mapping) or not isinstance(now, Mapping):
         return False
-    ours, theirs = before.get("content"), now.get("content")
+    ours, theirs = before.get(content), now.get(content)
     if not isinstance(ours, list) or not isinstance(theirs, list):
         return False
     return before.get("role") == now.get("role") and theirs[: len(ours)] == ours

@@ -7,18 +7,20 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, sealed, sealed_item
+from pagefault.proxy.history import History, Item, Json, Part, sealed_item
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
     blocks,
     content_text,
     listed,
+    returned_text,
     same_json,
     sealed_beside,
     whole_number,
 )
 
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 _TEXTS: Final = ("input_text", "output_text", "text", "refusal")
 _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
@@ -26,7 +28,19 @@ _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 class Responses:
     name = "responses"
-    path = "/responses"
+    content = "content"
+
+    def takes(self, path: str) -> bool:
+        return path.endswith("/responses")
+
+    def addressed(self, body: Json, path: str) -> Json:
+        return body
+
+    def model(self, body: Json) -> Any:
+        return body.get("model")
+
+    def head(self, body: Json) -> list[Any]:
+        return [body.get("instructions")]
 
     def read(self, body: Json) -> History:
         if isinstance(body.get("input"), str):
@@ -118,7 +132,7 @@ def _is_instruction(message: Json) -> bool:
 
 
 def _items(message: Json, number: int) -> list[Item]:
-    kind = message.get("type", "message")
+    kind = str(message.get("type", "message"))
     if kind == "message":
         return _said(message, number)
     if kind in _CALLS:
@@ -140,7 +154,7 @@ def _items(message: Json, number: int) -> list[Item]:
                 part=Part.RESULT,
                 role=Role.TOOL,
                 message=number,
-                text=content_text(output),
+                text=returned_text(output),
                 call_id=str(message.get("call_id", "")),
                 sealed=sealed_beside(output),
             )
@@ -149,14 +163,16 @@ def _items(message: Json, number: int) -> list[Item]:
         return [Item(part=Part.DRESS, role=Role.ASSISTANT, message=number)]
     # Compacted histories, calls that the provider serves itself, and what is still to come.
     plain = {name: value for name, value in message.items() if name not in ("id", "status")}
-    return [Item(part=Part.SEALED, role=Role.ASSISTANT, message=number, sealed=sealed(plain))]
+    return [sealed_item(plain, Role.ASSISTANT, number)]
 
 
 def _said(message: Json, number: int) -> list[Item]:
     if _is_instruction(message):
         told = content_text(message.get("content"))
         return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=told)]
-    role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
+    role = _ROLES.get(str(message.get("role")))
+    if role is None:  # of whom nobody knows
+        return [sealed_item(message, Role.SYSTEM, number)]
     items: list[Item] = []
     for block in blocks(message.get("content")):
         text = block.get("text", block.get("refusal"))

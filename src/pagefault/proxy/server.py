@@ -1,4 +1,4 @@
-"""The proxy as an ASGI application: three paths are read, everything else is passed on.
+"""The proxy as an ASGI application: four formats are read, everything else is passed on.
 
 Invariants:
  (1) What cannot be read, logged or paged is still passed on, as the client sent it.
@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -31,15 +32,18 @@ from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
+from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
+from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
-from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed
+from pagefault.proxy.upstreams import Upstreams
+from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed, values
 from pagefault.service.memory import Memory
 from pagefault.service.turn.turn import encodable
 
@@ -54,7 +58,7 @@ NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
 THE_MEMORY: Final = "memory"
 CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
 
-WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages())
+WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
 
 
 @dataclass(slots=True)
@@ -66,6 +70,8 @@ class Told:
     status: int = 0
     words: str = ""
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
+    format: str = ""
+    outcome: Outcome = Outcome.FAILED
 
 
 class Proxy:
@@ -75,7 +81,7 @@ class Proxy:
         self,
         *,
         memory: Memory,
-        relay: Relay,
+        relay: Relay | Upstreams,
         counter: TokenCounter,
         clock: Clock,
         window_tokens: int = 0,
@@ -99,7 +105,7 @@ class Proxy:
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
         self._memory = memory
-        self._relay = relay
+        self._upstreams = relay if isinstance(relay, Upstreams) else Upstreams({"": relay})
         self._counter = counter
         self._clock = clock
         self._window_tokens = window_tokens
@@ -115,6 +121,11 @@ class Proxy:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
+        self._metrics = Metrics(
+            clock,
+            windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
+            kept=lambda: memory._runtime.pages.kept,
+        )
         self._problem = ""  # why the latest request could not be told to be of any conversation
         self.requests = 0
 
@@ -131,11 +142,12 @@ class Proxy:
         try:
             await self._serve(scope, receive, send, told)
         except EngineUnreachable as broke:
-            told.words = str(broke)
+            told.words, told.outcome = str(broke), Outcome.CUT_OFF
             raise BrokenOff from None  # the server then ends the connection unfinished
         finally:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
             status = told.status or "---"
+            self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
 
     async def settled(self) -> None:
@@ -148,13 +160,15 @@ class Proxy:
     async def _serve(self, scope: Scope, receive: Receive, send: Send, told: Told) -> None:
         headers: Headers = scope["headers"]
         known = _joined(headers)
-        reply = _Reply(send, told)
+        began_s = self._clock.monotonic_s()
+        reply = _Reply(send, told, lambda: self._metrics.began(self._clock.monotonic_s() - began_s))
         authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
         if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
             known["host"] = authority
         named, path = named_in_path(raw_path)
         told.path = self._shown(path)
-        wire = next((w for w in WIRES if scope["method"] == "POST" and path.endswith(w.path)), None)
+        wire = next((w for w in WIRES if scope["method"] == "POST" and w.takes(path)), None)
+        told.format = wire.name if wire is not None else ""
         if not (self._any_host or _is_ours(known.get("host", ""), scope["http_version"])):
             return await reply.refuse(wire, 421, "this proxy answers to this machine's names only")
         if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
@@ -170,9 +184,11 @@ class Proxy:
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if path == "/healthz":
-            return await reply.json(200, self._health())
+            return await reply.own(200, json.dumps(self._health()).encode())
+        if path == "/metrics":
+            return await reply.own(200, self._metrics.text(), CONTENT_TYPE)
         if path == "/" and scope["method"] == "HEAD":
-            return await reply.json(200, {})
+            return await reply.own(200, b"{}")
         try:
             if _number(known.get("content-length", "")) > self._body_bytes_max:
                 raise TooLarge  # before a byte of it is read
@@ -183,21 +199,26 @@ class Proxy:
         except TimeoutError:
             return await reply.refuse(wire, 408, "the request did not arrive in time")
         except _Gone:
+            told.outcome = Outcome.CLIENT_GONE
             return None
         query = scope["query_string"]
-        target = path.encode("latin-1") + (b"?" + query if query else b"")
         whose = user or principal_of(headers, query, self._memory.keyed)
-        asked = _Asked(known, named, whose)
-        relayed = self._relayed(scope["method"], target, headers, asked, wire, body, reply)
+        asked = _Asked(known, path, named, whose)
+        relay, path = self._upstreams.of(path, known)
+        target = path.encode("latin-1") + (b"?" + query if query else b"")
+        relayed = self._relayed(relay, scope["method"], target, headers, asked, wire, body, reply)
         try:
             await _unless_gone(relayed, receive, told)
         except asyncio.CancelledError:  # the server stops, and has waited for long enough
+            told.outcome = Outcome.STOPPED
             if reply.started:
                 raise
-            await reply.refuse(wire, 503, "the proxy was stopped before an answer came")
+            why = "the proxy was stopped before an answer came"
+            await reply.refuse(wire, 503, why, outcome=Outcome.STOPPED)
 
     async def _relayed(
         self,
+        relay: Relay,
         method: str,
         target: bytes,
         headers: Headers,
@@ -208,6 +229,7 @@ class Proxy:
     ) -> None:
         taken: _Taken | None = None
         drop: tuple[bytes, ...] = ()
+        whole_s = self._clock.monotonic_s()
         if wire is not None:
             drop = (b"accept-encoding",)  # so that an answer can be read as it passes
             try:
@@ -223,15 +245,18 @@ class Proxy:
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
+        added_s = self._clock.monotonic_s() - whole_s
+        self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
-                return await self._answered(method, target, sent, wire, taken, body, reply)
-            async with self._relay.ask(method, target, sent, body) as response:
+                ask = partial(relay.ask, method, target, sent)
+                return await self._answered(relay, ask, wire, taken, body, reply)
+            async with relay.ask(method, target, sent, body) as response:
                 reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
                     reader.begin(response.status_code, response.headers)
-                async with aclosing(self._relay.pieces(response)) as pieces:  # type: ignore[type-var]
+                async with aclosing(relay.pieces(response)) as pieces:  # type: ignore[type-var]
                     async for piece in pieces:
                         await reply.piece(piece)
                         if reader is not None:
@@ -243,13 +268,12 @@ class Proxy:
             if reply.started:
                 raise
             status = 504 if isinstance(broke, NoAnswer) else 502
-            await reply.refuse(wire, status, str(broke))
+            await reply.refuse(wire, status, str(broke), outcome=Outcome.UNREACHABLE)
 
     async def _answered(
         self,
-        method: str,
-        target: bytes,
-        sent: Headers,
+        relay: Relay,
+        asking: Callable[[bytes], AbstractAsyncContextManager[Any]],
         wire: Wire,
         taken: _Taken,
         body: bytes,
@@ -261,17 +285,22 @@ class Proxy:
         reader = _Reader(wire)
 
         def ask(asked: Json | None) -> AbstractAsyncContextManager[Any]:
-            return self._relay.ask(method, target, sent, body if asked is None else dumped(asked))
+            return asking(body if asked is None else dumped(asked))
 
         async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
             nonlocal passed
             before = passed
             passed = await conversation.served(before, reply, so_far, is_last=is_last)
-            return None if passed is before else passed.body
+            self._metrics.served(len(reply.calls))
+            if passed is before:
+                return None
+            if reply.usage is not None:
+                self._metrics.reported(reply.usage)
+            return passed.body
 
         answering = Answering(
             passed.offer.editor(),
-            Upstream(ask, self._relay.pieces),
+            Upstream(ask, relay.pieces),
             reply,
             serve,
             replies_max=self._memory.limits.steps_per_turn_max,
@@ -279,8 +308,11 @@ class Proxy:
         await answering.pass_on(reader.begin, reader.feed)
         answered = replace(reader.answered(), usage=answering.usage)
         self._learn(replace(taken, passed=passed), answered)
-        words = _served(passed.pairs)
-        reply.told.words += f" · {words}" if words else ""
+        words = [*_served(passed.pairs), *filter(None, [answering.problem])]
+        reply.told.words = " · ".join([reply.told.words, *words])
+        if answering.refused or answering.broken:
+            failed = Outcome.REFUSED_UPSTREAM if answering.refused else Outcome.CUT_OFF
+            reply.told.outcome = failed
         await reply.end()
 
     async def _body(self, receive: Receive) -> bytes:
@@ -310,6 +342,7 @@ class Proxy:
             told.words = "not read: no JSON object"
             return None
         try:
+            document = wire.addressed(document, asked.path)
             history = wire.read(document)
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
@@ -405,6 +438,8 @@ class Proxy:
 
     def _learn(self, taken: _Taken, answered: Answered) -> None:
         """Log the answer without keeping the client waiting for it."""
+        if answered.usage is not None:
+            self._metrics.reported(answered.usage)
         is_next = True
         if taken.chain is not None and answered.complete and not taken.passed.aside:
             said = [item for item in answered.items if item.place]
@@ -419,7 +454,10 @@ class Proxy:
         problems += bool(self._problem)
         return {
             "ok": not problems,
-            "upstream": self._relay.upstream,
+            "upstream": self._upstreams.relays[""].upstream,
+            "upstreams": {
+                name: one.upstream for name, one in self._upstreams.relays.items() if name
+            },
             "window": self._window_tokens,
             "requests": self.requests,
             "conversations": len(self._conversations),
@@ -446,6 +484,7 @@ class _Asked:
     """What a request tells beside its body."""
 
     headers: Mapping[str, str]
+    path: str  # as the provider knows it
     named: str  # by its path
     principal: str
 
@@ -502,8 +541,12 @@ class _Reader:
         try:
             if self._events is not None:
                 return self._gatherer.answered()
-            document = parsed(bytes(self._whole)) if self._whole is not None else None
-            return self._wire.answer(document) if document is not None else Answered()
+            document = values(bytes(self._whole or b""))
+            if isinstance(document, dict):
+                return self._wire.answer(document)
+            for one in document if isinstance(document, list) else ():
+                self._gatherer.feed("", one)  # a stream, in one piece
+            return self._gatherer.answered()
         except (TypeError, ValueError, AttributeError, KeyError):
             return Answered()
 
@@ -511,14 +554,18 @@ class _Reader:
 class _Reply:
     """One response, written down for the access log as it goes out."""
 
-    def __init__(self, send: Send, told: Told) -> None:
+    def __init__(self, send: Send, told: Told, began: Callable[[], None]) -> None:
         self._send = send
+        self._began = began
         self.told = told
         self.started = False
 
     async def start(self, status: int, headers: Headers) -> None:
         self.told.status = status
         self.started = True
+        if status >= 400 and self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.REFUSED_UPSTREAM
+        self._began()
         if self.told.not_logged:
             headers = [*headers, (NOT_LOGGED_HEADER, self.told.not_logged.encode())]
         await self._send(
@@ -530,20 +577,29 @@ class _Reply:
 
     async def end(self) -> None:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.ANSWERED
 
-    async def json(self, status: int, document: Json) -> None:
-        body = json.dumps(document).encode()
-        length = str(len(body)).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+    async def own(self, status: int, body: bytes, kind: bytes = b"application/json") -> None:
+        """Answer as nobody but the proxy does."""
+        if self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.OWN
+        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
         await self.start(status, headers)
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def refuse(
-        self, wire: Wire | None, status: int, message: str, *, words: str = ""
+        self,
+        wire: Wire | None,
+        status: int,
+        message: str,
+        *,
+        words: str = "",
+        outcome: Outcome = Outcome.REFUSED_HERE,
     ) -> None:
         """Refuse in the client's own format; `words` are for the access log, if others."""
-        self.told.words = words or message
-        await self.json(status, (wire or WIRES[0]).refusal(status, message))
+        self.told.words, self.told.outcome = words or message, outcome
+        await self.own(status, json.dumps((wire or WIRES[0]).refusal(status, message)).encode())
 
 
 async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> None:
@@ -559,7 +615,7 @@ async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> N
         if doing.done():
             doing.result()
         else:
-            told.words = "the client went away"
+            told.words, told.outcome = "the client went away", Outcome.CLIENT_GONE
     finally:
         for task in (doing, leaving):
             task.cancel()
@@ -610,10 +666,10 @@ def _is_ours(host: str, http_version: str = "1.1") -> bool:
     return is_loopback(name)
 
 
-def _served(pairs: Sequence[Pair]) -> str:
+def _served(pairs: Sequence[Pair]) -> list[str]:
     """What the access log says of memory's calls."""
     calls = len(pairs)
-    return f"{calls} call{'s' * (calls > 1)} of memory's served" if calls else ""
+    return [f"{calls} call{'s' * (calls > 1)} of memory's served"] if calls else []
 
 
 def _words(conversation: Conversation, passed: Passed, messages: int) -> str:

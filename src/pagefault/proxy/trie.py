@@ -6,8 +6,8 @@ was changed between neighbours that were not keeps its place, and says from then
 says now.
 
 After a restart the tree is put together again of what the log tells (`restore`). The log knows the
-position of what was logged, and nothing of images, of what a client kept when it compacted, and of
-what was forgotten since: these are taken up again from the first request, between what is known.
+position of what was logged, and nothing of what a client kept when it compacted, and of what was
+forgotten since: these are taken up again from the first request, between what is known.
 
 Invariants, true between any two public calls:
  (1) Every node has a key of its own, which means nothing outside this tree.
@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from pagefault.proxy.history import Item, Part, is_blanked, is_same_call
@@ -282,9 +283,21 @@ class Trie:
         other = next((one for one in loaned if self._was_edited(one, items, at)), None)
         if other is not None:
             return self._recognise(other, node, item, is_edited=True)
-        if self._is_forgotten(base, items, at):
+        if self._is_forgotten(base, items, at) or self._was_passed_over(base, items, at):
             return self._add(node, item, is_bare=True)
         return None
+
+    def _was_passed_over(self, base: Node, items: Sequence[Item], at: int) -> bool:
+        """Whether the log has what follows a block of data as following what stands before it: an
+        earlier version, which kept nothing of such blocks, wrote it.
+        """
+        for before, item in pairwise(items[at:]):
+            if before.part not in (Part.SEALED, Part.RESULT):
+                return False
+            words = self._words(item)
+            if any(_was_written(one, item, words) for one in base.children):
+                return True
+        return False
 
     def _was_edited(self, one: Node, items: Sequence[Item], at: int) -> bool:
         """Whether a restored node stands where this item does, though it says something else."""
@@ -292,12 +305,12 @@ class Trie:
         assert logged is not None
         if at + 1 == len(items) or item.continues or one in self._lost:
             return False
-        if item.part is not Part.TEXT:
+        if item.part in (Part.CALL, Part.RESULT):
             return bool(item.call_id) and logged.call_id == item.call_id
         after = next((later for later in items[at + 1 :] if self._words(later)), None)
         return (
             after is not None
-            and logged.role == item.role
+            and logged.role == item.told_by
             and not logged.call_id
             and any(_was_written(child, after, self._words(after)) for child in one.children)
         )
@@ -318,7 +331,7 @@ class Trie:
                 gone = set(range(before + 1, one.logged.first)) - self._orders
                 if between <= len(gone) and _was_written(one, later, words):
                     return True
-            between += bool(words)  # an image has no page that could be gone
+            between += bool(words)  # without any it has no page that could be gone
         return False
 
     def _kept_once(self, node: Node, base: Node, items: Sequence[Item], at: int) -> Node | None:
@@ -393,7 +406,7 @@ class Trie:
         at = end
         for node in reversed(old):
             while at > known and node.logged is not None and not self._words(items[at - 1]):
-                at -= 1  # an image: the log has nothing of it
+                at -= 1  # the log has nothing of it
             if at == known or not self._stays(node, items[at - 1]):
                 break
             at -= 1
@@ -439,7 +452,7 @@ def _was_written(node: Node, item: Item, words: str) -> bool:
     return (
         logged is not None
         and logged.words == words
-        and logged.role == item.role
+        and logged.role == item.told_by
         and logged.call_id == item.call_id
     )
 

@@ -155,8 +155,9 @@ class Verbatim:
         or need not be, `is_said` whether a page has it, and `is_pinned` whether somebody pinned it.
         `pages_of` are the pages of a node, where the request offers a tool that takes their ids.
         """
-        if body.get("model") != self._model:  # another has no cache, and may refuse thinking
-            self.sent, self.lead, self._model = {}, {}, body.get("model")
+        model = self.wire.model(body)
+        if model != self._model:  # another has no cache, and may refuse thinking
+            self.sent, self.lead, self._model = {}, {}, model
             self.items = {}
         return Outgoing(self, body, history, match, is_kept, is_said, is_pinned, pages_of)
 
@@ -224,7 +225,7 @@ class Outgoing:
         self._is_pinned = is_pinned
         self._pages_of = pages_of
         self._places = self._find_places()
-        beside = [body.get("system"), body.get("instructions")]
+        beside = self._wire.head(body)
         upto = self._places[0].number if self._places else len(history.messages)
         self._head = [*beside, list(history.tools), list(history.messages[:upto])]
         self._head_tokens = kept.weights.of(self._head)
@@ -562,17 +563,18 @@ class Outgoing:
     def _continued(self, place: _Place, now: Any) -> Any:
         """A message to which the client added: what was sent of it stays, what is new follows."""
         items = [item for item in self._history.items if item.message == place.number]
-        content = now.get("content")
+        name = self._wire.content
+        content = now.get(name)
         for at in range(len(place.nodes) - 1, 0, -1):
             sent = self._kept.sent.get(place.nodes[at - 1].key)
             if sent is None:
                 continue
-            before = sent.message.get("content")
+            before = sent.message.get(name)
             if not isinstance(before, list) or not isinstance(content, list):
                 break
             if len(items) == len(content):
                 known = [n for n, item in enumerate(items) if item.place][at - 1] + 1
-                return {**now, "content": [*before, *content[known:]]}
+                return {**now, name: [*before, *content[known:]]}
             break
         return now
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from pagefault.model.request import Usage
-from pagefault.proxy.history import History, Item, Json, digest, sealed, texts
+from pagefault.proxy.history import History, Item, Json, canonical, digest, texts, unmarked
+from pagefault.proxy.readable import named, readable
 
 EVENT_BYTES_MAX: Final = 32 * 1024 * 1024
 
@@ -22,7 +23,19 @@ class Wire(Protocol):
     """One wire format, stateless."""
 
     name: str
-    path: str  # what the request's path ends with
+    content: str  # what a message's list of blocks is called
+
+    def takes(self, path: str) -> bool:
+        """Whether what is posted there is of this format."""
+
+    def addressed(self, body: Json, path: str) -> Json:
+        """The body with what the path says of it, which `put` takes out again."""
+
+    def model(self, body: Json) -> Any:
+        """What names the model that is asked."""
+
+    def head(self, body: Json) -> list[Any]:
+        """The instructions that stand before the messages, as far as they are apart from them."""
 
     def read(self, body: Json) -> History:
         """What a request says. Raises `Unreadable` for what is not this format."""
@@ -68,6 +81,7 @@ class Answered:
     items: tuple[Item, ...] = ()
     usage: Usage | None = None
     complete: bool = False
+    under: str = ""  # the tool of the provider's that it cites, where no item tells of that
 
     @property
     def input_tokens(self) -> int:
@@ -160,11 +174,16 @@ def _event(lines: Sequence[bytes]) -> tuple[str, Json] | None:
 
 def parsed(data: bytes) -> Json | None:
     """A JSON object, or None for anything else."""
+    document = values(data)
+    return document if isinstance(document, dict) else None
+
+
+def values(data: bytes) -> Any:
+    """Any JSON; None for what is none."""
     try:
-        document = json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return document if isinstance(document, dict) else None
 
 
 def dumped(body: Json) -> bytes:
@@ -193,17 +212,37 @@ def content_text(content: Any) -> str:
 
 def sealed_beside(content: Any) -> str:
     """A digest of what of a content is no text, "" if there is nothing else."""
+    if isinstance(content, dict):
+        content = [content]
     others = [one for one in blocks(content) if not isinstance(one.get("text"), str)]
-    return digest("".join(map(sealed, others))) if others else ""
+    told = (digest(canonical(unmarked(one))) for one in others)
+    return digest("".join(told)) if others else ""
+
+
+def returned_text(content: Any) -> str:
+    """All that can be read of what a tool returned, or what is said in the place of that."""
+    if isinstance(content, dict):
+        content = [content]
+    told = blocks(content)
+    said = (one["text"] if isinstance(one.get("text"), str) else readable(one) for one in told)
+    others = (one for one in told if not isinstance(one.get("text"), str))
+    unread = (named(one, len(canonical(unmarked(one)))) for one in others)
+    return "\n\n".join(filter(None, said)) or "\n\n".join(unread)
 
 
 def blocks(content: Any) -> list[Json]:
-    """A content as blocks; a string is one block of text."""
+    """A content as blocks; a string is one of text, and what is no block stands in one."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if isinstance(content, list):
-        return [one for one in content if isinstance(one, dict)]
+        return [_block(one) for one in content if one is not None]
     return []
+
+
+def _block(value: Any) -> Json:
+    if isinstance(value, dict):
+        return value
+    return {"type": "text", "text": value} if isinstance(value, str) else {"content": value}
 
 
 def same_json(text: str) -> str:

@@ -75,6 +75,11 @@ class PageReader:
         self._cache: OrderedDict[Seq, Page] = OrderedDict()
         self._flights = Flights[Seq, Page]()
 
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many pages are in memory, and how many may be."""
+        return len(self._cache), _CACHED_PAGES
+
     def holds(self, row: PageRow) -> bool:
         """Whether the page is in memory."""
         return row.seq in self._cache

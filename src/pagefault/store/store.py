@@ -127,9 +127,11 @@ class Store:
     behind: int = 0  # records that the index on the disk lacks; this one, in memory, has them
     _depth: int = 0  # of blocks in `writing`
     _writer: int = 0  # the thread that is in them
-    _known: Seq = NOTHING  # the log's head when `writing` ended last
+    _known: Seq | None = NOTHING  # the log's head when `writing` ended last
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
     _is_to_finish: bool = False  # whether it may be one whose process was killed
+    _is_unsettled: bool = False  # something is in the log, perhaps, and not in the index
+    _is_taking_in: bool = False  # the log knows what others wrote, and what is kept does not yet
     _noticing: Lock = field(default_factory=Lock)
     _latch: Latch = field(default_factory=Latch)
 
@@ -145,7 +147,8 @@ class Store:
 
         Blocks may be nested. `StoreBusy`, with nothing done, if another is too long in its own.
 
-        If one fails that has written, nothing is written after it: see `_the_last_if_half_done`.
+        If one fails with what is written and not settled, or unforeseen, nothing is written after
+        it: see `_the_last_if_half_done`.
         """
         if self._depth == 0 and self.lock is not None:
             self.lock.acquire()
@@ -156,7 +159,7 @@ class Store:
                 self._take_in()
             with self._the_last_if_half_done():
                 yield
-                self._known = self.log.head()
+            self._known = self._head_if_known()
         finally:
             self._depth -= 1
             if self._depth == 0 and self.lock is not None:
@@ -164,18 +167,30 @@ class Store:
 
     @contextmanager
     def _the_last_if_half_done(self) -> Iterator[None]:
-        """A block that writes and then fails unforeseen (no memory, say) is `StoreLatched`. Who
-        called it holds that nothing was written, and would write it again under the same page ids.
+        """A block that writes, and fails before that is settled, is `StoreLatched`. Who called it
+        holds that nothing was written, and would write it again under the same page ids.
+
+        What fails as foreseen after that, as a forgetting that is begun, may be tried again.
         """
-        head = self.log.head()
+        head, was_unsettled = self._head_if_known(), self._is_unsettled
         try:
             yield
-        except PagefaultError:
+        except StoreLatched:
             raise
         except Exception as failure:
-            if self.log.head() == head:
+            if isinstance(failure, PagefaultError) and not self._is_unsettled:
+                raise
+            if self._head_if_known() == head is not None:
+                self._is_unsettled = was_unsettled
                 raise
             raise self._latched("what was written could not be finished", failure) from failure
+
+    def _head_if_known(self) -> Seq | None:
+        """The log's head; None where the log does not answer: then it is looked at anew."""
+        try:
+            return self.log.head()
+        except StoreError:
+            return None
 
     def _take_in(self) -> None:
         """Learn what other processes wrote since we last looked. Nearly always nothing."""
@@ -183,12 +198,15 @@ class Store:
         if self.refusal is not None:
             return
         if not log.is_current():
+            self._is_taking_in = True  # until then a reader that looks has to look for itself
             log.refresh(self.index.promised_seq())
         if log.head() == self._known or log.refusal is not None:
+            self._is_taking_in = False
             return
         self.catch_up()  # a writer may have been killed between log and index
         self.leases.doubt()
         self._notice_forgets()
+        self._is_taking_in = False
         if self._is_to_finish:
             self.finish_if_possible()
             self._is_to_finish = False
@@ -200,12 +218,12 @@ class Store:
 
     def is_current(self) -> bool:
         """Whether `look` would find nothing new. Reads no file."""
-        return self.log.is_current()
+        return not self._is_taking_in and self.log.is_current()
 
     def look(self) -> None:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
         log = self.log
-        if not log.is_current():
+        if not self.is_current():
             if self.reads_only or self.follows:
                 log.refresh()
             if self.follows:
@@ -236,7 +254,7 @@ class Store:
             self._is_to_finish = True
             self.forgets += 1
             self._recount()
-        self.on_forgotten()
+            self.on_forgotten()  # whoever looks meanwhile waits until nothing is kept of it
 
     def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. In `writing`.
@@ -322,6 +340,7 @@ class Store:
         if self.allowance is not None:
             self.allowance.check(drafts, self.index, self.log.head())
         with self._the_last_if_half_done():
+            self._is_unsettled = True
             events = self.log.append([self._with_holder(draft) for draft in drafts])
             for event in events:
                 if isinstance(event.body, SessionOpened):
@@ -337,13 +356,18 @@ class Store:
         return replace(draft, body=replace(draft.body, holder=self.leases.instance))
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
-        """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
-        index must not be followed by more, and a caller who tried again would write it twice.
+        """Make it so. Raises `StoreLatched` if it fails: what is in the log and not in the index
+        must not be followed by more, and a caller who tried again would write it twice.
         """
         if not events:
             return
         if sync:
-            self.log.sync()
+            try:
+                self.log.sync()
+            except StoreLatched:
+                raise
+            except Exception as failure:
+                raise self._latched("what was written may not be kept", failure) from failure
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
@@ -351,6 +375,7 @@ class Store:
         if aside:  # our own mistake: what nobody would find again is not acknowledged
             why = StoreError(f"record {min(aside)} is none that can be folded")
             raise self._latched("what was written cannot be read", why)
+        self._is_unsettled = False
 
     def _latched(self, what: str, failure: Exception) -> StoreLatched:
         """Let nothing more be written: log and index are not as they should be to one another."""

@@ -218,12 +218,13 @@ def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
     before: dict[PageId, list[ConversationItem]] = {}
     after: dict[PageId, list[ConversationItem]] = {}
     seqs: dict[PageId, Seq] = {}
+    kinds: dict[PageId, ItemKind] = {}
     for event, body in messages.values():
         at, where = next(item.page_id for item in body.items if item.page_id), before
         for item in body.items:
             if item.page_id:
                 at, where = item.page_id, after
-                seqs[at] = event.seq
+                seqs[at], kinds[at] = event.seq, item.kind
             else:
                 where.setdefault(at, []).append(_without_page(item, event))
     for follows, found in behind.items():
@@ -234,7 +235,7 @@ def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
         told += before.get(page_id, ())
         told.append(
             ConversationItem(
-                kind=_kind_of(one),
+                kind=kinds.get(page_id) or _kind_of(one),
                 turn=event.turn,
                 role=one.role,
                 page_ids=tuple(_parts(page_id, one.parts)),

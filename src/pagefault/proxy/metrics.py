@@ -1,0 +1,161 @@
+"""What the proxy counts of itself, for Prometheus: sums over all conversations, and no word or name
+of any.
+
+The gauges bear the names of requirement 000's `MemoryMetrics`, as of the conversations that are at
+hand, and of the last minute where they are rates.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from pagefault.model.clock import Clock
+from pagefault.model.errors import CallerError
+
+if TYPE_CHECKING:
+    from pagefault.model.request import Usage
+    from pagefault.proxy.conversation import Passed, Window
+
+CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_MINUTE_S: Final = 60.0
+
+
+class Outcome(StrEnum):
+    """How a request ended: each in one of these."""
+
+    OWN = "own"  # answered here, as it is about the proxy
+    ANSWERED = "answered"  # by the provider, to the end
+    REFUSED_HERE = "refused_here"
+    REFUSED_UPSTREAM = "refused_upstream"  # the provider's error was passed on
+    UNREACHABLE = "unreachable"  # the provider
+    CUT_OFF = "cut_off"  # the provider ended an answer too soon
+    CLIENT_GONE = "client_gone"
+    STOPPED = "stopped"  # the proxy was, meanwhile
+    FAILED = "failed"  # ours
+
+
+class Metrics:
+    """Counts of one proxy. `windows` tells of the conversations at hand, `kept` how many texts the
+    memory has at hand, and how many at most.
+
+    Raises `CallerError` where prometheus-client is not installed.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        windows: Callable[[], Sequence[Window]],
+        kept: Callable[[], tuple[int, int]],
+    ) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+        except ImportError:
+            raise CallerError(
+                "the proxy needs the package prometheus-client, which is not installed",
+                hint="pip install 'pagefault[proxy]'",
+            ) from None
+        self._clock = clock
+        self._windows = windows
+        self._evicted: deque[tuple[float, int]] = deque()
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, told: str, *labels: str) -> Counter:
+            return Counter(f"pagefault_{name}", told, labels, registry=self.registry)
+
+        def histogram(name: str, told: str) -> Histogram:
+            name = f"pagefault_{name}"
+            return Histogram(name, told, buckets=_SECONDS, registry=self.registry)
+
+        def gauge(name: str, told: str, value: Callable[[], float]) -> None:
+            Gauge(f"pagefault_{name}", told, registry=self.registry).set_function(value)
+
+        self._requests = counter("requests", "Requests, by how they ended.", "format", "outcome")
+        self._not_logged = counter("not_logged", "Requests that were not written down.", "why")
+        self._sent = counter("sent_tokens", "Tokens of requests that were read, as sent on.")
+        self._left = counter("left_tokens", "Tokens of their conversations that they left out.")
+        self._epochs = counter("epochs", "Requests whose beginning was rewritten.", "why")
+        self._recalled = counter("recalled_pages", "Pages that were quoted before a message.")
+        self._served = counter("served_calls", "Calls of memory's tools that were answered.")
+        self._over = counter("over_window", "Requests larger than their window.")
+        self._reported = counter("reported_tokens", "Tokens by the providers' count.", "kind")
+        self._added = histogram("added_seconds", "From a whole request to its being sent on.")
+        self._first = histogram("first_byte_seconds", "From a request to the answer's beginning.")
+        gauge("l0_utilization", "Tokens of the newest requests, of their windows.", self._l0)
+        gauge(
+            "l1_utilization",
+            "Texts that are kept at hand, of the most.",
+            lambda: kept()[0] / kept()[1],
+        )
+        gauge(
+            "evictions_per_minute", "Pages that left windows in the last minute.", self._evictions
+        )
+        gauge("compression_ratio", "Tokens of conversations, of what is sent of them.", self._ratio)
+        tiers = Gauge(
+            "pagefault_pages_by_tier",
+            "Pages that windows show (L0), and texts that are kept at hand (L1).",
+            ("tier",),
+            registry=self.registry,
+        )
+        tiers.labels("L0").set_function(lambda: sum(one.shown for one in windows()))
+        tiers.labels("L1").set_function(lambda: kept()[0])
+
+    def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None:
+        self._requests.labels(wire or "other", outcome).inc()
+        if not_logged:
+            self._not_logged.labels(not_logged).inc()
+
+    def sent_on(self, added_s: float, passed: Passed | None) -> None:
+        """A request on its way, `added_s` after it had come."""
+        self._added.observe(added_s)
+        if passed is None or passed.composed is None:
+            return
+        composed = passed.composed
+        self._sent.inc(composed.tokens)
+        self._left.inc(composed.left_tokens)
+        self._recalled.inc(passed.recalled)
+        self._over.inc(composed.over)
+        if composed.epoch:
+            self._epochs.labels(composed.epoch).inc()
+            self._evicted.append((self._clock.monotonic_s(), passed.evicted))
+
+    def began(self, first_byte_s: float) -> None:
+        """An answer began to pass, so long after its request had begun."""
+        self._first.observe(first_byte_s)
+
+    def served(self, calls: int) -> None:
+        """A model called memory's tools so often in one reply."""
+        self._served.inc(calls)
+
+    def reported(self, usage: Usage) -> None:
+        kinds = {
+            "input": usage.input_tokens,
+            "cached": usage.cached_tokens or 0,
+            "cache_written": usage.cache_write_tokens,
+            "output": usage.output_tokens,
+        }
+        for kind, tokens in kinds.items():
+            self._reported.labels(kind).inc(tokens)
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it (version 0.0.4 of its text format)."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry)
+
+    def _l0(self) -> float:
+        shares = [one.tokens / one.window_tokens for one in self._windows() if one.window_tokens]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    def _ratio(self) -> float:
+        shown = sum(one.tokens for one in self._windows())
+        return (shown + sum(one.left_tokens for one in self._windows())) / shown if shown else 1.0
+
+    def _evictions(self) -> float:
+        while self._evicted and self._evicted[0][0] < self._clock.monotonic_s() - _MINUTE_S:
+            self._evicted.popleft()
+        return float(sum(pages for _, pages in self._evicted))

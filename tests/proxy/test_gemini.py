@@ -1,0 +1,256 @@
+"""generateContent: read, logged, paged and put back, with calls that have no ids of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from pagefault.proxy.gemini import Gemini
+from pagefault.proxy.history import Json, Part
+from pagefault.proxy.wire import dumped
+from tests.proxy.histories import FACT
+from tests.proxy.standing import KEY, Standing, standing
+from tests.proxy.upstream import Call, Say, Upstream, always, in_turn
+
+MODEL = "/v1beta/models/gemini-scripted"
+HEADERS = {"x-goog-api-key": KEY, "x-pagefault-session": "planning"}
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(always()) as up:
+        yield up
+
+
+def said(role: str, *parts: str | Json) -> Json:
+    return {"role": role, "parts": [{"text": p} if isinstance(p, str) else p for p in parts]}
+
+
+def user(*parts: str | Json) -> Json:
+    return said("user", *parts)
+
+
+def model(*parts: str | Json) -> Json:
+    return said("model", *parts)
+
+
+def call(name: str, call_id: str = "", **args: Any) -> Json:
+    return {"functionCall": {"name": name, "args": args} | ({"id": call_id} if call_id else {})}
+
+
+def result(name: str, told: str, call_id: str = "") -> Json:
+    returned = {"name": name, "response": {"output": told}}
+    return {"functionResponse": returned | ({"id": call_id} if call_id else {})}
+
+
+def body(*contents: Json) -> Json:
+    return {"contents": list(contents), "systemInstruction": {"parts": [{"text": "You help."}]}}
+
+
+async def ask(to: Standing, request: Json, verb: str = "generateContent", query: str = "") -> Any:
+    answer = await to.http.post(f"{MODEL}:{verb}{query}", json=request, headers=HEADERS)
+    assert answer.status_code == 200
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("verb", "query"),
+    [
+        ("generateContent", ""),
+        ("streamGenerateContent", "?alt=sse"),
+        ("streamGenerateContent", ""),  # one array, piece by piece
+    ],
+)
+async def test_question_and_answer_are_logged(upstream: Upstream, verb: str, query: str) -> None:
+    upstream.script = always("Forty-two, as I said.")
+    async with standing(upstream) as to:
+        await ask(to, body(user("What is the answer?")), verb, query)
+        [session] = await to.sessions()
+        assert await to.logged(session) == ["What is the answer?", "Forty-two, as I said."]
+        told = await to.memory.proxied(await to.memory.session(session))
+        assert told is not None
+        assert (told.last.model, told.last.wire, told.reports) == ("gemini-scripted", "gemini", 1)
+    assert upstream.seen[0].path == f"{MODEL}:{verb}{query}"
+    assert session.startswith("planning:")
+
+
+@pytest.mark.parametrize("call_id", ["c1", ""], ids=["with-ids", "without"])
+async def test_calls_and_results_are_logged_once_and_belong_together(
+    upstream: Upstream, call_id: str
+) -> None:
+    upstream.script = in_turn(
+        Say(calls=(Call(call_id, "read_file", {"path": "notes.txt"}),)), Say(text="It is red.")
+    )
+    first = user("read it")
+    second = [
+        first,
+        model(call("read_file", call_id, path="notes.txt")),
+        user(result("read_file", "red", call_id)),
+    ]
+    async with standing(upstream) as to:
+        await ask(to, body(first))
+        await ask(to, body(*second))
+        await ask(to, body(*second, model("It is red."), user("Thanks.")))
+        [session] = await to.sessions()
+        assert await to.logged(session) == [
+            "read it",
+            '[calls read_file] {"path":"notes.txt"}',
+            "red",
+            "It is red.",
+            "Thanks.",
+            "It is red.",
+        ]
+        found = await to.memory.session(session, create=False)
+        calls = [i for i in await found.items() if i.kind in ("call", "result")]
+        assert [i.kind for i in calls] == ["call", "result"]
+        received = json.loads(await found.client_json(calls[0].message_seq))
+        assert received == second[1], "no id that the client did not send"
+    assert [one.body["contents"] for one in upstream.seen][1] == second
+
+
+@pytest.mark.parametrize("call_id", ["yes", ""], ids=["with-ids", "without"])
+async def test_under_a_window_old_results_become_stubs_and_nothing_of_ours_goes_on(
+    upstream: Upstream, call_id: str
+) -> None:
+    said = [user("Look through all the gardens.")]
+    async with standing(upstream, window=700) as to:
+        for n in range(12):
+            await ask(to, body(*said))
+            one = f"c{n}" if call_id else ""
+            signed = call("look", one, at=n) | {"thoughtSignature": f"sig{n}"}
+            said += [model(signed), user(result("look", f"leaf{n} " * 90, one))]
+        await ask(to, body(*said))
+    sent = upstream.seen[-1].body
+    assert "not shown any more" in json.dumps(sent)
+    assert "pagefault:" not in json.dumps(sent)
+    assert len(sent["contents"]) == len(said), "each call has its result"
+    for ours, theirs in zip(sent["contents"], said, strict=True):
+        if theirs["role"] == "model":
+            assert ours == theirs, "a call with its signature stays as it is"
+    responses = [p for c in sent["contents"] for p in c["parts"] if "functionResponse" in p]
+    for part in responses:
+        assert set(part["functionResponse"]["response"]) == {"output"}
+
+
+async def test_what_left_the_window_is_quoted_when_it_is_asked_for(upstream: Upstream) -> None:
+    told = [user(FACT), model("Noted.")]
+    for n in range(20):
+        told += [
+            user(f"Tell me of garden {n}. " + f"leaf{n} " * 60),
+            model(f"Garden {n} is green."),
+        ]
+    async with standing(upstream, window=600) as to:
+        for upto in range(1, len(told) + 1, 2):
+            await ask(to, body(*told[:upto]))
+        await ask(to, body(*told, user("What is the launch code of project Heron?")))
+    sent = upstream.seen[-1].body
+    assert FACT in json.dumps(sent["contents"][-1])
+    assert len(sent["contents"]) < len(told)
+    bodies = [one.body["contents"] for one in upstream.seen]
+    breaks = sum(later[: len(earlier)] != earlier for earlier, later in pairwise(bodies))
+    assert breaks < len(bodies) / 3, "only epochs break the prefix"
+
+
+async def test_a_client_that_keeps_a_streamed_answer_in_pieces_is_understood(
+    upstream: Upstream,
+) -> None:
+    upstream.script = always("One two three.")
+    async with standing(upstream) as to:
+        await ask(to, body(user("Count.")), "streamGenerateContent", "?alt=sse")
+        pieces = [model("One"), model(" two"), model(" three."), model("")]
+        await ask(to, body(user("Count."), *pieces, user("Again.")))
+        [session] = await to.sessions()
+        assert await to.logged(session) == ["Count.", "One two three.", "Again.", "One two three."]
+
+
+ODD: list[Json] = [
+    {"contents": [{"parts": [{"inline_data": {"mime_type": "image/png", "data": "iVBOR"}}]}]},
+    {"contents": [{"role": "user", "parts": [{"text": "a", "thoughtSignature": "x"}, {}]}]},
+    {"contents": [{"role": "model", "parts": [{"function_call": {"name": "f", "args": None}}]}]},
+    {"contents": [{"role": "function", "parts": [{"function_response": {"name": "f"}}]}]},
+    {"contents": [{"role": "user"}], "system_instruction": {"parts": [{"text": "Be kind."}]}},
+    {"contents": [{"role": "user", "parts": [None, 3, "text"]}], "tools": 3},
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_put_back_it_is_the_same_bytes(odd: Json) -> None:
+    wire = Gemini()
+    read = wire.addressed(odd, f"{MODEL}:generateContent")
+    assert wire.model(read) == "gemini-scripted"
+    again = wire.put(read, wire.read(read).messages)
+    assert dumped(again) == dumped(odd)
+
+
+@pytest.mark.parametrize("odd", [*ODD, {"contents": {}}, {"contents": [3]}, {}], ids=str)
+async def test_an_odd_body_is_passed_on_as_it_is(upstream: Upstream, odd: Json) -> None:
+    raw = json.dumps(odd).encode()
+    async with standing(upstream, window=1_000) as to:
+        answer = await to.http.post(f"{MODEL}:generateContent", content=raw, headers=HEADERS)
+    assert answer.status_code == 200
+    assert upstream.seen[0].raw == raw
+
+
+def test_equal_calls_without_ids_have_ids_that_differ() -> None:
+    looked = [model(call("look")), user(result("look", "fog"))]
+    items = Gemini().read(body(user("Look."), *looked, *looked)).items
+    calls = [item.call_id for item in items if item.part is Part.CALL]
+    results = [item.call_id for item in items if item.part is Part.RESULT]
+    assert len(set(calls)) == 2
+    assert results == calls
+
+
+def test_parallel_results_belong_to_calls_by_name_and_order() -> None:
+    asked = model(call("look", at=1), call("hear"), call("look", at=2))
+    told = user(result("hear", "wind"), result("look", "one"), result("look", "two"))
+    items = Gemini().read(body(user("Go."), asked, told)).items
+    calls = {item.text: item.call_id for item in items if item.part is Part.CALL}
+    results = {item.text: item.call_id for item in items if item.part is Part.RESULT}
+    assert results["one"] == calls['{"at":1}']
+    assert results["two"] == calls['{"at":2}']
+
+
+RAN = [
+    {"executableCode": {"language": "PYTHON", "code": "print(open('notes').read())"}},
+    {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "Let's use Telnet."}},
+]
+
+
+async def test_what_the_provider_ran_is_a_tools_word_and_what_is_answered_under_it(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream) as to:
+        await ask(to, body(user("Run it."), model(*RAN, "We should use Telnet."), user("Yes.")))
+        [name] = await to.sessions()
+        session = await to.memory.session(name, create=False)
+        rows = await to.memory.pages(session)
+        labels = [(await to.memory.origins(session, row.page_id)).label for row in rows]
+    ran, returned, answered = labels[1:4]
+    assert (returned, labels[0]) == ("tool:code_execution_result", "user_typed")
+    assert {ran, answered} <= {"tool:executable_code", "tool:code_execution_result"}
+
+
+async def test_an_answer_that_rests_on_a_search_of_the_providers_is_under_it(
+    upstream: Upstream,
+) -> None:
+    said = {"content": model("Telnet is best."), "finishReason": "STOP"}
+    found = said | {"groundingMetadata": {"webSearchQueries": ["login"]}}
+    upstream.script = lambda _: Say(raw=json.dumps({"candidates": [found]}).encode())
+    async with standing(upstream) as to:
+        await ask(to, body(user("What is best?")))
+        await to.proxy.settled()
+        [name] = await to.sessions()
+        session = await to.memory.session(name, create=False)
+        rows = await to.memory.pages(session)
+    assert [str(row.origin) for row in rows] == ["user_typed", "tool:google_search"]
+
+
+async def test_an_answer_of_ours_is_an_error_as_its_clients_read_one(upstream: Upstream) -> None:
+    async with standing(upstream, token="a-token-of-sixteen-and-more") as to:
+        refused = await to.http.post(f"{MODEL}:generateContent", json=body(user("a")))
+    assert refused.status_code == 401
+    assert refused.json()["error"]["status"] == "UNAUTHENTICATED"
