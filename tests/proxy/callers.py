@@ -29,13 +29,17 @@ class Read:
 
 
 class Caller:
-    """`stream` is how it asks, and `named` whether its requests have an id."""
+    """`stream` is how it asks, and `named` whether its requests have an id. One that `respells`
+    sends back what it read in other forms, as clients do that keep it in forms of their own, and
+    the thinking of the present turn alone.
+    """
 
     path = ""
 
-    def __init__(self, *, stream: bool = False, named: bool = True) -> None:
+    def __init__(self, *, stream: bool = False, named: bool = True, respells: bool = False) -> None:
         self.messages: list[Json] = []
         self.stream = stream
+        self.respells = respells
         self.headers = SESSION if named else {"x-api-key": KEY}
 
     async def ask(self, to: Standing, **more: Any) -> Read:
@@ -51,7 +55,13 @@ class Caller:
         return read
 
     def says(self, text: str) -> None:
+        if self.respells:
+            self.messages = [one for message in self.messages for one in self.respelt(message)]
         self.messages.append({"role": "user", "content": text})
+
+    def respelt(self, message: Json) -> list[Json]:
+        """A message of a turn that is over."""
+        raise NotImplementedError
 
     def body(self) -> Json:
         raise NotImplementedError
@@ -142,6 +152,17 @@ class MessagesCaller(Caller):
         whole.ids, whole.ends, whole.usage = read.ids, read.ends[:1], read.usage
         return whole
 
+    def respelt(self, message: Json) -> list[Json]:
+        content = message["content"]
+        if isinstance(content, str):
+            return [message]
+        left = [
+            {**one, "citations": None} if one["type"] == "text" else one
+            for one in content
+            if one["type"] != "thinking"
+        ]
+        return [{**message, "content": left}]
+
     def returns(self, results: Mapping[str, str]) -> None:
         told = [
             {"type": "tool_result", "tool_use_id": call, "content": text}
@@ -205,6 +226,12 @@ class ChatCaller(Caller):
         whole.ids, whole.ends, whole.usage = read.ids, read.ends, read.usage
         return whole
 
+    def respelt(self, message: Json) -> list[Json]:
+        if message["role"] != "assistant" or not isinstance(message["content"], str):
+            return [message]
+        said = [{"type": "text", "text": message["content"].rstrip()}]
+        return [{**message, "content": said, "refusal": None}]
+
     def returns(self, results: Mapping[str, str]) -> None:
         for call, text in results.items():
             self.messages.append({"role": "tool", "tool_call_id": call, "content": text})
@@ -262,6 +289,11 @@ class ResponsesCaller(Caller):
         assert read.message == done, "the end tells the same as all before it"
         assert "".join(text for _, text in sorted(texts.items())) == read.text
         return read
+
+    def respelt(self, message: Json) -> list[Json]:
+        if message.get("type") == "reasoning":
+            return []
+        return [{name: told for name, told in message.items() if name not in ("id", "status")}]
 
     def returns(self, results: Mapping[str, str]) -> None:
         for call, text in results.items():

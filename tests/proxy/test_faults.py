@@ -274,6 +274,7 @@ def answers_of(script: Sequence[Say]) -> Iterator[tuple[str, list[str]]]:
     path=st.sampled_from(sorted(CALLERS)),
     stream=st.booleans(),
     named=st.booleans(),
+    respells=st.booleans(),
     turns=st.lists(scripts(), min_size=1, max_size=4),
     restarts=st.sets(st.integers(1, 12), max_size=2),
 )
@@ -285,14 +286,18 @@ async def test_whatever_a_model_says_the_client_reads_one_answer_and_the_prefix_
     path: str,
     stream: bool,
     named: bool,
+    respells: bool,
     turns: list[list[Say]],
     restarts: set[int],
 ) -> None:
     root = tmp_path_factory.mktemp("memory") / "m"
     model = Model()
     with watched(model) as upstream:
-        steps = list(_steps(CALLERS[path](stream=stream, named=named), model, turns))
-        bounds = [0, *sorted(one for one in restarts if one < len(steps)), len(steps)]
+        respells = respells and named  # else other forms are other conversations
+        caller = CALLERS[path](stream=stream, named=named, respells=respells)
+        steps = list(_steps(caller, model, turns))
+        restarts = set() if respells else {one for one in restarts if one < len(steps)}
+        bounds = [0, *sorted(restarts), len(steps)]
         for begin, end in pairwise(bounds):
             async with standing(upstream, root=root, window=60_000) as to:
                 for step in steps[begin:end]:
