@@ -13,12 +13,12 @@ import pytest
 import pagefault
 from pagefault.model.errors import StoreLatched
 from pagefault.model.events import Faulted
-from pagefault.proxy.faults import OURS, Faults
+from pagefault.proxy.faults import FORMS, OURS, Faults
 from pagefault.proxy.history import Json
 from pagefault.proxy.pairs import TakenApart
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.relayed_calls import RelayedCalls
-from tests.proxy.callers import CALLERS, ChatCaller, MessagesCaller
+from tests.proxy.callers import CALLERS, ChatCaller, MessagesCaller, ResponsesCaller
 from tests.proxy.histories import FACT
 from tests.proxy.recorded import asks_for_summary
 from tests.proxy.standing import Standing, standing
@@ -31,6 +31,7 @@ from tests.proxy.test_faults import (
     leaf,
     load,
     names,
+    read_file,
     results,
     search,
     until_it_left,
@@ -98,6 +99,54 @@ AS_JSON: dict[str, Json] = {
     "/v1/messages": {"output_config": {"format": {"type": "json_schema", "schema": {}}}},
     "/v1/responses": {"text": {"format": {"type": "json_schema", "schema": {}}}},
 }
+
+
+MUST_CALL: dict[str, Json] = {
+    "/v1/chat/completions": {"tool_choice": "required"},
+    "/v1/messages": {"tool_choice": {"type": "any"}},
+    "/v1/responses": {"tool_choice": "required"},
+}
+
+
+@WIRES
+@pytest.mark.parametrize("more", [AS_JSON, MUST_CALL], ids=["json", "must-call"])
+async def test_a_conversation_that_begins_with_such_a_request_is_a_passive_one(
+    path: str, more: dict[str, Json]
+) -> None:
+    with watched(Model()) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            caller = CALLERS[path]()
+            for _ in range(2):
+                caller.says("Hello.")
+                await caller.ask(to, **more[path])
+    assert [names(seen) for seen in upstream.seen] == [["Read"]] * 2
+
+
+async def test_a_stream_of_responses_that_the_provider_keeps_is_a_passive_one() -> None:
+    with watched(Model()) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            for stream in (True, False):
+                caller = ResponsesCaller(stream=stream)
+                caller.says(f"Hello {stream}.")
+                to.http.headers["x-session-id"] = str(stream)
+                caller.headers = {"x-api-key": "k"}
+                await caller.ask(to, store=True)
+    assert [len(names(seen)) for seen in upstream.seen] == [1, 3]
+
+
+async def test_calls_that_a_server_numbers_alike_are_told_apart() -> None:
+    """As some gateways do: each call whole, in a piece of its own, and all of them the first."""
+    editor = FORMS["chat"].editor(OURS)
+    told: list[Json] = []
+    for call in (read_file("c1"), search("x", "c2"), read_file("c3"), search("y", "c4")):
+        function = {"name": call.name, "arguments": json.dumps(call.arguments)}
+        piece = {"index": 0, "id": call.call_id, "type": "function", "function": function}
+        data: Json = {"id": "a", "choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]}
+        raw = editor.feed("", data, b"data: " + json.dumps(data).encode() + b"\n\n")
+        told += [json.loads(raw[6:])["choices"][0]["delta"]["tool_calls"][0]] if raw else []
+    assert [(one["index"], one["id"]) for one in told] == [(0, "c1"), (1, "c3")]
+    assert [one.call.call_id for one in editor.round().calls] == ["c2", "c4"]
+    assert editor.round().has_others
 
 
 @WIRES

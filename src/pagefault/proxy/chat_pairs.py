@@ -46,7 +46,8 @@ class ChatForm:
         wanted = body.get("response_format")
         is_text = not isinstance(wanted, dict) or wanted.get("type", "text") == "text"
         is_legacy = "functions" in body or "function_call" in body
-        return is_text and not is_legacy and body.get("n") in (None, 1)
+        is_free = body.get("tool_choice") != "required"
+        return is_text and is_free and not is_legacy and body.get("n") in (None, 1)
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         return at, at + 1
@@ -132,10 +133,12 @@ class ChatEditor:
         self._begin()
 
     def _begin(self) -> None:
-        self._ours: dict[int, Json] = {}  # by the provider's index
-        self._cuts: dict[int, Cut] = {}
+        self._ours: list[Json] = []
+        self._cuts: list[Cut] = []
+        self._growing: dict[int, Json] = {}  # those of them that may go on, by the provider's index
         self._places: dict[int, int] = {}  # of the client's calls, by the provider's index
         self._unknown: dict[int, list[Json]] = {}  # whose names are not whole yet
+        self._has_others = False
         self._extra: Json = {}
         self._finish = ""
         self._last: Json | None = None  # the chunk that ends the reply
@@ -212,9 +215,15 @@ class ChatEditor:
     def _sorted(self, call: Json) -> Iterator[Json]:
         """A piece of a call as it passes on, once it is known to be the client's."""
         index = call.get("index", 0)
-        if index in self._ours:
-            _grow(self._ours[index], call)
-            return
+        name = _name_in(call)
+        ours = self._growing.get(index)
+        if ours is not None:
+            if not name or call.get("id") in (None, "", ours["id"]):
+                _grow(ours, call)
+                return
+            del self._growing[index]  # some servers number all calls alike
+        elif index in self._places and name in self._names:
+            del self._places[index]
         if index not in self._places:
             waiting = self._unknown.setdefault(index, [])
             waiting.append(call)
@@ -223,11 +232,13 @@ class ChatEditor:
                 whole: Json = {"id": "", "name": name, "arguments": "", "extra": {}}
                 for one in self._unknown.pop(index):
                     _grow(whole, one)
-                self._ours[index] = whole
-                self._cuts[index] = self._cut()
+                self._growing[index] = whole
+                self._ours.append(whole)
+                self._cuts.append(self._cut())
                 return
             if any(one.startswith(name) for one in self._names):
                 return
+            self._has_others = True
             self._places[index] = len(self._theirs)
             self._theirs.append({"id": "", "arguments": "", "extra": {}})
             held = self._unknown.pop(index)
@@ -279,7 +290,7 @@ class ChatEditor:
 
     def _ending(self) -> str:
         """Why the answer ends, for who knows nothing of memory's calls."""
-        is_ours_alone = self._ours and not self._places and self._finish in _GOES_ON
+        is_ours_alone = self._ours and not self._has_others and self._finish in _GOES_ON
         return "stop" if is_ours_alone else self._finish
 
     def failed(self, status: int, message: str) -> bytes:
@@ -330,14 +341,10 @@ class ChatEditor:
         is_whole = self._finish in _GOES_ON and not self._is_broken
         return Round(
             calls=tuple(
-                OurCall(
-                    ToolCall(call["id"], call["name"], call["arguments"]),
-                    self._cuts[index],
-                    call["extra"],
-                )
-                for index, call in sorted(self._ours.items())
+                OurCall(ToolCall(call["id"], call["name"], call["arguments"]), cut, call["extra"])
+                for call, cut in zip(self._ours, self._cuts, strict=True)
             ),
-            has_others=bool(self._places or self._unknown),
+            has_others=bool(self._has_others or self._unknown),
             end=self._cut(),
             usage=usage_from(self._usage),
             is_whole=is_whole,

@@ -46,7 +46,9 @@ class MessagesForm:
     def takes(self, body: Json) -> bool:
         told = body.get("output_config")
         has_format = isinstance(told, dict) and told.get("format")
-        return not (has_format or body.get("output_format"))
+        choice = body.get("tool_choice")
+        must_call = isinstance(choice, dict) and choice.get("type") == "any"
+        return not (has_format or must_call or body.get("output_format"))
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         return at, at + 1

@@ -138,7 +138,9 @@ class Form(Protocol):
         """What the client's tools are called."""
 
     def takes(self, body: Json) -> bool:
-        """Whether a request leaves the model free to call, and its answer may be put together."""
+        """Whether a request leaves the model free to say what it wants, and replies to it may be
+        put together.
+        """
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         """From where to where the answer goes whose first item that has a place is in `at`."""

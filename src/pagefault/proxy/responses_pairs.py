@@ -40,7 +40,11 @@ class ResponsesForm:
         told = body.get("text")
         wanted = told.get("format") if isinstance(told, dict) else None
         is_text = not isinstance(wanted, dict) or wanted.get("type", "text") == "text"
-        return is_text and not body.get("background")
+        # Whoever goes on by the id of an answer that the provider keeps may take it of the stream's
+        # beginning, which is the first reply's: what came after that would be missing.
+        is_kept = bool(body.get("stream")) and body.get("store") is not False
+        is_free = body.get("tool_choice") != "required"
+        return is_text and is_free and not is_kept and not body.get("background")
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         first, last = at, at + 1
@@ -247,7 +251,7 @@ class ResponsesEditor:
         self._take_left_out(document)
 
     def merged(self) -> Json:
-        return self._as_one(self._documents[-1], self._documents[0])
+        return self._as_one(self._documents[-1], None)
 
     # --- what it says -------------------------------------------------------------------------
 
