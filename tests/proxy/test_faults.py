@@ -93,7 +93,7 @@ def results(seen: Seen) -> dict[str, Json]:
 
 def names(seen: Seen) -> list[str]:
     tools = seen.body.get("tools") or ()
-    return [one.get("function", one)["name"] for one in tools]
+    return [str(one.get("function", one).get("name")) for one in tools]
 
 
 def leaf(n: int) -> str:

@@ -543,8 +543,9 @@ class Outgoing:
         is_edited = bool(edited) and not edited.isdisjoint(place.nodes)
         if sent is not None and kept.keeps and not is_edited:
             if not sent.closed:
+                known = [_spelt_alike(message) for message in sent.gap]
                 more = map(unmarked, place.gap)
-                sent.gap += [message for message in more if message not in sent.gap]
+                sent.gap += [one for one in more if _spelt_alike(one) not in known]
                 sent.closed, sent.tokens = not is_last, -1
             return sent
         now, gap = unmarked(place.message), [unmarked(message) for message in place.gap]
@@ -649,6 +650,15 @@ def _replaced(path: Sequence[Node]) -> list[Node]:
                 found.append(node)
                 queue.append(node)
     return found
+
+
+def _spelt_alike(message: Any) -> Any:
+    """A message as it is, whether its text is a string or a block: a client that marks it for a
+    cache needs a block, and does so only once.
+    """
+    content = message.get("content")
+    is_text = isinstance(content, list) and len(content) == 1 and content[0].get("type") == "text"
+    return {**message, "content": content[0]["text"]} if is_text else message
 
 
 def _without_id(message: Any) -> Any:
