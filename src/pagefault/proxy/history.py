@@ -12,7 +12,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -88,8 +87,8 @@ class Item:
         """The same item in a message of another number."""
         if message == self.message:
             return self
-        other = copy(self)  # with what was found out of it, which no number has a part in
-        object.__setattr__(other, "message", message)
+        other = object.__new__(Item)  # with what was found out of it: no number has a part in that
+        other.__dict__.update(self.__dict__, message=message)
         return other
 
     @property
