@@ -275,8 +275,9 @@ class Memory(_Asks):
     def set_control(self, mode: str, *, session: str = "") -> None:
         """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
         and each that is opened later, until it is given another. In other processes a session has
-        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
-        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
+        it with its next verb, and in `serve` with its next request, whoever writes to it; a verb
+        that was under way there writes nothing more once the mode keeps nothing (`StoreBusy`).
+        Raises `BadInput`, `SessionNotFound`.
         """
         _LOOP.run(self._memory.set_control(mode, session=session))
 
@@ -392,7 +393,7 @@ class Memory(_Asks):
         there already is not written again, so it may be repeated, and goes on after a kill. With
         `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
         all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
-        `BadInput` if the memory's control mode keeps nothing.
+        `StoreReadOnly` if the memory's control mode keeps nothing.
         """
         return _LOOP.run(self._memory.import_history(paths, dry_run=dry_run, progress=progress))
 
@@ -636,8 +637,9 @@ class Memory(_Asks):
 
         It is kept, and `page` tells it still; from the next request on none of it is shown,
         recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
-        only tells. Requests that were sent, and what a proxy's client resends itself, are out of
-        reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        only tells. Of conversations that are not written it reaches those of this process, and
+        there it is in memory, too. Requests that were sent, and what a proxy's client resends
+        itself, are out of reach. Raises `BadInput` where nothing is named, and as `origins` does.
         """
         return _LOOP.run(
             self._memory.revoke_origin(

@@ -4,13 +4,14 @@ download to run, the forms that they publish.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.activity.outcomes import is_named, runs_in
+from pagefault.activity.outcomes import is_named, may_tell, runs_in
 from pagefault.activity.values import TestRun
 
 OUTPUTS = Path(__file__).parent / "outputs"
@@ -154,6 +155,22 @@ def test_without_a_runners_own_summary_nothing_ran(text: str) -> None:
 def test_whatever_a_command_prints_is_read_without_an_error(text: str) -> None:
     for run in runs_in(text):
         assert min(run.passed, run.failed, run.skipped) >= 0
+
+
+@given(
+    st.sampled_from(sorted(one.name for one in OUTPUTS.iterdir())),
+    st.sampled_from(["", "\x1b[32m", "{}"]),
+)
+def test_who_would_not_read_the_others_reads_whatever_tells_of_a_run(name: str, way: str) -> None:
+    text = (OUTPUTS / name).read_text()
+    if way.startswith("\x1b"):
+        text = text.replace(" passed", f"{way} passed")
+    elif way:
+        text = json.dumps({"output": text})
+    assert may_tell(json.dumps({"text": text}).encode())
+    assert may_tell(json.dumps(GO_JSON).encode())
+    assert may_tell(json.dumps(GO).encode())
+    assert not may_tell(b"The tests passed, all 12 of them, in 3 seconds. Look for errors.")
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,9 @@ ASKED = {
 NO_WORDS = {
     "root", "session_name", "session_named", "page_id", "claim_id", "since", "until", "when",
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
-    "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
+    "at", "data", "windows", "folder", "only", "audit", "upstream", "upstreams", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
-    "keep", "files", "digest",
+    "keep", "files", "digest", "log", "swaps", "env",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
     "scopes policy.promote",

@@ -120,12 +120,16 @@ WALK: dict[str, list[list[str]]] = {
     ],
     "import": [["list"], [f"no{BIDI}file\x1b.jsonl"], ["approve", "--session", ACTING]],
     "restore": [[f"no{BIDI}backup\x1b"]],
+    "wrap": [[f"no{BIDI}client\x1b{LINES}"], ["--env", ACTING, "sh"]],
+    "unwrap": [[]],
+    "stop": [[]],
     "\x1b[2J\u202ecommand": [[]],
 }
 LEFT_OUT = {
     "demo",
     "chat",
     "serve",
+    "statusline",
     "models",
     "schema",
     "embed",

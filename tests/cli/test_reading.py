@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pagefault import Incoming
 from pagefault.cli.term import cells_wide, cut, printable
+from pagefault.model.errors import StoreBusy
 from pagefault.model.kinds import Role
 from pagefault.service.bootstrap import open_memory
+from pagefault.store.embedded.lock import RootLock
 from tests.cli.conftest import Cli
 
 
@@ -291,3 +297,147 @@ def test_an_edited_message_is_shown_in_the_words_of_a_time(cli: Cli, tmp_path: P
     assert "there is no turn 99" in wrong.err
     early = cli("--root", root, "pages", "show", "msg_2", "--at", f"seq:{1}")
     assert early.code == 2
+
+
+LOOKING = {
+    "sessions": [],
+    "search": ["spokes"],
+    "recall recent": [],
+    "pages ls": [],
+    "pages show": ["msg_1"],
+    "pages search": ["spokes"],
+    "claims ls": [],
+    "status": [],
+    "at": ["talk", "0"],
+    "diff": ["talk", "0", "1"],
+    "history": ["talk"],
+    "sent": ["talk", "0"],
+    "items": ["talk"],
+    "events": [],
+    "ledger": ["talk"],
+    "abi": ["talk"],
+    "faults": ["talk"],
+    "scopes list": [],
+    "origins show": ["msg_1"],
+    "retention show": [],
+    "verify": [],
+    "doctor": [],
+    "adopt": [],
+    "backup": ["{tmp}/backup"],
+    "export": ["{tmp}/export"],
+    "archive": ["--dry-run"],
+    "import": ["{tmp}/notes.md", "--dry-run"],
+    "import list": [],
+    "mode": [],
+    "goal": ["talk"],
+    "forget": ["msg_1"],
+    "scrub": [],
+    "gc": [],
+}
+
+
+@pytest.mark.parametrize("command", LOOKING)
+def test_commands_that_look_take_no_lock(
+    cli: Cli, memory_root: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that docs/cli.md lists."""
+
+    def taken(self: RootLock) -> None:
+        if self._root == memory_root:
+            raise AssertionError(f"{command} takes the lock")
+
+    (tmp_path / "notes.md").write_text("# Notes\n\nThe kettle is red.\n")
+    monkeypatch.setattr(RootLock, "acquire", taken)
+    words = [word.replace("{tmp}", str(tmp_path)) for word in LOOKING[command]]
+    done = cli("--root", memory_root, *command.split(), *words)
+    assert "takes the lock" not in done.err
+    assert done.code in (0, 1, 3), done.err
+
+
+def test_the_list_of_commands_that_look_is_that_of_the_docs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    listed = text.partition("Commands that look (")[2].partition("take no lock")[0]
+    named = {
+        f"{words[0]} {verb}".strip() if len(words) > 1 and "-" not in words[1] else words[0]
+        for quoted in re.findall("`([a-z][^`]*)`", listed)
+        for words in [quoted.split()]
+        for verb in (words[1].split("|") if len(words) > 1 else [""])
+    }
+    groups = {"recall": "recall recent"}  # of a group whose every command looks, one is run
+    run = {groups.get(one, one) for one in named}
+    some = {"claims show", "scopes show", "scopes pages"}  # what they need is not in this memory
+    assert set(LOOKING) == run - some
+
+
+def test_control_a_command_that_writes_takes_the_lock(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(self: RootLock) -> None:
+        raise StoreBusy("taken")
+
+    monkeypatch.setattr(RootLock, "acquire", taken)
+    assert cli("--root", memory_root, "pages", "pin", "msg_1").code == 4
+    assert cli("--root", memory_root, "mode", "paused").code == 4
+
+
+def test_a_session_is_named_by_argument_or_option(cli: Cli, memory_root: Path) -> None:
+    for command in ("status", "ledger", "abi", "faults", "items", "goal"):
+        by_argument = cli("--root", memory_root, command, "talk", "--json")
+        assert by_argument.code == 0, by_argument.err
+        assert cli("--root", memory_root, command, "--session", "talk", "--json").out
+        assert cli("--root", memory_root, command, "--session=talk", "--json").out
+        assert cli("--root", memory_root, command, "--session", "nobody").code == 3
+    assert cli("--root", memory_root, "events", "nobody").code == 3
+    assert cli("--root", memory_root, "events", "talk", "--session", "other").code == 2
+
+
+def test_what_a_mode_forbids_has_one_exit_code(
+    cli: Cli, memory_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n\nThe kettle is red.\n")
+    assert cli("--root", memory_root, "scopes", "create", "shelf").code == 0
+    assert cli("--root", memory_root, "mode", "paused").code == 0
+    for words in (
+        ["import", str(tmp_path / "notes.md"), "--yes"],
+        ["scopes", "create", "more"],
+        ["scopes", "mount", "shelf"],
+        ["scopes", "share", "shelf", "A word"],
+        ["retention", "apply", "--yes"],
+        ["fork", "talk", "aside"],
+        ["pages", "pin", "msg_1"],
+        ["goal", "talk", "Find the kettle"],
+        ["checkpoint", "talk", "now"],
+    ):
+        done = cli("--root", memory_root, *words)
+        assert done.code == 4, (words, done.code, done.err)
+
+
+def test_an_import_that_was_not_is_named_beside_what_was(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    done = cli("--root", memory_root, "import", "approve", "--import", "imp_no")
+    assert (done.code, "nothing was imported as 'imp_no'" in done.err) == (3, True)
+    (tmp_path / "notes.md").write_text("# Notes\n\nThe kettle is red.\n")
+    told = json.loads(
+        cli("--root", memory_root, "import", str(tmp_path / "notes.md"), "--yes", "--json").out
+    )
+    done = cli("--root", memory_root, "import", "approve", "--import", "imp_no")
+    assert done.code == 3
+    assert told["import"] in done.err
+
+
+def test_a_text_that_is_shared_may_come_from_stdin(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("--root", memory_root, "scopes", "create", "shelf").code == 0
+    assert cli("--root", memory_root, "scopes", "mount", "shelf", "--rw").code == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The kettle is red.\n")))
+    assert cli("--root", memory_root, "scopes", "share", "shelf", "-").code == 0
+    assert "The kettle is red." in cli("--root", memory_root, "scopes", "pages", "shelf").out
+
+
+def test_python_m_pagefault_is_pagefault() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pagefault", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("pagefault ")

@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+import pagefault
 from tests import warm
 from tests.cli.conftest import Cli
 from tests.proxy.histories import body, user
@@ -57,7 +58,7 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
         told = json.loads(process.stdout.readline())
         assert told == {
             "url": told["url"], "upstream": upstream.url, "upstreams": {}, "root": str(root),
-            "window": 5000,
+            "window": 5000, "instance": told["instance"], "pid": process.pid, "log": "",
         }  # fmt: skip
         answer = httpx2.post(
             f"{told['url']}/v1/messages",
@@ -73,6 +74,45 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
     assert "stopped after 1 request" in said
     assert KEY not in said
     assert "Traceback" not in said
+
+
+def test_a_mode_given_by_a_command_reaches_a_proxy_and_a_program_that_run(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root = tmp_path / "memory"
+    headers = {"x-api-key": KEY, "x-pagefault-session": "agent"}
+
+    def log() -> bytes:
+        return b"".join(path.read_bytes() for path in sorted((root / "log").iterdir()))
+
+    with (
+        Upstream(always("Good day.")) as upstream,
+        serving("--upstream", upstream.url, "--json", root=root) as process,
+        pagefault.sync.open(root) as memory,
+    ):
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+
+        def ask(text: str) -> None:
+            httpx2.post(
+                f"{url}/v1/messages", json=body(user(text)), headers=headers, timeout=300
+            ).raise_for_status()
+
+        session = memory.session("talk")
+        ask("Hello")
+        session.user("Hello")
+        assert cli("--root", root, "mode", "paused").code == 0
+        before = log()
+        ask("Say no word of the lighthouse")
+        session.user("Say no word of the lighthouse")
+        session.request()
+        assert log() == before
+        assert session.control == "paused"
+        assert cli("--root", root, "mode", "assist").code == 0
+        session.user("The harbour")
+        ask("The harbour")
+        assert log() != before, "the control: it is written again"
+    assert b"lighthouse" not in log()
 
 
 @pytest.mark.slow

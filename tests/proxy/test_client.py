@@ -26,6 +26,7 @@ def named_by(key: str, principal: str = "ann") -> str:
         ({}, {"metadata": {"user_id": json.dumps({"session_id": "c"})}}, "claude", "c"),
         ({"session-id": "s"}, {"prompt_cache_key": "p"}, "codex", "s"),
         ({"x-session-affinity": "o"}, {}, "opencode", "o"),
+        ({"session-id": "o", "x-session-id": "o"}, {}, "opencode", "o"),  # as it asks OpenAI
         ({}, {"metadata": {"pagefault_session": "m"}}, "named", "m"),
         ({"x-pagefault-session": " "}, {"metadata": {"pagefault_session": "m"}}, "named", "m"),
     ],

@@ -53,10 +53,10 @@ async def requests(root: Path) -> list[int]:
 async def test_what_another_wrote_just_before_us_is_taken_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    say = Session.say
+    say = Session._say_each
 
-    async def after_another(session: Session, *args: object, **named: object) -> list[PageId]:
-        monkeypatch.setattr(Session, "say", say)
+    async def after_another(session: Session, *args: object, **named: object) -> list[list[PageId]]:
+        monkeypatch.setattr(Session, "_say_each", say)
         async with conversing(tmp_path) as other:
             await receive(other, *ELSEWHERE)
             await receive(other, *ELSEWHERE)
@@ -65,7 +65,7 @@ async def test_what_another_wrote_just_before_us_is_taken_in(
     async with conversing(tmp_path) as to:
         await receive(to, *HERE[:1])
     async with conversing(tmp_path) as to:
-        monkeypatch.setattr(Session, "say", after_another)
+        monkeypatch.setattr(Session, "_say_each", after_another)
         await receive(to, *HERE)
         await receive(to, *HERE)
     *earlier, last = await requests(tmp_path)

@@ -12,9 +12,9 @@ import pytest
 from pagefault.model.errors import SessionBusy
 from pagefault.pack.count import O200k
 from pagefault.proxy.client import Client
-from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.history import Json
 from pagefault.service.arguments import check_name
+from pagefault.service.session import Session
 from tests.proxy.histories import body, call, long_talk, model, result, user
 from tests.proxy.recorded import keyed
 from tests.proxy.standing import SESSION, Standing, standing
@@ -52,7 +52,7 @@ async def test_what_could_not_be_logged_does_not_leave_a_request(
     async with standing(upstream, window=600) as to:
         await ask(to, said[:5])
         with monkeypatch.context() as patch:
-            patch.setattr(Conversation, "_write", _busy)
+            patch.setattr(Session, "_say_each", _busy)
             sent = await ask(to, said)
             assert "not logged" in (await to.lines())[-1]
         assert CODE in str(sent["messages"])

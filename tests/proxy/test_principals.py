@@ -320,7 +320,7 @@ async def test_health_tells_of_nobody(upstream: Upstream, monkeypatch: pytest.Mo
     async def fails(*_: object, **__: object) -> list[str]:
         raise StoreLatched("the disk of Ann is gone")
 
-    monkeypatch.setattr(Session, "say", fails)
+    monkeypatch.setattr(Session, "_say_each", fails)
     async with standing(upstream, window=600) as to:
         await ask(to, [user("a")], {**ANN, "x-pagefault-session": "holiday"})
         health = await to.http.get("/healthz")

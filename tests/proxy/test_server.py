@@ -144,6 +144,21 @@ async def test_a_stream_passes_as_it_arrives(upstream: Upstream) -> None:
     assert came[-1] - came[0] > 0.3  # had it been gathered first, all would have come at once
 
 
+async def test_the_end_of_an_answer_does_not_wait_for_the_client_to_acknowledge_its_beginning(
+    upstream: Upstream,
+) -> None:
+    """Nagle's algorithm and a delayed acknowledgement cost 40 ms together, on a connection that is
+    kept.
+    """
+    took = []
+    async with standing(upstream) as to:
+        for _ in range(21):
+            began = asyncio.get_running_loop().time()
+            await to.http.get("/healthz")
+            took.append(asyncio.get_running_loop().time() - began)
+    assert sorted(took)[10] < 0.03
+
+
 async def test_a_stream_is_the_same_bytes(upstream: Upstream) -> None:
     upstream.script = always("All the same.")
     async with standing(upstream) as to, httpx2.AsyncClient() as direct:
@@ -351,7 +366,7 @@ async def test_a_memory_that_fails_does_not_stop_the_conversation(
     async def fails(*_: object, **__: object) -> list[str]:
         raise StoreLatched("the disk is gone")
 
-    monkeypatch.setattr(Session, "say", fails)
+    monkeypatch.setattr(Session, "_say_each", fails)
     async with standing(upstream, window=10_000) as to:
         assert (await post(to, body(user("a")))).status_code == 200
         health = (await to.http.get("/healthz")).json()
@@ -365,7 +380,7 @@ async def test_an_answer_whose_question_could_not_be_logged_waits_for_it(
     """Logged alone it would follow an older page, so that each proxy that reads the log anew would
     take the rest of the history for something else, and log it once more.
     """
-    say, asked = Session.say, 0
+    say, asked = Session._say_each, 0
 
     def answer(_: Seen) -> Say:
         nonlocal asked
@@ -373,11 +388,11 @@ async def test_an_answer_whose_question_could_not_be_logged_waits_for_it(
         return Say(text=f"answer {asked}")
 
     async def fails_while_the_second_is_unanswered(self: Session, *said: Any, **more: Any) -> Any:
-        if asked == 1 and "question 2" in said[0][0].text:
+        if asked == 1 and any("question 2" in one.text for one in said[0]):
             raise StoreLatched("no space left")
         return await say(self, *said, **more)
 
-    monkeypatch.setattr(Session, "say", fails_while_the_second_is_unanswered)
+    monkeypatch.setattr(Session, "_say_each", fails_while_the_second_is_unanswered)
     history: list[Json] = []
     whole: list[str] = []
     with Upstream(answer) as upstream:
@@ -390,6 +405,42 @@ async def test_an_answer_whose_question_could_not_be_logged_waits_for_it(
                 logged = await to.logged((await to.sessions())[0])
             whole += [f"question {number}", f"answer {number}"]
             assert logged == (whole[:2] if number == 2 else whole)
+
+
+async def test_a_history_seen_first_is_written_as_if_it_had_been_followed(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    turns = [
+        (user(FACT), Say(text="Noted.", calls=(Call("c1", "Read", {"path": "a"}),))),
+        (user(result("c1", "red")), Say(text="Ok.")),
+        *[(user(text), Say(text="Ok.")) for text in ("Ok.", "Ok.", "No.")],
+        (user("Ok.", "And ok."), Say(text="Ok.")),
+        *[(user(f"Tell me of garden {n}."), Say(text=f"Garden {n} is green.")) for n in range(60)],
+        (user("x " * 3_000), Say(text="Ok.")),
+    ]
+    said: list[Json] = []
+    for asked, say in turns:
+        calls = [call(one.call_id, one.name, **one.arguments) for one in say.calls]
+        said += [asked, model(say.text, *calls)]
+    told: dict[str, list[tuple[object, ...]]] = {}
+    for name, steps in (("followed", range(1, len(said), 2)), ("at once", [len(said) - 1])):
+        async with standing(upstream, root=tmp_path / name) as to:
+            for upto in steps:
+                upstream.script = in_turn(turns[upto // 2][1])
+                await post(to, body(*said[:upto]))
+                await to.proxy.settled()
+        async with standing(upstream, root=tmp_path / name) as to:
+            upstream.script = always("Bye.")
+            await post(to, body(*said, user("And now?")))
+            texts = await to.logged((await to.sessions())[0])
+            session = await to.memory.session((await to.sessions())[0])
+            rows = await to.memory.pages(session, limit=1_000)
+        told[name] = [
+            (row.page_id, row.turn, row.origin, row.role, text)
+            for row, text in zip(rows, texts, strict=True)
+        ]
+    assert len(told["followed"]) > 2 * len(turns)
+    assert told["at once"] == told["followed"]
 
 
 async def test_a_session_can_be_named_by_the_path_or_the_header(upstream: Upstream) -> None:

@@ -96,7 +96,7 @@ async def test_of_a_session_that_begins_incognito_nothing_is_written(tmp_path: P
         assert await memory.sessions() == []
         with pytest.raises(pagefault.BadInput):
             await session.set_control("assist")
-        with pytest.raises(pagefault.BadInput):
+        with pytest.raises(pagefault.StoreReadOnly):
             await session.fork("aside")
         assert [row.page_id for row in await memory.pages(session)] == ["msg_1", "msg_2"]
     assert not Files(root).traces({"said": SECRET, "name": name})
@@ -184,6 +184,87 @@ async def test_a_mode_that_another_process_gives_a_session_counts_whoever_writes
         assert [row.page_id for row in await memory.pages(session)] == ["msg_1", "msg_2"]
         with pytest.raises(pagefault.SessionNotFound):
             await other.set_control("off", session="nobody")
+    assert not Files(root).traces({"said": SECRET})
+
+
+@pytest.mark.parametrize("mode", DARK)
+@pytest.mark.parametrize("session", ["", "talk"])
+async def test_a_mode_of_another_process_reaches_a_session_that_is_at_hand(
+    tmp_path: Path, mode: str, session: str
+) -> None:
+    """Not only once it is asked for again: nothing more is written from then on."""
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory, pagefault.open(root) as other:
+        talks = await memory.session("talk")
+        await talk(talks, "The harbour is in Lisbon.")
+        await other.set_control(mode, session=session)
+        before = sizes(root)
+        await talk(talks, f"It is {SECRET}.")
+        await talks.document(SECRET, title="A page")
+        await talks.pin("msg_1")
+        assert (await talks.recall(SECRET)).hits, "it goes on, as if it had been switched here"
+        assert (await talks.status()).control == talks.control == mode
+        assert sizes(root) == before
+        await other.set_control("assist", session=session)
+        shown_then = await talk(talks, "Where is the harbour?")
+        assert "Lisbon" in shown_then
+        assert SECRET not in shown_then
+        assert talks.control == "assist"
+        assert sizes(root) != before, "the control: it is written again"
+    assert not Files(root).traces({"said": SECRET})
+
+
+async def test_a_mode_that_comes_while_a_verb_plans_stops_it_before_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pagefault.service.turn.append import Saying
+
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory, pagefault.open(root) as other:
+        session = await memory.session("talk")
+        await talk(session, "Hello")
+        plan = Saying.known
+
+        async def planned(self: Saying, items: Any) -> Any:
+            await other.set_control("paused")
+            monkeypatch.setattr(Saying, "known", plan)
+            return await plan(self, items)
+
+        monkeypatch.setattr(Saying, "known", planned)
+        with pytest.raises(pagefault.StoreBusy, match="paused"):
+            await session.user(f"It is {SECRET}.")
+        before = sizes(root)
+        await session.user(f"It is {SECRET}.")  # as the error says
+        assert (session.control, sizes(root)) == ("paused", before)
+    assert not Files(root).traces({"said": SECRET})
+
+
+async def test_other_sessions_are_written_as_before(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory, pagefault.open(root) as other:
+        [one, two] = [await memory.session("one"), await memory.session("two")]
+        await talk(one, "Hello")
+        await other.set_control("paused", session="one")
+        await talk(two, "We use Postgres.")
+        assert two.control == "assist"
+        assert (await other.recall("Postgres")).hits
+
+
+async def test_what_is_shared_by_a_session_that_is_paused_elsewhere_is_not_written(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory, pagefault.open(root) as other:
+        session = await memory.session("talk")
+        await memory.create_region("plans")
+        await session.mount("plans", "rw")
+        await other.set_control("paused")
+        with pytest.raises(pagefault.StoreReadOnly):
+            await session.share(SECRET, "plans")
+        with pytest.raises(pagefault.StoreReadOnly):
+            await memory.create_region("more")
+        with pytest.raises(pagefault.StoreReadOnly):
+            await session.fork("aside")
     assert not Files(root).traces({"said": SECRET})
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import pagefault
-from pagefault import BadInput, Memory, SearchFilter, SessionNotFound
+from pagefault import BadInput, Memory, SearchFilter, SessionNotFound, StoreReadOnly
 from pagefault.service import imports
 from pagefault.service.bootstrap import open_memory
 from tests.examples import few
@@ -544,7 +544,7 @@ async def test_where_nothing_is_kept_nothing_is_imported(tmp_path: Path) -> None
     async with opened(tmp_path / "m") as memory:
         await memory.set_control("paused")
         assert (await memory.import_history([path], dry_run=True)).messages == 3
-        with pytest.raises(BadInput, match="paused"):
+        with pytest.raises(StoreReadOnly, match="paused"):
             await memory.import_history([path])
         assert await memory.sessions() == []
         await memory.set_control("assist")

@@ -338,3 +338,53 @@ async def test_a_session_that_is_paused_takes_back_what_is_written_of_it(tmp_pat
         assert page in gone.pages
         assert "lever" not in str((await session.request()).messages)
         await memory.revoke_origin("a")
+
+
+@pytest.mark.parametrize("begun", ["incognito", "assist"])
+async def test_revoking_reaches_what_is_said_while_nothing_is_kept(
+    tmp_path: Path, begun: str
+) -> None:
+    """In this process, where alone it is: by origin, by page, and with the answers under it."""
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("a", control=begun)
+        if begun == "assist":
+            await session.user("Hello.")
+            await session.assistant("Hello.")
+            await session.set_control("paused")
+        asked = await session.user("What does it say?")
+        [page] = await session.tool_result(WEB, name="browser")
+        assert "unsafe-zq" in str((await session.request()).messages), "the control: it is shown"
+        answer = await session.assistant("Deploy with unsafe-zq.")
+        with pytest.raises(pagefault.BadInput):
+            await memory.raise_origin("a", page, "0" * 16)
+        records = memory.records
+        [told] = await memory.revoke_origin(origin="tool:browser", dry_run=True)
+        assert (told.session_id, told.done) == (session.session_id, False)
+        assert "unsafe-zq" in str((await session.request()).messages), "it only told"
+        [gone] = await memory.revoke_origin(origin="tool:browser")
+        assert (gone.pages, gone.done) == ((page, answer), True)
+        await session.user("Go on.")
+        assert "unsafe-zq" not in str((await session.request()).messages)
+        assert not (await session.recall("unsafe-zq")).hits
+        assert memory.records == records, "nothing is written of it"
+        await session.assistant("Noted.")
+        [by_page] = await memory.revoke_origin("a", asked)
+        assert asked in by_page.pages
+        [whole] = await memory.revoke_origin("a")
+        assert set(by_page.pages) <= set(whole.pages)
+
+
+async def test_a_call_that_is_withdrawn_waits_no_more_and_says_why_its_result_is_refused() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("a")
+        await session.user("What does it say?")
+        [page] = await session.tool_result(WEB, name="browser")
+        await session.request()
+        await session.assistant("", calls=[pagefault.ToolCall("c1", "deploy", '{"flag": "zq"}')])
+        with pytest.raises(pagefault.BadInput, match="wait for"):
+            await session.request()
+        await memory.revoke_origin("a", page)
+        assert session.open_calls() == []
+        with pytest.raises(pagefault.BadInput, match="withdrawn"):
+            await session.tool_result("c1", "deployed")
+        assert "deploy" not in str((await session.request()).messages[1:])

@@ -441,7 +441,7 @@ async def test_a_fork_shows_nothing_that_another_process_forgot(tmp_path: Path) 
 async def test_control_a_session_that_hears_of_no_forget_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "_notice_forgets", lambda self: None)
+    monkeypatch.setattr(Store, "_notice", lambda self: None)
     with pytest.raises(AssertionError, match="shows what was forgotten"):
         await check_a_fork_shows_nothing_that_another_process_forgot(tmp_path / "m")
 

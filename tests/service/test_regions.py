@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault import AccessRefused, BadInput, Memory, NoSuchPage, PageId, RegionNotFound, Session
+from pagefault import (
+    AccessRefused,
+    BadInput,
+    Memory,
+    NoSuchPage,
+    PageId,
+    RegionNotFound,
+    Session,
+    StoreReadOnly,
+)
 from pagefault.service.bootstrap import open_memory
 from tests.service.memories import check_request, fault, faulted, search, text_of
 from tests.service.test_retention import Clock
@@ -81,6 +90,54 @@ async def test_the_pages_of_a_session_and_of_a_region_stand_in_the_order_of_thei
         assert {hit.page.page_id for hit in found} == {own, page}
         likely = [hit.relevance for hit in found]
         assert likely == sorted(likely, reverse=True)
+
+
+WAYS = ("recent", "timeline", "by_topic", "by_task")
+
+
+async def listings(session: Session) -> dict[str, list[str]]:
+    """What each way of listing tells of the shelf, by its hits' sources."""
+    found = {
+        "recent": await session.recent(),
+        "timeline": await session.timeline("2000-01-01"),
+        "by_topic": await session.by_topic("boats"),
+        "by_task": await session.by_task("BOAT-7"),
+    }
+    return {way: [hit.source for hit in told.hits if WORD in hit.excerpt] for way, told in
+            found.items()}  # fmt: skip
+
+
+async def test_listings_have_what_a_session_may_look_into_and_nothing_else() -> None:
+    """`recent`, `timeline`, topics and tasks, as a search: by the policy of the moment."""
+    here = {way: ["region:shelf"] for way in WAYS}
+    nothing: dict[str, list[str]] = {way: [] for way in WAYS}
+    async with pagefault.open(":memory:") as memory:
+        writer, reader = await memory.session("writer"), await memory.session("reader")
+        page = await writer.user(f"#boats BOAT-7: the key of the {WORD} hangs behind the door.")
+        await memory.create_region("shelf")
+        await writer.mount("shelf", "rw")
+        [brought] = (await writer.promote(page, "shelf")).pages
+        await reader.user("Good morning.")
+        assert await listings(reader) == nothing
+        await reader.mount("shelf")
+        assert await listings(reader) == here
+        assert [hit.page.page_id for hit in (await reader.recent()).hits] == ["msg_1", brought]
+        kinds = pagefault.SearchFilter(kinds=("claim",))
+        assert (await reader.recent(wanted=kinds)).hits == ()
+        await memory.set_policy("shelf", read=["session:writer"])
+        assert await listings(reader) == nothing
+        await memory.set_policy("shelf", read=["anyone"])
+        await memory.fork_region("shelf", "attic")
+        await reader.mount("attic")
+        assert {way: len(told) for way, told in (await listings(reader)).items()} == dict.fromkeys(
+            WAYS, 1
+        ), "a page that two regions share stands once"
+        await reader.unmount("attic")
+        await memory.revoke_origin("writer", page)
+        assert await listings(reader) == nothing
+        assert not (await writer.recent()).hits, "as a search: what was withdrawn is not told"
+        await reader.unmount("shelf")
+        assert await listings(reader) == nothing
 
 
 async def test_a_page_of_a_region_is_shown_whole_or_not_at_all() -> None:
@@ -357,7 +414,7 @@ async def test_a_conversation_that_is_not_kept_brings_nothing_anywhere() -> None
         assert WORD in (await reader.page(page)).text
         assert WORD in await asked(reader)
         for verb in (reader.mount("shelf", "rw"), reader.unmount("shelf"), reader.share("x", "a")):
-            with pytest.raises(BadInput, match="incognito"):
+            with pytest.raises(StoreReadOnly, match="incognito"):
                 await verb
         await memory.set_policy("shelf", read=["session:writer"])
         with pytest.raises(NoSuchPage):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,66 @@ async def test_events_are_of_a_session_or_of_all_and_bounded_by_times(tmp_path: 
             await memory.events(event_type="sneezed")
         with pytest.raises(BadInput):
             await memory.events(since="some day")
+
+
+ASKED: list[dict[str, Any]] = [
+    *({"path": path} for path in ("tea.py", "src/", "über/tëa.py", "Pot.java")),
+    *({"command": words} for words in ("pytest", "make  kettle", "ake kett", "it's", "echo é")),
+    *({"test": name} for name in ("test_boils", "tests/test_tea.py::test_boils", "Pot.leaks")),
+    *({"outcome": "failed"}, {"event_type": "test_result"}, {"test": "test_rare"}),
+    {"test": "test_boils", "outcome": "passed"},
+    {"path": "tea.py", "command": "pytest"},
+]
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+async def test_what_is_asked_for_is_found_whether_or_not_lines_are_looked_at_first(
+    tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    """A memory in memory alone has no lines in a log: there every call is read."""
+    long = "x = 1  # of the kettle\n" * 900
+    outputs = [NAMED, FAILED, PASSED, "\x1b[32m\x1b[1m2 passed\x1b[0m in 0.02s", "no tests"]
+
+    async def found(where: Path | str) -> list[Any]:
+        async with open_memory(where, clock=Clock()) as memory:
+            session = await memory.session("talk")
+            for path in ("src/tea.py", "über/tëa.py", "a/Pot.java"):
+                await run(session, "Write", {"file_path": path, "content": "x"}, "Done.")
+            await run(session, "Write", {"content": long, "file_path": "late/tea.py"}, "Done.")
+            for command in ("pytest", "pytest tests/test_tea.py", "cd a && pytest -k test_rare"):
+                for output in outputs:
+                    await run(session, "Bash", {"command": command}, output)
+                    await run(session, "shell", {"command": ["bash", "-lc", command]}, output)
+            await run(session, "Bash", {"command": "pytest"}, json.dumps({"output": NAMED}))
+            await run(session, "Bash", {"command": "pytest"}, "y" * 30_000 + "\n" + FAILED)
+            for command in ("make kettle", "echo é", 'echo "it\'s"', "cat log | grep passed"):
+                await run(session, "Bash", {"command": command}, f"{command}\n3 passed in 0.1s")
+            await session.record_event("test_result", FAILED)
+            await session.record_event("command_run", facts={"argv": ["make", "kettle"]})
+            return [replace(one, session_id="", hash="") for one in await memory.events(**asked)]
+
+    here = await found(tmp_path / "m")
+    assert here == await found(":memory:")
+    assert here or asked in ({"path": "tea.py", "command": "pytest"}, {"test": "Pot.leaks"})
+
+
+async def test_what_was_withdrawn_is_told_as_such_and_believed_of_no_test(tmp_path: Path) -> None:
+    async with open_memory(tmp_path / "m", clock=Clock()) as memory:
+        session = await memory.session("talk")
+        await run(session, "Bash", {"command": "pytest -q"}, FAILED)
+        await run(session, "Bash", {"command": "pytest tests/test_tea.py"}, NAMED)
+        [event, _] = await memory.events(event_type="command_run")
+        assert (await memory.events(test="test_boils", outcome="passed")) != [], "the control"
+        await memory.revoke_origin(session, event.result_id)
+        [event, other] = await memory.events(event_type="command_run")
+        assert (event.withdrawn, other.withdrawn) == (True, False)
+        assert event.script == "pytest tests/test_tea.py", "what was called for is kept"
+        assert await memory.events(test="test_boils", outcome="passed") == []
+        assert [one.tests_failed for one in await memory.events(event_type="test_result")] == [1]
+        page = await session.record_event("command_run", facts={"argv": ["pour"], "exit_code": 3})
+        await memory.revoke_origin(session, page)
+        [stated] = await memory.events(command="pour")
+        assert (stated.withdrawn, stated.exit_code, stated.failed) == (True, None, False)
 
 
 async def test_imports_have_their_events(tmp_path: Path) -> None:

@@ -81,6 +81,12 @@ def deeds(
         yield from runs
 
 
+def command_of(arguments: str) -> str:
+    """The line that a call had a shell run; "" where it was another call, or was cut."""
+    told, is_whole = members(arguments)
+    return _script(told) if is_whole else ""
+
+
 def members(arguments: str) -> tuple[Mapping[str, Any], bool]:
     """The members of a call's arguments, and whether these are all; of JSON that was cut, those
     that are text and stand before the cut.

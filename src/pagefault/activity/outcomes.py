@@ -287,6 +287,34 @@ def _sorted_run(runner: str, by: Mapping[str, Sequence[str]]) -> TestRun:
     )
 
 
+_SUMMARIES: Final = (
+    *(b"Ran ", b"Tests:", b"Tests ", b"test result: ", b"ok  ", b"FAIL", b"Action", b"<testsuite"),
+    *(b"u003ctestsuite", b"TAP version", b"1..", b"\x1b", b"u001b"),
+)
+_COUNTED: Final = (b" passed", b" failed", b" error", b" skipped", b" xfailed")
+_TOOK: Final = re.compile(rb" in \d+\.\d+s")
+
+
+def may_tell(written: bytes) -> bool:
+    """Whether a reader could make a run of a text, as it is or in JSON; for who would not read the
+    others. True wherever the summary of any runner stands, or a colour, which may stand in one.
+    """
+    for mark in _SUMMARIES:
+        if mark in written:
+            return True
+    is_counted = any(_is_counted(written, word) for word in _COUNTED)  # as pytest does
+    return is_counted and _TOOK.search(written) is not None
+
+
+def _is_counted(written: bytes, word: bytes) -> bool:
+    at = written.find(word)
+    while at >= 0:
+        if written[at - 1 : at].isdigit():
+            return True
+        at = written.find(word, at + 1)
+    return False
+
+
 READERS: Final[tuple[Callable[[str], TestRun | None], ...]] = (
     _pytest,
     _unittest,

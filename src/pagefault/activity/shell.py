@@ -11,10 +11,12 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
-from pathlib import PurePosixPath
 from typing import Final
 
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish"})
+_PLAIN: Final = re.compile(r"[\w ./:=,@%+-]*", re.ASCII)
+"""A line in which blanks alone tell words apart: most are, and `shlex` is far slower."""
+
 _SET: Final = re.compile(r"[A-Za-z_]\w*=")
 _READERS: Final = frozenset(
     {"cat", "head", "tail", "less", "more", "sed", "grep", "rg", "awk", "ls", "find", "echo", "git"}
@@ -26,6 +28,8 @@ _RUNNERS: Final = frozenset(
 )
 _TESTING: Final = frozenset({"go", "cargo", "npm", "pnpm", "yarn", "bun", "node", "deno", "make"})
 """Programs that run tests where `test` follows them."""
+
+_RUNS: Final = (b"test", *(one.encode() for one in sorted(_RUNNERS) if "test" not in one))
 
 _BY_NAME: Final = frozenset({"-k", "-t", "--testNamePattern", "-run", "--run"})
 
@@ -49,7 +53,9 @@ def argv_of(script: str) -> tuple[str, ...]:
     """The program and its arguments, or the shell that a line needs which has several."""
     if not any(char in script for char in "|;&<>$`\n"):
         try:
-            words = list(dropwhile(_SET.match, shlex.split(script)))
+            plain = _PLAIN.fullmatch(script)
+            told = script.split() if plain else shlex.split(script)
+            words = list(dropwhile(_SET.match, told))
         except ValueError:  # a quote that is not closed
             words = []
         if words:
@@ -59,6 +65,10 @@ def argv_of(script: str) -> tuple[str, ...]:
 
 def commands_in(script: str) -> Iterator[list[str]]:
     """The simple commands of a line, less assignments before them."""
+    if _PLAIN.fullmatch(script):
+        words = list(dropwhile(_SET.match, script.split()))
+        yield from [words] if words else []
+        return
     lexer = shlex.shlex(script, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace_split = True
     lexer.whitespace = " \t\r"
@@ -81,6 +91,13 @@ def commands_in(script: str) -> Iterator[list[str]]:
 def only_reads(script: str) -> bool:
     """Whether all that a line prints stood somewhere before."""
     return all(_base(one[0]) in _READERS for one in commands_in(script) if one[0] != "cd")
+
+
+def may_run_tests(written: bytes) -> bool:
+    """Whether a line could have tests that it runs, as it is or in JSON, for who would not take it
+    apart: where this is false, `selected` is "" of any test.
+    """
+    return any(one in written for one in _RUNS)
 
 
 def selected(script: str, test: str) -> str:
@@ -111,4 +128,4 @@ def selected(script: str, test: str) -> str:
 
 
 def _base(word: str) -> str:
-    return PurePosixPath(word).name
+    return word.rstrip("/").rpartition("/")[2]

@@ -9,9 +9,11 @@ Data goes to stdout, talk and progress to stderr. Exit codes:
 
 from __future__ import annotations
 
-import signal
 import sys
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 INTERRUPTED: Final = 130
 
@@ -23,6 +25,12 @@ def main() -> None:
     process by itself: an exception there would be a traceback, of an import or of the interpreter's
     own exit. So would one that Python can raise nowhere, as between two modules.
     """
+    if sys.argv[1:] == ["statusline"]:  # Claude Code waits for it: no more than that is imported
+        from pagefault.statusline import main as line
+
+        line()
+    import signal
+
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not is_ours:  # a shell's background job, or a program that has plans of its own
         from pagefault.cli.outcome import run
@@ -44,6 +52,8 @@ def main() -> None:
 
 def _unraisable(happened: sys.UnraisableHookArgs) -> None:
     if happened.exc_type is KeyboardInterrupt:
+        import signal
+
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
     sys.__unraisablehook__(happened)

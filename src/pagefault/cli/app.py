@@ -279,11 +279,32 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that takes the global options too."""
+    """A command that takes the global options too, and, where SESSION is its first argument, the
+    same as --session.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += _global_options(hidden=True)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        first = next((one for one in self.params if isinstance(one, click.Argument)), None)
+        takes_it = any("--session" in one.opts for one in self.params)
+        if first is not None and "SESSION" in first.make_metavar(ctx) and not takes_it:
+            args = _named_first(args)
+        return super().parse_args(ctx, args)
+
+
+def _named_first(args: Sequence[str]) -> list[str]:
+    """What --session names, as the first argument."""
+    rest = list(args)
+    upto = rest.index("--") if "--" in rest else len(rest)
+    for at, one in enumerate(rest[:upto]):
+        if one == "--session" and at + 1 < upto:
+            return [rest[at + 1], *rest[:at], *rest[at + 2 :]]
+        if one.startswith("--session="):
+            return [one.partition("=")[2], *rest[:at], *rest[at + 1 :]]
+    return rest
 
 
 class Group(click.Group):

@@ -44,6 +44,62 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
+@bench.command("serve", cls=Command)
+@click.option("--sessions", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option(
+    "--requests",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Through each way; the first of each session are told apart.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="PER_S",
+    help="Requests a second that are offered, of both ways together.",
+)
+@click.option("--body-kb", type=click.IntRange(min=1), default=300, show_default=True)
+@click.option("--window", type=click.IntRange(min=1_000), default=60_000, show_default=True)
+@json_option
+@pass_app
+def serving(
+    app: App,
+    sessions: int,
+    requests: int,
+    rate: float,
+    body_kb: int,
+    window: int,
+    as_json: bool,
+) -> None:
+    """What the proxy adds to a request, beside a plain pass-through, interleaved.
+
+    JSON: one object of figures; names end in their unit. Exit code 1 if a request failed.
+    """
+    from pagefault.lab.serving import bench_serve
+
+    with app.term.progress() as progress:
+        figures: dict[str, Any] = app.run(
+            bench_serve(
+                sessions=sessions,
+                requests=requests,
+                rate=rate,
+                body_bytes=1_000 * body_kb,
+                window=window,
+                progress=progress,
+            )
+        )
+    if as_json:
+        app.term.data(figures)
+    else:
+        app.term.line(app.term.style(f"serve, {plural(sessions, 'session')}", "bold"))
+        app.term.table(["measure", "value"], [[k, number(v)] for k, v in figures.items()])
+    if figures["errors"]:
+        raise click.exceptions.Exit(PROBLEMS)
+
+
 @bench.command("northstar", cls=Command)
 @click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option(

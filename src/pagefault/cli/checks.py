@@ -40,7 +40,7 @@ class Check:
     advice: str = ""
 
 
-def run_checks(app: App, *, network: bool) -> Iterator[Check]:
+def run_checks(app: App, *, network: bool, canary: bool, live: bool) -> Iterator[Check]:
     """Every check in its order; what rests on a failed one is left out."""
     from pagefault.service.config import MEMORY
 
@@ -72,6 +72,9 @@ def run_checks(app: App, *, network: bool) -> Iterator[Check]:
             yield _embedder(app, config, network=network)
         if config.reranker:
             yield _reranker(config, network=network)
+        from pagefault.cli.checks_proxy import proxy_checks
+
+        yield from proxy_checks(app, config, canary=canary, live=live)
 
 
 # --- the installation ---------------------------------------------------------------------------

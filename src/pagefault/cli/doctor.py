@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import click
@@ -10,24 +13,43 @@ import click
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.outcome import worded
 from pagefault.cli.term import plural, wrapped
+from pagefault.model.errors import BadInput
 
 _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
 
 @click.command(cls=Command)
 @click.option("--network", is_flag=True, help="Also send one short request to the endpoint.")
+@click.option(
+    "--live", is_flag=True, help="Also ask the providers of running proxies whether they answer."
+)
+@click.option(
+    "--canary/--no-canary",
+    default=True,
+    help="Whether a conversation goes through a proxy, is looked for in the log, and forgotten.",
+)
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Put right what can be: what `wrap` left, and who may read the memory.",
+)
 @json_option
 @pass_app
-def doctor(app: App, network: bool, as_json: bool) -> None:
-    """Check this installation, its configuration and its memory.
+def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json: bool) -> None:
+    """Check this installation, its configuration, its memory, and the way through a proxy.
 
-    Changes nothing. Exits 0 if all is well, 1 if there are warnings, 2 if something fails. JSON:
-    {status, checks: [{name, status (ok, warn, fail), found, advice}]}.
+    A canary is sent through each proxy that runs on this memory, without its provider: it has to be
+    kept, to leave a small window, and to come back, and is forgotten then. Where none runs, one is
+    started on a memory of its own. Nothing else is changed without --fix. Exits 0 if all is well, 1
+    if there are warnings, 2 if something fails. JSON: {status, checks: [{name, status (ok, warn,
+    fail), found, advice}]}.
     """
     from pagefault.cli.checks import run_checks
 
+    if fix:
+        _fix(app)
     checks = []
-    for check in run_checks(app, network=network):
+    for check in run_checks(app, network=network, canary=canary, live=live):
         check = replace(check, advice=worded(check.advice))
         checks.append(check)
         if not as_json:
@@ -53,3 +75,25 @@ def doctor(app: App, network: bool, as_json: bool) -> None:
             else f"{plural(bad[0], 'warning')}, {plural(bad[1], 'failure')}"
         )
     raise click.exceptions.Exit(("ok", "warn", "fail").index(worst))
+
+
+def _fix(app: App) -> None:
+    """What is done is said; what stays wrong, the checks say after it."""
+    from pagefault.cli.background import tidy
+    from pagefault.service.config import MEMORY
+
+    found = tidy()
+    for file in found.files:
+        app.term.note(f"{file.path}: {'put back' if file.is_back else 'not ours any more'}")
+    for one, stopped in found.proxies:
+        app.term.note(f"{one.url}: {'ended' if stopped else 'could not be ended'}")
+    try:
+        root = Path(app.config().root)
+    except BadInput:
+        return
+    if str(root) == MEMORY or not (root / "root.json").is_file() or root.is_symlink():
+        return
+    mode = stat.S_IMODE(root.stat().st_mode)
+    if mode & 0o077 and root.stat().st_uid == os.getuid():
+        root.chmod(mode & 0o700)
+        app.term.note(f"{root}: nobody else can read it now")

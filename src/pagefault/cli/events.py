@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    either,
+    find_row,
+    json_option,
+    pass_app,
+    session_argument,
+)
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import after_ms, first_ms
 from pagefault.model.errors import BadInput
@@ -20,6 +28,7 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 
 
 @click.command(cls=Command)
+@session_argument
 @click.option("--session", "session_name", metavar="NAME", help="Only of this one, by name or id.")
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only of this type.")
 @click.option("--file", "path", metavar="PATH", help="Changes of a file, by the end of its path.")
@@ -34,6 +43,7 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 @pass_app
 def events(
     app: App,
+    session_named: str | None,
     session_name: str | None,
     event_type: str | None,
     path: str | None,
@@ -53,12 +63,13 @@ def events(
     or, where that tells only failures, by the command, which named it or ran all (`how`).
 
     JSON: {total, events: [{event_type, session_id, session, page_id, result_id, seq, at, origin,
-    is_over, failed, argv, script, exit_code, duration_ms, path, change, hash, runner, tests_passed,
-    tests_failed, tests_skipped, failing, passing, text, outcome, how}]}; docs/events.md says what
-    each is.
+    is_over, withdrawn, failed, argv, script, exit_code, duration_ms, path, change, hash, runner,
+    tests_passed, tests_failed, tests_skipped, failing, passing, text, outcome, how}]}; what each
+    is, docs/events.md says.
     """
     if failed and last_passed:
         raise BadInput("--failed and --last-passed are two questions", hint="ask one")
+    session_name = either(session_named, session_name)
     now = datetime.now().astimezone()
     outcome = "failed" if failed else "passed" if last_passed else ""
 
@@ -123,6 +134,8 @@ def _what(one: WorkEvent) -> str:
 
 
 def _went(one: WorkEvent) -> str:
+    if one.withdrawn:
+        return "withdrawn"
     if one.outcome:
         return one.outcome if one.how == "named" else f"{one.outcome} ({one.how})"
     if not one.is_over:

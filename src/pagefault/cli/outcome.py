@@ -112,6 +112,10 @@ def report(error: Exception, *, as_json: bool) -> int:
 
 
 def exit_code(error: Exception) -> int:
+    if isinstance(told := getattr(error, "exit_code", None), int) and isinstance(
+        error, errors.CallerError
+    ):
+        return told  # of another run of this program, that was started for this one
     return next((code for kind, code in _CODES if isinstance(error, kind)), OURS)
 
 

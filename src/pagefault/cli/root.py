@@ -14,7 +14,12 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "See it work": {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
+        "wrap": "Run a coding client through a proxy, for this run alone: claude, codex, opencode, "
+        "aider.",
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
+        "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
+        "statusline": "A line for Claude Code: its window, what left it, what came back, cache and "
+        "cost.",
         "import": "Bring in one's own conversations from other programs.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
     },
@@ -49,7 +54,9 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "fork": "A new session that goes on from here, or from a moment in the past.",
     },
     "Care": {
-        "doctor": "Check this installation, its configuration and its memory.",
+        "unwrap": "Put back what runs of `wrap` left behind that were killed with their proxy.",
+        "doctor": "Check this installation, its configuration, its memory, and the way through a "
+        "proxy.",
         "adopt": "Trust a memory that was made elsewhere, or by somebody else.",
         "verify": "Read everything in a memory and check it against itself.",
         "embed": "Give every page a vector that has none yet.",
@@ -86,6 +93,7 @@ _HOMES: Final = {
     "repair": "upkeep",
     "restore": "copies",
     "undo": "paging",
+    "unwrap": "wrap",
     "upgrade": "upkeep",
     "verify": "upkeep",
 }

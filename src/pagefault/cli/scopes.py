@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from pagefault.cli.app import (
     pass_app,
 )
 from pagefault.cli.term import iso, plural
+from pagefault.model.defaults import TEXT_BYTES
+from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Consent, MountMode, RegionScope
 
 if TYPE_CHECKING:
@@ -405,6 +408,8 @@ def promote(
 
 @scopes.command("share", cls=Command, help=f"""Write a text into a region, as typed by the user.
 
+    TEXT is what is read from stdin where it is "-".
+
     {_BROUGHT}
     """)  # fmt: skip
 @click.argument("region")
@@ -423,6 +428,8 @@ def share(
     dry_run: bool,
     as_json: bool,
 ) -> None:
+    text = _read_in() if text == "-" else text
+
     async def work() -> Promotion:
         async with app.writing() as memory:
             session = await find_session(memory, session_name)
@@ -430,6 +437,17 @@ def share(
 
     _print_brought(app, app.run(work()), as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
+
+
+def _read_in() -> str:
+    """The text on stdin. Raises `BadInput`."""
+    raw = sys.stdin.buffer.read(TEXT_BYTES + 1)
+    if len(raw) > TEXT_BYTES:
+        raise BadInput(f"standard input is larger than {TEXT_BYTES >> 20} MiB")
+    try:
+        return raw.decode("utf-8-sig").rstrip("\n")
+    except UnicodeDecodeError:
+        raise BadInput("standard input is not UTF-8 text") from None
 
 
 @scopes.command("assign", cls=Command)

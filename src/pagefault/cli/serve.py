@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.proxy.desk import Desk
+    from pagefault.proxy.running import Running
 
 
 @click.command(cls=Command)
@@ -68,6 +76,19 @@ from pagefault.cli.term import plural
     help="All requests are this user's, whatever key they come with. Without it, and without "
     "--tokens, each key is a user of its own.",
 )
+@click.option(
+    "--detach",
+    is_flag=True,
+    help="Run in the background, and come back once it answers. `pagefault stop` ends it.",
+)
+@click.option(
+    "--print-unit",
+    "unit_kind",
+    type=click.Choice(["systemd", "launchd"]),
+    help="Print a unit that keeps such a proxy running, and start nothing.",
+)
+@click.option("--parent", type=int, default=0, hidden=True)
+@click.option("--log", default="", hidden=True)
 @json_option
 @pass_app
 def serve(
@@ -80,6 +101,10 @@ def serve(
     token: str | None,
     tokens: Path | None,
     user: str | None,
+    detach: bool,
+    unit_kind: str | None,
+    parent: int,
+    log: str,
     as_json: bool,
 ) -> None:
     """A proxy for coding clients: their conversations are kept, and fit a window.
@@ -87,7 +112,7 @@ def serve(
     Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
     Completions, Responses, Messages and generateContent are read, all else is passed on. One line
     a request on stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, upstreams, root,
-    window}.
+    window, instance, pid, log}; with --detach also whether it was started, or ran already.
     """
     from pagefault.model.errors import BadInput
     from pagefault.proxy.principal import checked_user
@@ -107,7 +132,100 @@ def serve(
     if faults and window is None:
         raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
     read = read_upstreams(upstreams)
-    app.run(_serve(app, read, host, port, window, faults, who, as_json=as_json))
+    words = ["serve", "--host", host, "--port", str(port)]
+    words += [word for one in upstreams for word in ("--upstream", one)]
+    words += ["--window", str(window)] if window is not None else []
+    words += ["--tokens", str(tokens.absolute())] if tokens is not None else []
+    words += ["--user", user] if user is not None else []
+    words += ["--faults" if faults else "--no-faults"] if faults is not None else []
+    if unit_kind is not None:
+        from pagefault.cli.background import unit
+
+        words[:0] = ["--root", os.path.realpath(app.directory())]
+        app.term.exact(unit(unit_kind, words, wants_token=token is not None))
+    elif detach:
+        wants_token = token is not None or tokens is not None
+        wanted = _Wanted(read, window or 0, user or "", wants_token)
+        _detach(app, words, wanted, token, as_json=as_json)
+    else:
+        how = _How(parent, log)
+        app.run(_serve(app, read, host, port, window, faults, who, how, as_json=as_json))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a proxy that runs already has to be, to be the one that is asked for."""
+
+    upstreams: Mapping[str, str]
+    window: int
+    user: str
+    wants_token: bool
+
+
+def _detach(
+    app: App, words: list[str], wanted: _Wanted, token: str | None, *, as_json: bool
+) -> None:
+    from pagefault.cli.background import log_file, running_on, start
+    from pagefault.engine.endpoint import checked_url
+    from pagefault.model.errors import StoreBusy
+
+    config = app.config(window_tokens=wanted.window or None)
+    for url in wanted.upstreams.values():
+        checked_url(url, allow_http=config.engine.allow_http)
+    root = os.path.realpath(app.directory())
+    found = [one for one in running_on(root) if one.ask() is not None]
+    if found:
+        one = found[0]
+        if _Wanted(one.all_upstreams, one.window, one.user, one.wants_token) != wanted:
+            raise StoreBusy(
+                f"a proxy runs on {root} already, another than this one would be: {one.url} to "
+                f"{one.upstream}, window {one.window:,}",
+                hint="`pagefault stop` ends it",
+            )
+        _told(app, one, started=False, as_json=as_json)
+        return
+    env = {**os.environ, **({"PAGEFAULT_PROXY_TOKEN": token} if token is not None else {})}
+    log = log_file(f"serve-{_digest(root)}")
+    words = ["--root", root, *words, "--log", str(log)]
+    _told(app, start(words, log=log, env=env), started=True, as_json=as_json)
+
+
+def _told(app: App, one: Running, *, started: bool, as_json: bool) -> None:
+    if as_json:
+        app.term.data(_object(one) | {"started": started})
+        return
+    is_new = "listening on" if started else "runs already on"
+    app.term.line(f"{is_new} {one.url}, passing on to {one.upstream}; pid {one.pid}")
+    app.term.note(f"its log: {one.log}; `pagefault stop` ends it")
+
+
+def _object(one: Running) -> dict[str, object]:
+    return {
+        "url": one.url,
+        "upstream": one.upstream,
+        "upstreams": one.upstreams,
+        "root": one.root,
+        "window": one.window,
+        "instance": one.instance,
+        "pid": one.pid,
+        "log": one.log,
+    }
+
+
+def _digest(root: str) -> str:
+    from hashlib import sha256
+
+    return sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """Of a proxy that another process of ours started: its parent, if it is to end with that, and
+    the file that its log goes to.
+    """
+
+    parent: int
+    log: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +251,14 @@ async def _serve(
     window: int | None,
     faults: bool | None,
     who: _Who,
+    how: _How,
     *,
     as_json: bool,
 ) -> None:
     from pagefault.engine.endpoint import checked_url, is_loopback
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
+    from pagefault.proxy.desk import Desk
     from pagefault.proxy.listen import bound, serve
     from pagefault.service.retention import hourly
 
@@ -146,15 +266,16 @@ async def _serve(
     config = app.config()
     for url in upstreams.values():
         checked_url(url, allow_http=config.engine.allow_http)  # before a memory is made for it
-    named = {name: url for name, url in upstreams.items() if name}
     listening = bound(host, port, wants_token=bool(who.token or who.tokens))
+    desk = Desk()
 
     def ready(url: str) -> None:
+        one = _running(desk, config.root, url, upstreams, window or 0, who, how)
+        _list(leaving, app, one)
         if as_json:
-            told = {"url": url, "upstream": upstreams[""], "root": config.root}
-            app.term.record(told | {"upstreams": named, "window": window or 0})
+            app.term.record(_object(one))
         app.term.note(f"listening on {url}, passing on to {upstreams['']}")
-        for name, upstream in named.items():
+        for name, upstream in one.upstreams.items():
             app.term.note(f"{name} goes to {upstream}")
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")
@@ -164,23 +285,87 @@ async def _serve(
                 "token, all that is said. A tunnel would be"
             )
 
-    async with (
-        app.writing(config, secrets=who.secrets) as memory,
-        hourly(memory.keep_retention, app.term.note),
-    ):
-        requests = await serve(
-            memory,
-            upstreams=upstreams,
-            listening=listening,
-            counter=O200k(),
-            clock=SystemClock(),
-            window_tokens=window or 0,
-            token=who.token,
-            tokens=who.tokens,
-            user=who.user,
-            faults=faults,
-            allow_http=config.engine.allow_http,
-            log=app.term.note,
-            ready=ready,
-        )
+    with ExitStack() as leaving:  # last of all: who is not listed has let go of its memory
+        async with (
+            app.writing(config, secrets=who.secrets) as memory,
+            hourly(memory.keep_retention, app.term.note),
+        ):
+            desk.memory = _memory_id(config.root)
+            requests = await serve(
+                memory,
+                upstreams=upstreams,
+                listening=listening,
+                counter=O200k(),
+                clock=SystemClock(),
+                window_tokens=window or 0,
+                token=who.token,
+                tokens=who.tokens,
+                user=who.user,
+                faults=faults,
+                allow_http=config.engine.allow_http,
+                log=app.term.note,
+                ready=ready,
+                desk=desk,
+                is_wanted=(lambda: _is_wanted(how.parent, desk.instance)) if how.parent else None,
+            )
     app.term.note(f"stopped after {plural(requests, 'request')}")
+
+
+def _running(
+    desk: Desk,
+    root: str,
+    url: str,
+    upstreams: Mapping[str, str],
+    window: int,
+    who: _Who,
+    how: _How,
+) -> Running:
+    from pagefault import __version__
+    from pagefault.proxy.running import Running
+    from pagefault.service.config import MEMORY
+
+    return Running(
+        instance=desk.instance,
+        key=desk.key,
+        pid=os.getpid(),
+        url=url,
+        upstream=upstreams[""],
+        upstreams={name: one for name, one in upstreams.items() if name},
+        root=root if root == MEMORY else os.path.realpath(root),
+        memory=desk.memory,
+        window=window,
+        version=__version__,
+        user=who.user,
+        wants_token=bool(who.token or who.tokens),
+        started_ms=int(time.time() * 1_000),
+        log=how.log,
+        parent=how.parent,
+    )
+
+
+def _is_wanted(parent: int, instance: str) -> bool:
+    """Whether the client of a private proxy lives. What was changed for it is put back at once."""
+    from pagefault.cli.background import marker_of
+    from pagefault.cli.swaps import put_back
+
+    if os.getppid() == parent:
+        return True
+    put_back(marker_of(instance))
+    return False
+
+
+def _list(leaving: ExitStack, app: App, one: Running) -> None:
+    from pagefault.cli.background import proxies
+    from pagefault.proxy.running import listed
+
+    try:
+        leaving.enter_context(listed(proxies(), one))
+    except OSError as error:
+        app.term.note(f"note: it cannot be listed, so `stop` and `wrap` do not find it ({error})")
+
+
+def _memory_id(root: str) -> str:
+    from pagefault.service.adopt import facts_of
+    from pagefault.service.config import MEMORY
+
+    return "" if root == MEMORY else facts_of(Path(os.path.realpath(root))).id

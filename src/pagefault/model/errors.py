@@ -7,6 +7,8 @@ named only where there is no such call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class PagefaultError(Exception):
     """The root of all errors raised on purpose. As a text it is the message and the hint, so that a
@@ -43,7 +45,13 @@ class BadInput(CallerError):
 
 
 class SessionNotFound(CallerError):
-    def __init__(self, session: str) -> None:
+    """There is no such session; or nothing was imported so, where `imported` tells what was."""
+
+    def __init__(self, session: str, *, imported: Sequence[str] | None = None) -> None:
+        if imported is not None:
+            there = f"there is {', '.join(imported)}" if imported else "nothing was imported yet"
+            super().__init__(f"nothing was imported as {session!r:.80}", hint=there)
+            return
         super().__init__(
             f"there is no session {session!r} here",
             hint="`Memory.sessions` lists what there is",
@@ -103,7 +111,7 @@ class QuotaExceeded(CallerError):
         hint: str = "",
     ) -> None:
         super().__init__(
-            f"{owner}: {used:,} of {limit:,} are used ({quota}), and this needs {asked:,}; "
+            f"{owner}: {_so_far(quota, used, limit)} ({quota}), and this needs {asked:,}; "
             "nothing of it was written",
             hint=hint,
         )
@@ -112,6 +120,12 @@ class QuotaExceeded(CallerError):
         self.limit = limit
         self.asked = asked
         self.retry_s = retry_s
+
+
+def _so_far(quota: str, used: int, limit: int) -> str:
+    if quota.endswith("_per_minute"):
+        return f"{limit:,} a minute are allowed, {used:,} were written in the last"
+    return f"{used:,} of {limit:,} are used"
 
 
 class CannotUndo(CallerError):

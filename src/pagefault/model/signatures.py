@@ -26,7 +26,7 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Final, Literal, TypeVar, Union
 
@@ -51,14 +51,18 @@ ANY_VALUE: Final = "whoever takes it says what is wrong with it"
 Take = Callable[[object], object]
 """The plain value of what was given, or `_REFUSED`."""
 
+Usable = Callable[[Any], Awaitable[None] | None]
+"""Raises where an object can be used no more; what it returns is awaited before the verb."""
+
 _REFUSED: Final = object()
 
 
 def checked_verbs(
-    usable: Callable[[Any], None] | None = None,
+    usable: Usable | None = None,
 ) -> Callable[[type[C]], type[C]]:
     """A class whose public verbs are `checked`. Those that are awaited ask `usable` besides, which
-    raises where the object can be used no more; but for `close`, which may be repeated.
+    raises where the object can be used no more, and may return what is to be awaited first; but
+    for `close`, which may be repeated.
     """
 
     def decorate(cls: type[C]) -> type[C]:
@@ -70,7 +74,7 @@ def checked_verbs(
     return decorate
 
 
-def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
+def checked(verb: F, *, usable: Usable | None = None) -> F:
     """The same verb, which raises `BadInput` for what its signature does not take."""
     signature = _signature(verb)
     if signature != inspect.signature(verb):
@@ -138,8 +142,8 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
         @functools.wraps(verb)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = taken(args, kwargs)
-            if usable is not None:
-                usable(args[0])
+            if usable is not None and (first := usable(args[0])) is not None:
+                await first
             return await verb(*args, **kwargs)
 
         return typing.cast(F, awaited)

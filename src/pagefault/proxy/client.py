@@ -88,8 +88,8 @@ def recognise(headers: Mapping[str, str], body: Json, named: str = "") -> Client
     for kind, key in (
         (NAMED, named or _in_utf_8(headers.get(SESSION_HEADER, ""))),
         ("claude", headers.get("x-claude-code-session-id") or _of_user_id(in_metadata)),
-        ("codex", headers.get("session-id")),
         ("opencode", headers.get("x-session-id") or headers.get("x-session-affinity")),
+        ("codex", headers.get("session-id")),  # which opencode sends to OpenAI as well
         (NAMED, in_metadata.get("pagefault_session")),
     ):
         if isinstance(key, str) and key.strip():
@@ -106,9 +106,9 @@ def program(headers: Mapping[str, str], body: Json) -> str:
         isinstance(metadata, dict) and _of_user_id(metadata)
     ):
         return "claude"
-    if headers.get("session-id"):
-        return "codex"
-    return "opencode" if headers.get("x-session-id") or headers.get("x-session-affinity") else ""
+    if headers.get("x-session-id") or headers.get("x-session-affinity"):
+        return "opencode"
+    return "codex" if headers.get("session-id") else ""
 
 
 def _in_utf_8(header: str) -> str:

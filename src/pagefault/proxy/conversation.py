@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -63,13 +63,14 @@ from pagefault.service.inspection.relayed import SERVED, note_relayed, note_repo
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.service.turn.drafts import Incoming
+from pagefault.service.turn.drafts import PREVIOUS, Incoming
 from pagefault.service.turn.relayed_calls import View
 from pagefault.service.turn.turn import encodable
 
 ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: counting is not exact
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 MODEL_CHARS_MAX: Final = 200
+RUN_MAX: Final = 100  # items that are written in one batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +167,7 @@ class Conversation:
             said_in=self._said_in,
             problem=self._fails,
         )
-        self._pages: dict[str, Sequence[str]] = {}  # by the key of the node that says it
+        self._pages: dict[str, Sequence[PageId]] = {}  # by the key of the node that says it
         self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
         self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
         self._words: dict[bytes, str] = {}
@@ -561,6 +562,7 @@ class Conversation:
         """
         try:
             blocks = Counter(item.message for item in items)
+            await self._log_run(nodes, items, blocks, model=model, under=under)
             begun = set[int]()  # messages of which a text of the user's is written down
             for node, item in zip(nodes, items, strict=True):
                 is_whole, goes_on = blocks[item.message] == 1, item.message in begun
@@ -574,6 +576,91 @@ class Conversation:
         except PagefaultError as error:
             self.problem = error.message
 
+    async def _log_run(
+        self,
+        nodes: Sequence[Node],
+        items: Sequence[Item],
+        blocks: Mapping[int, int],
+        *,
+        model: str,
+        under: str,
+    ) -> None:
+        """Write down in few batches what the end of a history says for the first time. What of it
+        cannot be written so is left to be written one by one.
+        """
+        at = len(nodes)
+        while at and self._is_new(nodes[at - 1], items[at - 1]):
+            at -= 1
+        begun = {
+            item.message
+            for node, item in zip(nodes[:at], items, strict=False)
+            if item.part is Part.TEXT and item.role is Role.USER and self._said_in(node)
+        }
+        for first in range(at, len(nodes), RUN_MAX):
+            run: list[tuple[Node, Incoming | None]] = []
+            follows = self._before(nodes[first])
+            for node, item in zip(nodes[first:], items[first : first + RUN_MAX], strict=False):
+                said = self._incoming(
+                    node, item, follows, is_whole=blocks[item.message] == 1,
+                    goes_on=item.message in begun, model=model, under=under,
+                )  # fmt: skip
+                run.append((node, said))
+                if said is not None:
+                    follows = PREVIOUS
+                    if item.part is Part.TEXT and item.role is Role.USER:
+                        begun.add(item.message)
+            said_here = [said for _, said in run if said is not None]
+            if len(said_here) < 2:
+                return
+            session = await self._opened()
+            try:
+                written = iter(await session._say_each(said_here, USER_TYPED))
+            except QuotaExceeded:
+                raise
+            except PagefaultError:
+                return
+            for node, said in run:
+                self._note(node, next(written) if said is not None else ())
+
+    def _is_new(self, node: Node, item: Item) -> bool:
+        """Whether a node says what neither it nor another in its place said before."""
+        is_known = node.key in self._pages or node.source.key in self._pages or node.is_bare
+        return not (is_known or node.key in self._edited or item.asks_for_summary)
+
+    def _note(self, node: Node, pages: Sequence[PageId]) -> None:
+        """These pages say what a node does."""
+        if not any(page_id in self._keys for page_id in pages):
+            self._order += len(pages)
+        self._pages[node.key] = pages
+        for page_id in pages:
+            self._keys.setdefault(page_id, node.key)
+
+    def _incoming(
+        self,
+        node: Node,
+        item: Item,
+        follows: str,
+        *,
+        is_whole: bool,
+        goes_on: bool,
+        model: str,
+        under: str,
+        old: str = "",
+    ) -> Incoming | None:
+        """What is written of a node, behind the page that it follows; None where nothing is."""
+        said, origin = self._said(item, follows, old)
+        if said is None or item.asks_for_summary:
+            return None
+        is_models = said.role is Role.ASSISTANT
+        return replace(
+            said,
+            is_whole=is_whole,
+            goes_on=goes_on,
+            model=model if is_models else "",
+            spliced=() if old else self._faults.spliced(node.key),
+            origin=Origin(f"tool:{under}") if is_models and under else origin,
+        )
+
     async def _log_one(
         self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str, under: str
     ) -> None:
@@ -586,29 +673,22 @@ class Conversation:
         if source is not None and not is_edited:
             self._pages[node.key] = source
             return
-        old = str(source[0]) if source else ""
-        said, origin = self._said(item, self._before(node), old)
-        pages: Sequence[str] = source or ()
-        if said is not None and not item.asks_for_summary:
+        said = self._incoming(
+            node, item, self._before(node), is_whole=is_whole, goes_on=goes_on, model=model,
+            under=under, old=str(source[0]) if source else "",
+        )  # fmt: skip
+        pages: Sequence[PageId] = source or ()
+        if said is not None:
             session = await self._opened()
             try:
-                spliced = () if is_edited else self._faults.spliced(node.key)
-                said = replace(said, is_whole=is_whole, goes_on=goes_on, spliced=spliced)
-                if said.role is Role.ASSISTANT:
-                    said = replace(said, model=model)
-                    origin = Origin(f"tool:{under}") if under else origin
-                pages = await self._write(session, said, origin)
+                pages = await self._write(session, said)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
-            if not any(page_id in self._keys for page_id in pages):
-                self._order += len(pages)
         if is_edited:
             self._quotes.note_edit(source or (), pages)
             node.origin = None  # these words are said here, wherever the old ones were
             self._edited.discard(node.key)
-        self._pages[node.key] = pages
-        for page_id in pages:
-            self._keys.setdefault(page_id, node.key)
+        self._note(node, pages)
 
     def _before(self, node: Node) -> str:
         """The page that a node's own follows in the client's history."""
@@ -620,14 +700,15 @@ class Conversation:
             parent = parent.parent
         return HISTORY_START
 
-    async def _write(self, session: Session, said: Incoming, origin: Origin) -> list[PageId]:
+    async def _write(self, session: Session, said: Incoming) -> list[PageId]:
         try:
-            return await session.say([said], origin=origin)
+            [pages] = await session._say_each([said], USER_TYPED)
         except MessageTooLarge:  # larger than a window: kept as a document, to be found in parts
             document = replace(
                 said, role=Role.USER, event_type=EventType.DOCUMENT, title="a long message"
             )
-            return await session.say([document], origin=origin)
+            [pages] = await session._say_each([document], USER_TYPED)
+        return pages
 
     def _said(self, item: Item, follows: str, old: str) -> tuple[Incoming | None, Origin]:
         """What is written of an item; nothing where it says nothing that can be. Raises
@@ -763,7 +844,7 @@ def _text_of(item: Item) -> str:
     return f"[calls {encodable(item.name)}] {text}" if item.part is Part.CALL else text
 
 
-def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:
+def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[PageId]]], set[int]]:
     """What was said in a client's history, each with its pages, and the orders of all pages."""
     texts: list[list[OriginalBody]] = []
     orders: set[int] = set()
@@ -778,7 +859,7 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
             texts.append([body])
         elif texts and body.part and body.part_of == texts[-1][0].page_id:
             texts[-1].append(body)
-    found: list[tuple[Logged, list[str]]] = []
+    found: list[tuple[Logged, list[PageId]]] = []
     for parts in texts:
         first, text = parts[0], "".join(part.text for part in parts)
         call = _CALL.match(text) if isinstance(first, Called) else None

@@ -15,6 +15,7 @@ from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.desk import Desk
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.proxy.upstreams import opened
@@ -24,6 +25,7 @@ DEFAULT_PORT: Final = 8788
 FAREWELL_S: Final = 3  # that answers under way are given when it stops
 HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 256  # connections
+WANTED_EVERY_S: Final = 0.2  # how often a private proxy looks whether anybody needs it
 
 
 def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
@@ -37,7 +39,9 @@ def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
             hint="listen on 127.0.0.1, or ask for a token: PAGEFAULT_PROXY_TOKEN or --token",
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP: asyncio turns Nagle's algorithm off for such alone, and with it the end of an
+    # answer waits 40 ms for the client to acknowledge its beginning.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
@@ -68,8 +72,11 @@ async def serve(
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
     ready: Callable[[str], None] = lambda url: None,
+    desk: Desk | None = None,
+    is_wanted: Callable[[], bool] | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
+    Or until it is wanted no more, where that is to be asked.
     `upstreams` are addresses by what they are for, as `read_upstreams` gives them.
 
     Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
@@ -95,6 +102,7 @@ async def serve(
         faults=faults,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
+        desk=desk,
     )
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -137,9 +145,19 @@ async def serve(
             self.force_exit = self.should_exit  # the second time: at once
             self.should_exit = True
 
+    server = Server(config)
+
+    def look(is_wanted: Callable[[], bool]) -> None:
+        if is_wanted():
+            asyncio.get_running_loop().call_later(WANTED_EVERY_S, look, is_wanted)
+        else:
+            server.should_exit = True
+
+    if is_wanted is not None:
+        look(is_wanted)
     warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
     try:
-        await Server(config).serve(sockets=[listening])
+        await server.serve(sockets=[listening])
         await warming
         await proxy.settled()
     finally:

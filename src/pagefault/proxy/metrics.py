@@ -53,7 +53,13 @@ class Metrics:
         kept: Callable[[], tuple[int, int]],
     ) -> None:
         try:
-            from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+            from prometheus_client import (
+                CollectorRegistry,
+                Counter,
+                Gauge,
+                Histogram,
+                ProcessCollector,
+            )
         except ImportError:
             raise CallerError(
                 "the proxy needs the package prometheus-client, which is not installed",
@@ -63,6 +69,7 @@ class Metrics:
         self._windows = windows
         self._evicted: deque[tuple[float, int]] = deque()
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
 
         def counter(name: str, told: str, *labels: str) -> Counter:
             return Counter(f"pagefault_{name}", told, labels, registry=self.registry)

@@ -300,7 +300,7 @@ class Quotes:
         strangers = Counter[Origin]()
         try:
             session = await self._session()
-            found = await session.recall(query, limit=CANDIDATES)
+            found = await session._candidates(query, CANDIDATES)
             bearing = [hit for hit in found.hits if hit.page.page_id in allowed]
             for hit in calls_for.admitted(bearing):
                 if room <= render.LABEL_TOKENS:

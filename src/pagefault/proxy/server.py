@@ -28,9 +28,11 @@ from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.answering import Answering, Upstream
+from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
+from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
@@ -94,13 +96,14 @@ class Proxy:
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
         faults: bool | None = None,
+        desk: Desk | None = None,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
         than this machine's own, as one that other machines reach is. `mint` names conversations
         that have no id; `secret` keys what is remembered of them, a random one without it.
         `faults`: whether models are offered memory's tools, where there is a window; None offers
-        them beside a client's own.
+        them beside a client's own. `desk` says who this proxy is.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -116,6 +119,7 @@ class Proxy:
         self._faults = faults
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
+        self._desk = desk or Desk()
         self._log = log
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
@@ -174,7 +178,8 @@ class Proxy:
         if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
         user = self._user_of(known.get(TOKEN_HEADER, ""))
-        if user is None:
+        is_operator = self._desk.knows(known)
+        if user is None and not is_operator:
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
             return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
@@ -184,9 +189,15 @@ class Proxy:
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if path == "/healthz":
-            return await reply.own(200, json.dumps(self._health()).encode())
+            health = self._health() | self._desk.who()
+            return await reply.own(200, json.dumps(health).encode())
         if path == "/metrics":
             return await reply.own(200, self._metrics.text(), CONTENT_TYPE)
+        if is_operator and path == CANARIES and scope["method"] == "DELETE":
+            forgotten = await self._desk.forget_canaries(self._memory)
+            return await reply.own(200, json.dumps({"forgotten": forgotten}).encode())
+        if is_operator and wire is None and path != STATUSLINE:
+            return await reply.refuse(wire, 404, "the operator's key opens no way to the provider")
         if path == "/" and scope["method"] == "HEAD":
             return await reply.own(200, b"{}")
         try:
@@ -203,8 +214,12 @@ class Proxy:
             return None
         query = scope["query_string"]
         whose = user or principal_of(headers, query, self._memory.keyed)
+        whose = OPERATOR if is_operator else whose
+        if path == STATUSLINE and scope["method"] == "POST":
+            line = self._desk.statusline(body, whose)
+            return await reply.own(200, line.encode(), b"text/plain; charset=utf-8")
         asked = _Asked(known, path, named, whose)
-        relay, path = self._upstreams.of(path, known)
+        relay, path = (Canary(), path) if is_operator else self._upstreams.of(path, known)
         target = path.encode("latin-1") + (b"?" + query if query else b"")
         relayed = self._relayed(relay, scope["method"], target, headers, asked, wire, body, reply)
         try:
@@ -218,7 +233,7 @@ class Proxy:
 
     async def _relayed(
         self,
-        relay: Relay,
+        relay: Relay | Canary,
         method: str,
         target: bytes,
         headers: Headers,
@@ -272,7 +287,7 @@ class Proxy:
 
     async def _answered(
         self,
-        relay: Relay,
+        relay: Relay | Canary,
         asking: Callable[[bytes], AbstractAsyncContextManager[Any]],
         wire: Wire,
         taken: _Taken,
@@ -296,6 +311,7 @@ class Proxy:
                 return None
             if reply.usage is not None:
                 self._metrics.reported(reply.usage)
+                self._desk.answered(conversation.name, reply.usage)
             return passed.body
 
         answering = Answering(
@@ -368,6 +384,7 @@ class Proxy:
             told.words = self._problem = f"not read: {type(bug).__name__}"
             told.not_logged = THE_MEMORY
             return None
+        self._desk.passed(conversation.name, passed, self._window_tokens)
         told.words = _words(conversation, passed, len(history.messages))
         told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
         if mode is not ControlMode.ASSIST:
@@ -426,7 +443,7 @@ class Proxy:
                 wire=wire,
                 counter=self._counter,
                 clock=self._clock,
-                window_tokens=self._window_tokens,
+                window_tokens=WINDOW if name.endswith(f"@{OPERATOR}") else self._window_tokens,
                 is_named=is_named,
                 faults=self._faults,
             )
@@ -438,6 +455,7 @@ class Proxy:
 
     def _learn(self, taken: _Taken, answered: Answered) -> None:
         """Log the answer without keeping the client waiting for it."""
+        self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
             self._metrics.reported(answered.usage)
         is_next = True

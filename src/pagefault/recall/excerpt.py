@@ -72,9 +72,10 @@ def _matches(text: str, sought: Sequence[Sought]) -> Iterator[tuple[int, int, st
     )
     for start, end, found in spans:
         shared = terms.intersection(found)
-        kin_here = [one for one in begins for term in found if term.startswith(one)]
-        if shared or kin_here:
-            yield start, end, min(shared or kin_here)
+        if shared:
+            yield start, end, min(shared)
+        elif kin := [one for one in begins if any(term.startswith(one) for term in found)]:
+            yield start, end, min(kin)
 
 
 def _within(text: str, matches: Sequence[tuple[int, int, str]], chars_max: int) -> Excerpt:

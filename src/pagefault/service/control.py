@@ -10,21 +10,18 @@ down, and nothing after it.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 
-from pagefault.model.errors import ArchiveMissing, StoreCorrupt
-from pagefault.model.events import ControlSet, Draft, SessionConfigured, SessionOpened
-from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.events import Draft, SessionOpened
+from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, ControlMode
 from pagefault.service.configure import configure
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
+from pagefault.store import controls as store_controls
 from pagefault.store.commit import Committer
-from pagefault.store.store import STORE, Store
-
-_SETTINGS = ("session_configured",)
+from pagefault.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +42,7 @@ def given_control(runtime: Runtime, session_id: str = "") -> tuple[ControlMode |
     """What was given last, and when: to the whole memory, or to this session, if one is named.
     Blocks on the store.
     """
-    for seq in reversed(runtime.index.events(STORE, types=("control_set",))):
-        with suppress(StoreCorrupt, ArchiveMissing):
-            body = runtime.log.get(seq).body
-            if isinstance(body, ControlSet) and body.session_id in ("", session_id):
-                return body.control, seq
-    return None, NOTHING
+    return store_controls.given_control(runtime.log, runtime.index, session_id)
 
 
 def controls(runtime: Runtime, only: SessionNo | None = None) -> dict[str, str]:
@@ -58,19 +50,11 @@ def controls(runtime: Runtime, only: SessionNo | None = None) -> dict[str, str]:
     than what its own records say. Blocks on the store.
     """
     rows = runtime.index.sessions() if only is None else [runtime.index.session(only)]
-    told: dict[str, str] = {}
-    for row in filter(None, rows):
-        if row.name.startswith(REGION_PREFIX):
-            continue  # no conversation goes on there
-        given, at = given_control(runtime, row.session_id)
-        last = max(runtime.index.events(row.session, types=_SETTINGS), default=Seq(row.session))
-        own = ControlMode.ASSIST
-        with suppress(StoreCorrupt, ArchiveMissing):
-            body = runtime.log.get(last).body
-            if isinstance(body, SessionOpened | SessionConfigured):
-                own = body.control
-        told[row.session_id] = str(given if given is not None and at > last else own)
-    return told
+    return {
+        row.session_id: str(store_controls.control_of(runtime.log, runtime.index, row))
+        for row in filter(None, rows)
+        if not row.name.startswith(REGION_PREFIX)  # no conversation goes on there
+    }
 
 
 def continued(owned: Owned, control: ControlMode, *, name: str) -> SessionOpened:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -16,10 +16,12 @@ from pagefault.model.events import (
     Ruling,
     SessionOpened,
 )
-from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.model.texts import check_text
+from pagefault.service.verbs import is_within
 from pagefault.store.commit import Committer
+from pagefault.store.controls import given_control, nothing_kept
 from pagefault.store.leases import Leased
 from pagefault.store.store import Store
 
@@ -33,6 +35,10 @@ class Redaction:
     layers: tuple[str, ...]  # what looks for them, in order
     withheld: int  # texts that were not kept, because a layer failed on them
     failure: str = ""  # which layer failed last, and how; it quotes nothing
+
+
+async def _nobody_follows() -> None:
+    """What heeds a control mode where there is no memory to have sessions."""
 
 
 class Journal:
@@ -53,11 +59,38 @@ class Journal:
         self._committer = committer
         self._screen = screen
         self.ruled = 0  # times, here, who may see what
+        self.heeded = NOTHING  # the last control mode of another process that sessions here follow
+        self.heed: Callable[[], Awaitable[None]] = _nobody_follows
 
     def check_open(self) -> None:
         """Raise `StoreClosed` if the memory was closed."""
         if self._committer.is_closed:
             raise StoreClosed
+
+    def ready(self) -> Awaitable[None] | None:
+        """What a verb waits for before it begins, if anything: another process may have given a
+        control mode. Raises `StoreClosed` if the memory was closed.
+        """
+        self.check_open()
+        first = self._below or self
+        store = first._store
+        if (store.controlled == first.heeded and store.is_current()) or is_within():
+            return None
+        return first._take_in()
+
+    async def _take_in(self) -> None:
+        await self.look()
+        if self._store.controlled != self.heeded:
+            await self.heed()
+
+    def followed(self, seen: Seq) -> None:
+        """Sessions here are in the modes that were given up to this record."""
+        self.heeded = seen
+
+    @property
+    def controlled(self) -> Seq:
+        """The last control mode that another process was noticed to give, by its record."""
+        return self._store.controlled
 
     def clean(self, text: str) -> str:
         """The text with secrets redacted. Text is redacted before it is counted and split.
@@ -111,11 +144,14 @@ class Journal:
 
     async def open_sessions(self, drafts: Sequence[Draft]) -> list[SessionNo]:
         """Open sessions of these names, in one batch. `PlanOutdated`, with nothing written, if
-        there is one of any of them by now.
+        there is one of any of them by now; `StoreReadOnly` if the memory keeps nothing by now.
         """
         cleaned = [self._clean(draft) for draft in drafts]
 
         def opened() -> list[SessionNo]:
+            given, _ = given_control(self._store.log, self._store.index)
+            if given is not None and not given.captures:
+                raise nothing_kept(given)
             for draft in cleaned:
                 assert isinstance(draft.body, SessionOpened)
                 if self._store.index.find_session(draft.body.name) is not None:
@@ -178,8 +214,15 @@ class Journal:
         return event
 
     async def lease(self, session: SessionNo) -> Leased:
-        """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""
-        return await self._committer.run(lambda: self._store.lease(session))
+        """Make a session ours to write to. `SessionBusy`, `SessionNotFound`; `StoreBusy`
+        where nothing of it is kept by now.
+        """
+
+        def leased() -> Leased:
+            self._store.check_kept(session)
+            return self._store.lease(session)
+
+        return await self._committer.run(leased)
 
     async def look(self) -> None:
         """Notice what other processes wrote. Never waits for them."""

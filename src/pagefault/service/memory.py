@@ -111,7 +111,7 @@ class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
         wanted_window = self._window_tokens if window is None else a_window(window)
         wanted_control = None if control is None else a_control(control)
         name = self._runtime.journal.clean(name)
-        async with self._opening:
+        async with self._alone():
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if name.startswith(REGION_PREFIX) or (row and row.name.startswith(REGION_PREFIX)):

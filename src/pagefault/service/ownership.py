@@ -38,6 +38,7 @@ from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
+from pagefault.service.verbs import within
 from pagefault.service.window.derived_drafts import with_causes
 from pagefault.service.window.state import SessionState, turn_now
 
@@ -96,20 +97,25 @@ class Owned:
     def _begin(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
         async def locked() -> T:
             async with self._lock:
-                self.check_there()
-                await self._see()
-                for _ in range(_PLANS_MAX):
-                    try:
-                        return await verb()
-                    except PlanOutdated:  # so nothing was written
-                        if self._is_outdated:
-                            await self._restore()
-                raise StoreBusy("others forget what this rests on, again and again")
+                with within():
+                    return await self._planned(verb)
 
         task = asyncio.ensure_future(locked())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def _planned(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What a verb makes of the session as it is, planned anew as often as that changes."""
+        self.check_there()
+        await self._see()
+        for _ in range(_PLANS_MAX):
+            try:
+                return await verb()
+            except PlanOutdated:  # so nothing was written
+                if self._is_outdated:
+                    await self._restore()
+        raise StoreBusy("others forget what this rests on, again and again")
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:

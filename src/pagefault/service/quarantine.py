@@ -66,10 +66,23 @@ class Quarantine:
 
     def is_withdrawn(self, row: PageRow) -> bool:
         """Whether no request may show a page, and nothing be held true of it."""
+        return self.is_withdrawn_at(row.seq)
+
+    def has_withdrawn(self) -> bool:
+        """Whether anything was ever withdrawn."""
+        self.read_on()
+        return bool(self._withdrawn)
+
+    def is_withdrawn_at(self, seq: Seq) -> bool:
+        """The same, of the page that this record made."""
         self.read_on()
         ranges = self._withdrawn
-        at = bisect_right(ranges, (row.seq, _INFINITE)) - 1
-        return at >= 0 and row.seq <= ranges[at][1] and row.seq not in self._raised
+        at = bisect_right(ranges, (seq, _INFINITE)) - 1
+        return at >= 0 and seq <= ranges[at][1] and seq not in self._raised
+
+    def withdraw(self, targets: Iterable[tuple[Seq, Seq]]) -> None:
+        """Withdraw records of an overlay, which end with this process: nothing is written of it."""
+        self._withdrawn = _merged([*self._withdrawn, *targets])
 
     def shown(self, found: SearchResult, *, limit: int) -> SearchResult:
         """The best of what was found that is not withdrawn, or that says the same and is not."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from pagefault.engine.api import Engine
-from pagefault.model.errors import BadInput
 from pagefault.model.events import Event, SessionOpened
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import ControlMode
@@ -32,6 +31,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drive import Answer, Bounds, drive
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool, Toolbox
 from pagefault.service.window.state import SessionState
+from pagefault.store.controls import nothing_kept
 
 
 @checked_verbs(usable=check_open)
@@ -147,20 +147,15 @@ class Session(Writer, Claimant, Reader, Sharer, Inspector):
 
     def _check_kept(self) -> None:
         if self.overlay is not None:
-            raise BadInput(
-                f"the conversation is {self.control}: nothing of it is written, and nothing shared",
-                hint="give it a mode that keeps what is said: `set_control`",
-            )
+            raise nothing_kept(self._state.control, whose="session", so="nothing shared")
 
     async def _fork(
         self, name: str, then: SessionState | None = None, last: Event | None = None
     ) -> Session:
         """A fork of the session as it was `then`, `last` being its last record; or as it is."""
         if self.overlay is not None:
-            raise BadInput(
-                f"the conversation is {self.control}: nothing of it is kept that a fork could see",
-                hint="give it a mode that keeps what is said: `set_control`",
-            )
+            so = "nothing kept that a fork could see"
+            raise nothing_kept(self._state.control, whose="session", so=so)
         await self.owned.drain()  # calls under way are part of what was said so far
         state = then or self._state
         return await self._open_new(

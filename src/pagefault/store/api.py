@@ -208,6 +208,13 @@ class EventLog(Protocol):
         """The records of one type. `StoreCorrupt` where one does not read back."""
         ...
 
+    def lines(self, seqs: Sequence[Seq]) -> Iterator[tuple[Seq, bytes]]:
+        """The line that each of these records stands in, in the order of the log in which they are
+        given, for who only reads on where a line has certain bytes: a tenth of the price of `get`.
+        Nobody judged them. b"" where there is no line, or none that is found at once.
+        """
+        ...
+
     def beside(self, acknowledged: Seq) -> EventLog:
         """The same log, for who reads long and would be in the way here. To be closed, which ends
         nothing else. `acknowledged` is what is known to be in it.

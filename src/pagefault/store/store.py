@@ -39,6 +39,7 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
+    Shared,
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
@@ -58,6 +59,7 @@ from pagefault.store.api import (
     VectorsUnusable,
     WriterLock,
 )
+from pagefault.store.controls import GIVEN, control_of
 from pagefault.store.fold import BEGUN, DONE, ORIGIN_RULINGS, RECEIPTS, REGION_RULINGS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
@@ -71,7 +73,7 @@ STORE: Final = SessionNo(0)
 _BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
-_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS)
+_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS, *GIVEN)
 _LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
@@ -114,9 +116,11 @@ class Store:
     forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since it opened
     forgets: int = 0  # how often another process was noticed to forget, or to rule who sees what
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
+    controlled: Seq = NOTHING  # the last control mode that another process was noticed to give
     acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
     is_opening: bool = False  # until `let_others_in`, and the lock is held until then
+    keeps: bool = True  # what is written; an overlay does not, so that no control mode forbids it
     lock: WriterLock | None = None  # where others may write, too, and so may we
     advice: Advice = field(default_factory=Advice)
     vectors: VectorStore | None = None  # once somebody asked for them
@@ -128,6 +132,7 @@ class Store:
     _depth: int = 0  # of blocks in `writing`
     _writer: int = 0  # the thread that is in them
     _known: Seq | None = NOTHING  # the log's head when `writing` ended last
+    _kept: dict[SessionNo, Seq] = field(default_factory=dict)  # what `controlled` left writable
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
     _is_to_finish: bool = False  # whether it may be one whose process was killed
     _is_unsettled: bool = False  # something is in the log, perhaps, and not in the index
@@ -205,7 +210,7 @@ class Store:
             return
         self.catch_up()  # a writer may have been killed between log and index
         self.leases.doubt()
-        self._notice_forgets()
+        self._notice()
         self._is_taking_in = False
         if self._is_to_finish:
             self.finish_if_possible()
@@ -228,7 +233,7 @@ class Store:
                 log.refresh()
             if self.follows:
                 self._follow()
-            self._notice_forgets()
+            self._notice()
 
     def _follow(self) -> None:
         """Fold what others wrote into an index of our own, and drop from it what they forgot."""
@@ -245,12 +250,18 @@ class Store:
                 elif isinstance(begun, ScrubBegun):
                     self.index.revise([self.log.get(target) for target in targets(begun)])
 
-    def _notice_forgets(self) -> None:
+    def _notice(self) -> None:
+        """Whether others forgot something, ruled who sees what, or gave a control mode."""
         with self._noticing:
-            seqs = self.index.events(STORE, types=_NOTICED, after=self._receipt_seen)
+            after = self._receipt_seen
+            seqs = self.index.events(STORE, types=_NOTICED, after=after)
             if not seqs:
                 return
             self._receipt_seen = seqs[-1]
+            given = self.index.events(STORE, types=GIVEN, after=after)
+            self.controlled = max([self.controlled, *given])
+            if set(seqs) <= set(given):
+                return
             self._is_to_finish = True
             self.forgets += 1
             self._recount()
@@ -294,6 +305,24 @@ class Store:
             holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
             raise self.leases.taken_over(row.name or row.session_id, holder)
 
+    def check_kept(self, session: SessionNo) -> None:
+        """Raise `StoreBusy` where another process gave a session a control mode, since this was
+        opened, in which nothing of it is kept. In `writing`, or the mode may be given meanwhile.
+        """
+        if (
+            session == STORE
+            or not self.keeps
+            or self._kept.get(session, NOTHING) >= self.controlled
+        ):
+            return
+        control = control_of(self.log, self.index, self._row(session))
+        if not control.captures:
+            raise StoreBusy(
+                f"the session was given another control mode meanwhile: it is {control}",
+                hint="say it once more: it goes on in that mode",
+            )
+        self._kept[session] = self.controlled
+
     def _row(self, session: SessionNo) -> SessionRow:
         row = self.index.session(session)
         if row is None:  # another process forgot it
@@ -323,7 +352,8 @@ class Store:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
 
         Sessions must be ours, but for those that are `unfenced`, into which anybody writes:
-        `SessionBusy` otherwise. `QuotaExceeded` where a quota has no room. `planned` is what
+        `SessionBusy` otherwise. `StoreBusy` where nothing of them is kept (`check_kept`), nor of
+        who brings it there; `QuotaExceeded` where a quota has no room. `planned` is what
         `forgets` was when these drafts were made, where they rest on what could be forgotten:
         `PlanOutdated` if it is not any more, and likewise if a blob that they name was deleted
         since it was put.
@@ -337,6 +367,10 @@ class Store:
                     raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}.difference(unfenced):
             self._check_fence(session)
+            self.check_kept(session)
+        for draft in drafts if unfenced else ():
+            if isinstance(draft.body, Shared):
+                self.check_kept(draft.body.by)
         if self.allowance is not None:
             self.allowance.check(drafts, self.index, self.log.head())
         with self._the_last_if_half_done():

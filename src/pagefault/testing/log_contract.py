@@ -20,6 +20,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import SOME_TOOL, Origin
 from pagefault.store.api import BlobStore, EventLog
+from pagefault.store.codec import decode
 from pagefault.testing.builders import opened, said
 
 
@@ -91,6 +92,17 @@ class EventLogContract:
         for after, expected in ((0, [events[1], events[3]]), (2, [events[3]]), (4, [])):
             assert list(log.of_type("session_opened", Seq(after))) == expected
         assert list(log.of_type("of_no_record")) == []
+
+    def test_a_line_is_of_its_record_or_there_is_none(self, log: EventLog) -> None:
+        events = log.append([said(f"tea {number} \n in a line") for number in range(40)])
+        for wanted in (events, events[::3], events[35:], []):
+            told = list(log.lines([event.seq for event in wanted]))
+            assert [seq for seq, _ in told] == [event.seq for event in wanted]
+            for (_, line), event in zip(told, wanted, strict=True):
+                assert not line or decode(line + b"\n") == event
+        log.erase([events[5].seq])
+        [(_, line)] = log.lines([events[5].seq])
+        assert b"tea 5" not in line
 
     def test_who_wrote_last_finds_nothing_new(self, log: EventLog) -> None:
         log.append([said("x")])

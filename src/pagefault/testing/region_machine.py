@@ -483,7 +483,8 @@ class RegionMachine(RuleBasedStateMachine):
                     assert one.word in page.text
             if name == searching:
                 found = await session.recall("harbour mast hangs", limit=50)
-                self.check_shown(name, "".join([str(found), str(await session.recent(50))]))
+                listed = [await session.recent(50), await session.timeline("2000-01-01")]
+                self.check_shown(name, "".join(map(str, [found, *listed])))
 
         names = self.alive()
         self.looks += 1

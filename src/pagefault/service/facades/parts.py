@@ -6,6 +6,8 @@ them need is a collaborator, made here.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from pagefault.paging.pressure import Gauge
 from pagefault.policy.prefetch import LOADING
 from pagefault.service.derived.claims import Claims
@@ -73,6 +75,8 @@ class SessionParts:
         return self.owned.state
 
 
-def check_open(session: SessionParts) -> None:
-    """Raise `StoreClosed` once the session's memory is closed."""
-    session._runtime.journal.check_open()
+def check_open(session: SessionParts) -> Awaitable[None] | None:
+    """What a verb of a session waits for first (`Journal.ready`). Raises `StoreClosed` once the
+    session's memory is closed.
+    """
+    return session._runtime.journal.ready()

@@ -32,6 +32,7 @@ from pagefault.service.derived.compression import nearest
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.timetravel import ACCESSES, history
 from pagefault.service.lookup.questions import Asking
+from pagefault.service.lookup.session_search import SAID
 from pagefault.service.turn.artifacts import bytes_of
 from pagefault.service.turn.host_tools import check_answered
 from pagefault.service.turn.media import dimensions, duration_seconds
@@ -226,6 +227,10 @@ class Reader(SessionParts, Asking):
         self, scope: Scope, query: str, limit: int, wanted: SearchFilter, profile: Profile | None
     ) -> SearchResult:
         return await self._finder.find(scope, query, limit=limit, wanted=wanted, profile=profile)
+
+    def _reach(self, scope: Scope, wanted: SearchFilter) -> list[Scope]:
+        is_said = not wanted.kinds or not SAID.isdisjoint(wanted.kinds)
+        return self._runtime.reach(scope) if is_said else []
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
         if wanted.session not in ("", self.name, self.session_id):

@@ -153,7 +153,7 @@ class Writer(SessionParts):
                 return known[0], cause, False
             led_to = cause or self._state.reply_cause or Seq(self.session)
             made, _ = await self._saying.say(items, MODEL_GENERATED, cause=led_to)
-            return made, led_to, True
+            return [page for pages in made for page in pages], led_to, True
 
         return await self.owned.whole(verb)
 
@@ -289,7 +289,7 @@ class Writer(SessionParts):
             )
             self._given.pop(call.call_id, None)
             self.prefetcher.tool_returned(call.name)
-            return made[len(items) :]
+            return made[-1]
 
         return await self.owned.whole(verb)
 
@@ -342,12 +342,21 @@ class Writer(SessionParts):
         channel = an_origin(origin)
         if any(item.blob for item in items):
             raise BadInput("`say` keeps no bytes", hint="`artifact` does")
+        if any(item.origin is not None for item in items):
+            raise BadInput("all that is said in one call is one's word", hint="say it in several")
         return await self._log(items, channel)
 
     async def _log(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
         return await self.owned.whole(lambda: self._say(items, origin))
 
+    async def _say_each(self, items: Sequence[Incoming], origin: Origin) -> list[list[PageId]]:
+        """The same of a client's history, in one batch: the pages of each."""
+        return await self.owned.whole(lambda: self._said(items, origin))
+
     async def _say(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
+        return [page for pages in await self._said(items, origin) for page in pages]
+
+    async def _said(self, items: Sequence[Incoming], origin: Origin) -> list[list[PageId]]:
         made, fresh = await self._saying.say(items, origin)
         for item in fresh:
             if item.role is Role.TOOL and item.title:

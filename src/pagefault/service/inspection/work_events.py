@@ -4,7 +4,11 @@ a host stated by `Session.record_event`.
 Nothing is written for a call: `activity/` reads it and its result, which the log has, whenever
 somebody asks. So what was imported long ago has its events too, a better reader finds more in it,
 redacted text stays redacted, and what is forgotten is gone with its page. The price is that asking
-reads the calls and results that are asked of.
+goes through the calls and results of the sessions that are asked: whoever asks for a file, a
+command or tests has only those read whose line in the log may tell of it (`_Sieve`).
+
+What a person withdrew is not believed: of a call whose result was, or which was itself, it is told
+that it was made (`withdrawn`), and not how it went; and no run of tests.
 
 Whether a run of tests says of one test that it passed is told in three ways, and named (`how`): the
 runner `named` it; the command `selected` it, or what holds it, and nothing failed of it; or the
@@ -16,14 +20,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 
-from pagefault.activity.calls import deeds, members
-from pagefault.activity.outcomes import named_in, runs_in
-from pagefault.activity.shell import argv_of, only_reads, selected
+from pagefault.activity.calls import command_of, deeds, members
+from pagefault.activity.outcomes import may_tell, named_in, runs_in
+from pagefault.activity.shell import argv_of, may_run_tests, only_reads, selected
 from pagefault.activity.values import (
     Change,
     CommandRun,
@@ -49,9 +53,15 @@ STATED: Final = (
     EventType.COMMAND_INTENT,
     EventType.VOICE_TRANSCRIPT,
 )
-_TYPES: Final = (*map(str, STATED), str(EventType.TOOL_CALL), str(EventType.TOOL_RESULT))
 ID_CHARS_MIN: Final = 16  # of an id of a call that tells it from all others
 CUT_CHARS_MIN: Final = 1_000  # a call that is shorter was not cut
+_CALLED: Final = str(EventType.TOOL_CALL)
+_RETURNED: Final = str(EventType.TOOL_RESULT)
+_TYPES: Final = (*map(str, STATED), _CALLED, _RETURNED)
+_CALL_ID: Final = b'"call_id":"'  # in a line, where the quotes of its text are escaped
+_PARTS: Final = b'"parts":'
+_COLOUR: Final = b"u001b"
+_UNESCAPED: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _AIDER: Final = "import:aider:"
 _TYPED: Final = re.compile(r"(?:/(?:run|test) |!)(.+)")
 _CALL: Final = re.compile(r"\[calls ([^\]]*)\] ")
@@ -62,7 +72,8 @@ class WorkEvent:
     """One thing that was done, or stated to be. Which fields are told, `event_type` says.
 
     `page_id` is of the call, or of the page that states it, and `result_id` of what it returned.
-    `origin` is who says so: the outcome of a command is whatever the command printed. `exit_code`
+    `origin` is who says so: the outcome of a command is whatever the command printed. `withdrawn`
+    says that a person withdrew what tells of it: then nothing is told of how it went. `exit_code`
     and `duration_ms` are None where nothing tells them; `failed` says that the result tells a
     failure, `is_over` that there is a result. `hash` is of a file's whole content, where that is
     known; it is keyed with the memory's secret, and the same for the same content in one memory.
@@ -77,6 +88,7 @@ class WorkEvent:
     origin: Origin
     result_id: PageId = PageId("")
     is_over: bool = True
+    withdrawn: bool = False
     failed: bool = False
     argv: tuple[str, ...] = ()
     script: str = ""
@@ -155,8 +167,9 @@ def _of_session(
     a conversation sends all of it again, and one that is proxied may be imported, too.
     """
     is_aiders = row.name.startswith(_AIDER)
-    types = (*_TYPES, str(EventType.CHAT_TURN)) if is_aiders else _TYPES
-    texts = _texts(runtime, row.session, types)
+    sieve = _Sieve(runtime, row.session, asked)
+    told_of = sieve.all_of(EventType.CHAT_TURN) if is_aiders else sieve.worth_reading()
+    texts = _texts(runtime, told_of)
     results = {
         one.body.call_id: one
         for one in texts
@@ -164,6 +177,7 @@ def _of_session(
     }
     whole = _WholeCalls(runtime, row.session)
     tests = not (asked.path or asked.command) and asked.event_type in ("", EventType.TEST_RESULT)
+    is_withdrawn = runtime.quarantine.is_withdrawn_at
     for place, one in enumerate(texts):
         body = one.body
         if isinstance(body, Called):
@@ -173,23 +187,98 @@ def _of_session(
                 if what in seen:
                     continue
                 seen.add(what)
-            found = _called(runtime, row, one, result, whole, tests=tests)
+            is_gone = is_withdrawn(one.event.seq) or (
+                result is not None and is_withdrawn(result.event.seq)
+            )
+            found = _called(runtime, row, one, result, whole, tests=tests, is_gone=is_gone)
         elif isinstance(body, Said) and body.event_type in STATED:
             found = _stated(row, one, body.event_type)
         elif isinstance(body, Said) and is_aiders:
             found = _typed(row, one, texts[place + 1 : place + 2])
         else:
             continue
+        if not isinstance(body, Called) and is_withdrawn(one.event.seq):
+            found = (_as_withdrawn(event) for event in found)
         for event in found:
             wanted = _wanted(event, asked)
             if wanted is not None:
                 yield wanted
 
 
-def _texts(runtime: Runtime, session: SessionNo, types: Collection[str]) -> list[_Text]:
+class _Sieve:
+    """The records of a session that may tell what is asked.
+
+    A call is told by its line in the log, unread: what somebody asks for stands there, in letters,
+    digits, points, lines and dashes that no writer of JSON escapes; a run of tests is told by its
+    result's (`may_tell`). A call comes with its result. Whatever a line cannot tell is read: a text
+    of several parts, and a call of which a proxy's client sent more than its page holds.
+    """
+
+    def __init__(self, runtime: Runtime, session: SessionNo, asked: WorkFilter) -> None:
+        self._runtime = runtime
+        self._session = session
+        words = f"{asked.path} {asked.command}"
+        self._marks = [one.encode() for one in _UNESCAPED.findall(words)]
+        self._test = asked.test
+        self._names = [one.encode() for one in _UNESCAPED.findall(asked.test.replace(".", " "))]
+        self._only_runs = bool(asked.test or asked.outcome) or (
+            asked.event_type == EventType.TEST_RESULT
+        )
+
+    def all_of(self, *more: EventType) -> Sequence[Seq]:
+        """Every record of what was done, and of these types."""
+        types = (*_TYPES, *map(str, more))
+        return self._runtime.index.events(self._session, types=types)
+
+    def worth_reading(self) -> Sequence[Seq]:
+        if not (self._marks or self._only_runs):
+            return self.all_of()
+        events = self._runtime.index.events
+        calls = frozenset(events(self._session, types=(_CALLED,)))
+        is_proxied = bool(events(self._session, types=("received",)))
+        seqs = sorted([*calls, *events(self._session, types=(_RETURNED,))])
+        call_of, runs = dict[Seq, bytes](), set[bytes]()
+        wanted, named = set[bytes](), set[bytes]()
+        for seq, line in self._runtime.log.lines(seqs):
+            if not line:
+                return self.all_of()  # this log has no lines, or it is damaged
+            begin = line.rfind(_CALL_ID) + len(_CALL_ID)
+            call = call_of[seq] = line[begin : line.find(b'"', begin)]
+            is_long = _PARTS in line or (is_proxied and len(line) >= CUT_CHARS_MIN)
+            if not self._only_runs:
+                if seq in calls and (is_long or all(mark in line for mark in self._marks)):
+                    wanted.add(call)
+            elif seq in calls:
+                if is_long:
+                    named.add(call)
+                if is_long or not self._test or may_run_tests(line):
+                    runs.add(call)
+            else:
+                is_named = all(name in line for name in self._names)
+                is_named = is_named or is_long or _COLOUR in line  # which may stand in a name
+                if (is_named or call in runs) and (is_long or may_tell(line)):
+                    wanted.add(call)
+                    named |= {call} if is_named else set()
+        if self._test:
+            asked = [one for one in calls if call_of[one] in wanted - named]
+            wanted &= named.union(call_of[one] for one in asked if self._runs_it(one))
+        stated = events(self._session, types=[*map(str, STATED)])
+        return sorted([*stated, *(seq for seq, call in call_of.items() if call in wanted)])
+
+    def _runs_it(self, call: Seq) -> bool:
+        """Whether a command ran the test that is asked for, or all, whatever its result names."""
+        with suppress(ArchiveMissing, StoreCorrupt):
+            body = self._runtime.log.get(call).body
+            return isinstance(body, Called) and bool(
+                selected(command_of(_CALL.sub("", body.text, count=1)), self._test)
+            )
+        return True
+
+
+def _texts(runtime: Runtime, seqs: Iterable[Seq]) -> list[_Text]:
     texts: list[_Text] = []
     firsts: dict[PageId, _Text] = {}
-    for seq in runtime.index.events(session, types=types):
+    for seq in seqs:
         try:
             event = runtime.log.get(seq)
         except (ArchiveMissing, StoreCorrupt):
@@ -264,19 +353,29 @@ def _called(
     whole: _WholeCalls,
     *,
     tests: bool,
+    is_gone: bool = False,
 ) -> Iterator[WorkEvent]:
+    """What a call did; of one that was withdrawn, or whose result was, what it was to do."""
     text, name = call.text, call.body.title
     if (named := _CALL.match(text)) is not None:
         text, name = text[named.end() :], name or named[1]
     if len(text) >= CUT_CHARS_MIN and not members(text)[1]:
         text = whole.arguments(call) or text
     is_error = isinstance(result, _Text) and getattr(result.body, "is_error", False)
-    base = _base(row, call, result)
-    told = None if result is None else result.text
-    for deed in deeds(name, text, told, is_error=is_error, tests=tests):
+    base = replace(_base(row, call, result), withdrawn=is_gone)
+    told = None if result is None or is_gone else result.text
+    for deed in deeds(name, text, told, is_error=is_error and not is_gone, tests=tests):
         if isinstance(deed, CommandRun):  # comes first: whatever follows is of it
             base = replace(base, argv=deed.argv, script=deed.script)
         yield _event(base, deed, runtime)
+
+
+def _as_withdrawn(event: WorkEvent) -> WorkEvent:
+    """What was stated, less how it went."""
+    if event.event_type is EventType.TEST_RESULT:
+        event = replace(event, tests_passed=0, tests_failed=0, tests_skipped=0)
+        event = replace(event, failing=(), passing=())
+    return replace(event, withdrawn=True, failed=False, exit_code=None, duration_ms=None)
 
 
 def _typed(row: SessionRow, said: _Text, after: Sequence[_Text]) -> Iterator[WorkEvent]:
@@ -406,6 +505,8 @@ def _wanted(event: WorkEvent, asked: WorkFilter) -> WorkEvent | None:
     if asked.path and not _is_at(event.path, asked.path):
         return None
     if asked.command and not _says(event, asked.command):
+        return None
+    if event.withdrawn and (asked.test or asked.outcome):
         return None
     if asked.test:
         event = _of_test(event, asked.test)

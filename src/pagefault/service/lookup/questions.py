@@ -7,6 +7,7 @@ was forgotten is in no index, so no way of asking finds it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@checked_verbs(usable=lambda asking: asking._runtime.journal.check_open())
+@checked_verbs(usable=lambda asking: asking._runtime.journal.ready())
 class Asking:
     """The verbs that ask for pages: a session answers of what it sees, a memory of every session.
 
@@ -50,6 +51,12 @@ class Asking:
     ) -> SearchResult:
         """What bears on a query there, best first."""
         raise NotImplementedError
+
+    def _reach(self, scope: Scope, wanted: SearchFilter) -> list[Scope]:
+        """The regions that whoever asks may look into now, besides, where what was said is wanted.
+        Blocks on the store. A memory's own verbs look into all of them as it is.
+        """
+        return []
 
     async def recall(
         self,
@@ -75,6 +82,7 @@ class Asking:
         if topic or task:
             found = await _about(
                 *(self._runtime, scope, wanted, query),
+                regions=await asyncio.to_thread(self._reach, scope, wanted),
                 topic=topic,
                 task=task,
                 limit=limit,
@@ -84,13 +92,18 @@ class Asking:
             found = await self._find(scope, query, limit, wanted, order)
         return await _told(self._runtime, found, tokens, query or words_of(topic, task))
 
+    async def _candidates(self, query: str, limit: int) -> SearchResult:
+        """The same hits, for who quotes pages by himself: nothing is read of them to show."""
+        return await self._find(await self._asked(ANY), query, limit, ANY, None)
+
     async def recent(
         self, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
         """The pages that were said last, the latest first."""
         scope = await self._asked(wanted)
+        regions = await asyncio.to_thread(self._reach, scope, wanted)
         return await listed(
-            self._runtime, scope, wanted, limit=limit, tokens=tokens, newest_first=True
+            *(self._runtime, scope, wanted, regions), limit=limit, tokens=tokens, newest_first=True
         )
 
     async def by_topic(
@@ -122,21 +135,23 @@ class Asking:
         """
         scope = await self._asked(wanted)
         spanned = wanted.between(start, end)
-        return await listed(self._runtime, scope, spanned, limit=limit, tokens=tokens)
+        regions = await asyncio.to_thread(self._reach, scope, wanted)
+        return await listed(self._runtime, scope, spanned, regions, limit=limit, tokens=tokens)
 
 
 async def listed(
     runtime: Runtime,
     scope: Scope,
     wanted: SearchFilter,
+    regions: Sequence[Scope] = (),
     *,
     limit: int,
     tokens: int | None = None,
     newest_first: bool = False,
 ) -> SearchResult:
-    """Pages by when they were said; of equals by their order."""
+    """Pages by when they were said; of equals by their order, those of regions last."""
     _check(limit, tokens)
-    work = partial(_listed, runtime, scope, wanted, limit, newest_first=newest_first)
+    work = partial(_listed, runtime, scope, wanted, regions, limit, newest_first=newest_first)
     return await _told(runtime, await asyncio.to_thread(work), tokens)
 
 
@@ -146,6 +161,7 @@ async def _about(
     wanted: SearchFilter,
     query: str,
     *,
+    regions: Sequence[Scope],
     topic: str,
     task: str,
     limit: int,
@@ -158,7 +174,7 @@ async def _about(
 
     words = query or words_of(topic, task)
     hits: list[SearchHit] = []
-    for part in parts_of(scope, wanted):
+    for part in [*parts_of(scope, wanted), *regions]:
         only = await asyncio.to_thread(_places, runtime, part, topic, task)
         if wanted.imported_from and part.is_everything:
             from_there = await asyncio.to_thread(places_from, runtime, wanted.imported_from)
@@ -169,6 +185,7 @@ async def _about(
         hits += [
             replace(hit, page=row, also=()) for hit in found.hits for row in (hit.page, *hit.also)
         ]
+    hits = list({hit.page.seq: hit for hit in hits}.values())  # two regions may share a page
     hits.sort(key=lambda hit: -hit.score)  # stable: of one part they stand as they were found
     return SearchResult(tuple(hits[:limit]), len(hits))
 
@@ -188,15 +205,22 @@ def parts_of(scope: Scope, wanted: SearchFilter) -> list[Scope]:
 
 
 def _listed(
-    runtime: Runtime, scope: Scope, wanted: SearchFilter, limit: int, *, newest_first: bool
+    runtime: Runtime,
+    scope: Scope,
+    wanted: SearchFilter,
+    regions: Sequence[Scope],
+    limit: int,
+    *,
+    newest_first: bool,
 ) -> SearchResult:
     import numpy as np
 
     if not wanted.kinds:
         wanted = replace(wanted, kinds=tuple(SAID))
-    found: list[PageRow] = []
+    found: list[tuple[int, int, int, PageRow]] = []
     total = 0
-    for part in parts_of(scope, wanted):
+    own = parts_of(scope, wanted)
+    for number, part in enumerate([*own, *regions]):
         matching = runtime.index.matching(part, wanted)
         order = np.lexsort((matching.places, matching.said_ms))
         if wanted.imported_from and part.is_everything:
@@ -205,12 +229,21 @@ def _listed(
         if not wanted.history:
             history = list(runtime.index.history(part))
             order = order[~np.isin(matching.places[order], history)]
-        chosen = order[::-1][:limit] if newest_first else order[:limit]
+        ordered = order[::-1] if newest_first else order
+        chosen = ordered if runtime.quarantine.has_withdrawn() else ordered[:limit]
         rows = runtime.index.pages_at(part, matching.places[chosen].tolist())
-        found += [row for row in rows if not row.is_note]
+        is_region = number >= len(own)
+        home = part if is_region else scope
+        found += [
+            (row.said_ms, number if is_region else 0, place_in(home, row), row)
+            for row in rows
+            if not (row.is_note or runtime.quarantine.is_withdrawn(row))
+        ]
         total += len(order)
-    found.sort(key=lambda row: (row.said_ms, place_in(scope, row)), reverse=newest_first)
-    hits = tuple(SearchHit(row, 0.0, 0.0, {}) for row in found[:limit])
+    found.sort(key=lambda one: one[:3], reverse=newest_first)
+    rows = list({row.seq: row for *_, row in found}.values())  # two regions may share a page
+    total -= len(found) - len(rows)
+    hits = tuple(SearchHit(row, 0.0, 0.0, {}) for row in rows[:limit])
     away = runtime.log.out_of_reach([hit.page.seq for hit in hits])
     return SearchResult(hits, total).marked(away)
 

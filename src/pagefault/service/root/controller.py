@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
-from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound, StoreBusy
+from pagefault.model.errors import (
+    BadInput,
+    PagefaultError,
+    SessionBusy,
+    SessionNotFound,
+    StoreBusy,
+)
 from pagefault.model.events import ControlSet, SessionOpened
 from pagefault.model.kinds import ControlMode
 from pagefault.model.signatures import checked_verbs
@@ -35,8 +42,9 @@ class Controller(MemoryParts):
     async def set_control(self, mode: str, *, session: str = "") -> None:
         """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
         and each that is opened later, until it is given another. In other processes a session has
-        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
-        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
+        it with its next verb, and in `serve` with its next request, whoever writes to it; a verb
+        that was under way there writes nothing more once the mode keeps nothing (`StoreBusy`).
+        Raises `BadInput`, `SessionNotFound`.
         """
         control, session_id = a_control(mode), ""
         if session:
@@ -45,7 +53,7 @@ class Controller(MemoryParts):
                 raise SessionNotFound(session)
             session_id = row.session_id
         await self._note_control(control, session_id)
-        async with self._opening:
+        async with self._alone():
             for one in self._live():
                 await self._follow(one)
 
@@ -74,6 +82,17 @@ class Controller(MemoryParts):
         body = ControlSet(control=control, session_id=session_id)
         await self._committer.run(lambda: self._store.note(body))
 
+    async def _heed(self) -> None:
+        journal = self._runtime.journal
+        async with self._alone():
+            seen = journal.controlled
+            if seen == journal.heeded:
+                return
+            for one in self._live():
+                with suppress(SessionBusy, SessionNotFound):  # whoever writes to it heeds it, too
+                    await self._follow(one)
+            journal.followed(seen)
+
     async def _follow(self, session: Session) -> None:
         """Have a session in the mode that was given last, to it or to the memory. Who only reads
         has it as it is written.
@@ -85,7 +104,7 @@ class Controller(MemoryParts):
             await self._have(session, mode)
 
     async def _switch(self, session: Session, mode: ControlMode) -> None:
-        async with self._opening:
+        async with self._alone():
             await self._give(session, mode)
 
     async def _give(self, session: Session, mode: ControlMode) -> None:

@@ -22,6 +22,7 @@ from pagefault.service.arguments import a_short_text, check_name, one_of
 from pagefault.service.regions import Mount, Region, Who, bare
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.service.session import Session
+from pagefault.store.controls import nothing_kept
 from pagefault.store.store import STORE
 
 
@@ -231,10 +232,7 @@ class Curator(MemoryParts):
         self._store.check_writable()
         given = await self._given_control()
         if not given.captures:
-            raise BadInput(
-                f"this memory is {given}: nothing is written to it",
-                hint="`Memory.set_control` gives it another mode",
-            )
+            raise nothing_kept(given)
         opened = SessionOpened(
             session_id=self._runtime.mint_session_id(),
             name=REGION_PREFIX + name,

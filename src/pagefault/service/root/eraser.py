@@ -13,7 +13,6 @@ from pagefault.model.errors import (
     SessionNotFound,
     StoreBusy,
     StoreCorrupt,
-    StoreReadOnly,
 )
 from pagefault.model.events import RetentionRule, RetentionSet
 from pagefault.model.ids import PageId, Seq, SessionNo
@@ -35,6 +34,7 @@ from pagefault.service.retention import a_period_days, changed, find_expired, ru
 from pagefault.service.root.parts import MemoryParts, check_open, written
 from pagefault.service.scrub import Scrub, Scrubbing
 from pagefault.service.session import Session
+from pagefault.store.controls import nothing_kept
 from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
 
@@ -213,10 +213,7 @@ class Eraser(MemoryParts):
         """Raise `StoreReadOnly` in a mode in which nothing is written."""
         given, _ = await asyncio.to_thread(given_control, self._runtime)
         if given is not None and not given.captures:
-            raise StoreReadOnly(
-                f"the memory is {given}: nothing is written, and {what}",
-                hint="`Memory.set_control` has it written to again",
-            )
+            raise nothing_kept(given, so=what)
 
     async def keep_retention(self) -> str:
         """Runs `expire`, and returns what went, in a sentence, or why nothing could go; "" where
@@ -291,7 +288,7 @@ class Eraser(MemoryParts):
     @asynccontextmanager
     async def _still(self) -> AsyncIterator[None]:
         """Within this block no session opens and no verb runs, and every record is written."""
-        async with self._opening, AsyncExitStack() as quiet:
+        async with self._alone(), AsyncExitStack() as quiet:
             held: set[Session] = set()
             while waiting := [one for one in self._live() if one not in held]:  # a fork may join
                 for session in waiting:

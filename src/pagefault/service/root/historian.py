@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Draft, ImportApproved, ImportRevoked
@@ -28,7 +29,10 @@ from pagefault.service.lookup.imported import (
     project_id,
 )
 from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.store.controls import nothing_kept
 from pagefault.store.store import STORE
+
+_NAMED_MAX: Final = 10  # imports, the latest first, where one is named that is not there
 
 
 @checked_verbs(usable=check_open)
@@ -50,7 +54,7 @@ class Historian(MemoryParts):
         there already is not written again, so it may be repeated, and goes on after a kill. With
         `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
         all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
-        `BadInput` if the memory's control mode keeps nothing.
+        `StoreReadOnly` if the memory's control mode keeps nothing.
         """
         from pagefault.service.imports import Importer  # and what reads files, for who imports
 
@@ -61,10 +65,7 @@ class Historian(MemoryParts):
         await self._runtime.journal.look()
         control = await self._given_control()
         if not (control.captures or dry_run):
-            raise BadInput(
-                f"this memory is {control}: nothing is written to it",
-                hint="`Memory.set_control` gives it another mode",
-            )
+            raise nothing_kept(control)
         stop = threading.Event()
         importer = Importer(
             self._runtime,
@@ -216,7 +217,10 @@ class Historian(MemoryParts):
             and (not session or session in (one.session_id, one.name))
         ]
         if not found:
-            raise SessionNotFound(run or session or source)
+            every = await self.imports()
+            there = [name for one in every for name in (one.runs if run else (one.name,))]
+            told = sorted({one.source for one in every}) if source else there[:_NAMED_MAX]
+            raise SessionNotFound(run or session or source, imported=list(dict.fromkeys(told)))
         index = self._runtime.index
         rows = [await asyncio.to_thread(index.find_session, one.session_id) for one in found]
         numbers = tuple(row.session for row in rows if row is not None)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -29,6 +30,7 @@ from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.scrub import CountingScreen
 from pagefault.service.session import Session
+from pagefault.service.verbs import within
 from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
 from pagefault.store.store import Store
@@ -94,14 +96,26 @@ class MemoryParts(Asking):
         self._forgot = 0  # times, by this memory
         self._notices: list[str] = []
         store.on_forgotten = self._others_forgot
+        runtime.journal.heed = self._heed
 
     async def _switch(self, session: Session, mode: ControlMode) -> None:
         """Have a session of this memory in a mode that it was asked for."""
         raise NotImplementedError
 
+    async def _heed(self) -> None:
+        """Have every session in the mode that another process gave it."""
+        raise NotImplementedError
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Nobody else here opens a session within this block, nor has one in another mode."""
+        async with self._opening:
+            with within():
+                yield
+
     async def _find_session(self, name: str) -> Session:
         """The session of that name or id, in the mode that it has here."""
-        async with self._opening:
+        async with self._alone():
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name)
             if row is not None:

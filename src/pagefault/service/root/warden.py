@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +22,7 @@ from pagefault.model.wanted import SearchFilter
 from pagefault.service.derived.labels import Labels, closure
 from pagefault.service.restore import restore
 from pagefault.service.root.parts import MemoryParts, check_open, written
-from pagefault.service.runtime import LAST
+from pagefault.service.runtime import LAST, Runtime
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
 from pagefault.store.store import STORE
@@ -90,6 +90,11 @@ class Warden(MemoryParts):
         """
         target = await self._target(session)
         page = await target.page(page_id)
+        if not self._is_written(page.row.seq):
+            raise BadInput(
+                f"{page.page_id} is not written: a ruling on it would outlive it",
+                hint="give the session a mode that keeps what is said (`Memory.set_control`)",
+            )
         quarantine = self._runtime.quarantine
         if not hmac.compare_digest(quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
@@ -98,7 +103,8 @@ class Warden(MemoryParts):
             )
         is_new = quarantine.label(page) not in USERS or quarantine.is_withdrawn(page.row)
         if is_new and not dry_run:
-            await self._rule_on(OriginRaised(page=page.row.seq, digest=digest))
+            await self._write_ruling(OriginRaised(page=page.row.seq, digest=digest))
+            await self._show_anew()
         return await self.origins(session, page_id)
 
     async def revoke_origin(
@@ -116,8 +122,9 @@ class Warden(MemoryParts):
 
         It is kept, and `page` tells it still; from the next request on none of it is shown,
         recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
-        only tells. Requests that were sent, and what a proxy's client resends itself, are out of
-        reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        only tells. Of conversations that are not written it reaches those of this process, and
+        there it is in memory, too. Requests that were sent, and what a proxy's client resends
+        itself, are out of reach. Raises `BadInput` where nothing is named, and as `origins` does.
         """
         if not (session or origin):
             raise BadInput(
@@ -126,14 +133,19 @@ class Warden(MemoryParts):
             )
         if page_id and (origin or not session):
             raise BadInput("a page is named with its session, and without an origin")
-        target = await self._target(session) if session else None
+        named = session.session_id if isinstance(session, Session) else session
+        target = await self._find_session(named) if session else None
         for live in self._live():
             await live.owned.written()
         rows = await asyncio.to_thread(self._seeds, target, PageId(page_id), origin)
         found = await asyncio.to_thread(self._closures, rows)
         if found and not dry_run:
             seqs = sorted({seq for _, pages in found for seq in pages.values()})
-            await self._rule_on(OriginRevoked(targets=_ranges(seqs)))
+            kept = [seq for seq in seqs if self._is_written(seq)]
+            self._runtime.quarantine.withdraw(_ranges(seqs[len(kept) :]))
+            if kept:
+                await self._write_ruling(OriginRevoked(targets=_ranges(kept)))
+            await self._show_anew()
         return tuple(
             Descendants(
                 session_id=row.session_id,
@@ -172,29 +184,33 @@ class Warden(MemoryParts):
 
     def _seeds(self, target: Session | None, page_id: PageId, origin: str) -> list[PageRow]:
         """The pages that are named themselves."""
-        index = self._runtime.index
         wanted = SearchFilter(origins=(origin,) if origin else ())
         if page_id:
             assert target is not None
-            scope = self._runtime.scope(written(target))
+            scope = target._runtime.scope(target.session)
             scope = scope.derived if is_derived(page_id) else scope
-            row = index.find_page(scope, page_id)
+            row = target._runtime.index.find_page(scope, page_id)
             if row is None:
                 raise target.no_such_page(page_id)
-            return self._runtime.parts_of(scope, row)
-        sessions = index.sessions() if target is None else [self._row(written(target))]
-        own = [Scope(((one.session, LAST),)) for one in sessions]
+            return target._runtime.parts_of(scope, row)
         return [
             row
-            for scope in (*own, *(one.derived for one in own))
-            for row in index.pages(scope, PageFilter(), limit=_ALL)
+            for runtime, one in self._conversations(target)
+            for own in (Scope(((one.session, LAST),)),)
+            for scope in (own, own.derived)
+            for row in runtime.index.pages(scope, PageFilter(), limit=_ALL)
             if not origin or wanted.admits_origin(row.origin)
         ]
 
-    def _row(self, session: SessionNo) -> SessionRow:
-        row = self._runtime.index.session(session)
-        assert row is not None, "it was found"
-        return row
+    def _conversations(self, only: Session | None = None) -> Iterator[tuple[Runtime, SessionRow]]:
+        """What is written of every session, or of one, and after that what is not."""
+        for row in self._runtime.index.sessions():
+            if only is None or row.session == only.kept_as:
+                yield self._runtime, row
+        for live in self._above:
+            row_above = live._runtime.index.session(live.session)
+            if only in (None, live) and row_above is not None:
+                yield live._runtime, row_above
 
     def _closures(self, rows: Iterable[PageRow]) -> list[tuple[SessionRow, dict[PageId, Seq]]]:
         """What rests on these pages, with them, as each session sees it that sees any: its own
@@ -220,26 +236,32 @@ class Warden(MemoryParts):
     ) -> list[tuple[SessionRow, dict[PageId, Seq]]]:
         """The same, of what was made in a session or under what it saw there."""
         seeds, sessions = frozenset(homes), set(homes.values())
-        found = []
-        for row in self._runtime.index.sessions():
-            seen = self._runtime.could_see(row.session)
+        found: dict[str, tuple[SessionRow, dict[PageId, Seq]]] = {}
+        for runtime, row in self._conversations():
+            seen = runtime.could_see(row.session)
             if sessions.isdisjoint(part for part, _ in seen.parts):
                 continue
-            pages = closure(self._runtime, row.session, seeds)
-            own = {one: seq for one, seq in pages.items() if self._owner(seq) == row.session}
+            pages = closure(runtime, row.session, seeds)
+            own = {
+                one: seq
+                for one, seq in pages.items()
+                if (page := runtime.index.page_at(seq)) is not None and page.session == row.session
+            }
             if own:
-                found.append((row, own))
-        return found
+                found.setdefault(row.session_id, (row, {}))[1].update(own)
+        return list(found.values())
 
-    def _owner(self, seq: Seq) -> SessionNo:
-        row = self._runtime.index.page_at(seq)
-        return SessionNo(0) if row is None else row.session
+    def _is_written(self, seq: Seq) -> bool:
+        """Whether a record is of the log, and not of an overlay, whose numbers are all higher."""
+        return seq <= self._store.log.head()
 
-    async def _rule_on(self, ruling: Body) -> None:
-        """Write a ruling down, and let no live session show what it showed."""
+    async def _write_ruling(self, ruling: Body) -> None:
         draft = Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=ruling)
         await self._runtime.journal.append([draft])
         self._runtime.quarantine.read_on(anew=True)
+
+    async def _show_anew(self) -> None:
+        """Let no live session show what it showed before a ruling."""
         self._forgot += 1
         self._flush()
         for live in self._live():

@@ -14,7 +14,7 @@ from pagefault.model.page import is_derived
 from pagefault.service.derived.claims import Claims, WouldBlock
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.drafts import Incoming, write_down
+from pagefault.service.turn.drafts import PREVIOUS, Incoming, write_down
 from pagefault.service.window.host_calls import allotted
 from pagefault.service.window.plan import plan_backlog
 
@@ -27,8 +27,8 @@ class Saying:
 
     async def say(
         self, items: Sequence[Incoming], origin: Origin, *, cause: Seq = NOTHING
-    ) -> tuple[list[PageId], list[Incoming]]:
-        """The id of every page that these became, now or before; and the items that are new.
+    ) -> tuple[list[list[PageId]], list[Incoming]]:
+        """For each of these the pages that it became, now or before; and the items that are new.
 
         A `cause` makes them parts of an exchange with the host's tools.
         """
@@ -59,11 +59,12 @@ class Saying:
             texts[-1].append(event.body.page_id)
         written = iter(texts)
         by_key: dict[str, list[PageId]] = {}
-        made: list[PageId] = []
+        made: list[list[PageId]] = []
         for item, pages in zip(items, known, strict=True):
-            pages = pages or by_key.get(item.key) or next(written)
-            by_key |= {item.key: pages} if item.key else {}
-            made += pages
+            key = "" if item.follows == PREVIOUS else item.key  # equal ones are of other pages then
+            pages = pages or by_key.get(key) or next(written)
+            by_key |= {key: pages} if key else {}
+            made.append(pages)
         return made, fresh
 
     async def _claim(self, drafts: Sequence[Draft], blocks: Collection[PageId]) -> list[Draft]:
@@ -80,8 +81,14 @@ class Saying:
         known: list[list[PageId]] = []
         fresh: list[Incoming] = []
         keys: set[str] = set()
+        pages: list[PageId] = []
         for item in items:
-            pages: list[PageId] = []
+            if item.follows == PREVIOUS and not pages:  # behind a new page there is nothing yet
+                known.append([])
+                fresh.append(item)
+                continue
+            item = item.after(pages[0]) if pages else item
+            pages = []
             if item.key:
                 self._runtime.journal.clean(item.key)
                 find = self._runtime.pages_of_key

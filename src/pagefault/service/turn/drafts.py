@@ -6,7 +6,7 @@ Nothing is appended here, and a text that may not be written raises before anyth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pagefault.model.errors import BadInput
@@ -58,6 +58,11 @@ _SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 _NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality, "source": Source}
 
 
+PREVIOUS: Final = "<previous>"
+"""What an item `follows`, and what its key has in the place of that page's id, where that is the
+page of the item before it in the same call: nobody knows its id before it is written."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
     """One thing to be written down: what a verb, or a line of a transcript, hands in.
@@ -83,12 +88,19 @@ class Incoming:
     blob: str = ""  # of an artifact, whose text only describes it
     mime_type: str = ""
     size_bytes: int = 0
-    follows: str = ""  # the page before it, in the history of a proxy's client
+    follows: str = ""  # the page before it, in the history of a proxy's client, or `PREVIOUS`
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
     spliced: tuple[Splice, ...] = ()  # calls that the proxy served in it
     is_error: bool = False  # of a tool's result: the call failed
     is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
     goes_on: bool = False  # on for a block of a message that another began: no turn opens with it
+    origin: Origin | None = None  # whose word it is, if another's than that of all it is said with
+
+    def after(self, page_id: PageId) -> Incoming:
+        """The same where `PREVIOUS` is this page."""
+        if self.follows != PREVIOUS:
+            return self
+        return replace(self, follows=page_id, key=self.key.replace(PREVIOUS, page_id))
 
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
@@ -153,6 +165,7 @@ def write_down(
     tokens_max = state.limits.page_room(state.window_tokens)
     texts = [clean(item.text) for item in items]
     written: list[Draft] = []
+    before = PageId("")
     counts = iter(counter.count_all([text for text in texts if len(text) <= BLOCK_CHARS]))
     for item, text in zip(items, texts, strict=True):
         opens_turn, stem = item.opens_turn, item.stem
@@ -167,7 +180,7 @@ def write_down(
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1
         drafts = pages_of(
-            *(item, parts, origin),
+            *(item.after(before), parts, item.origin or origin),
             session=session,
             turn=turn,
             number=first,
@@ -180,6 +193,7 @@ def write_down(
             ]
             check_message(state, pages)
         order += len(parts)
+        before = PageId(f"{stem}_{first}")
         written += drafts
     return written
 

@@ -132,6 +132,11 @@ def not_open(call_id: str, state: SessionState) -> BadInput:
             f"the call {call_id!r:.80} has its result already",
             hint="a result is given once; with a `key`, a retry is harmless" + told,
         )
+    if call_id in state.calls_withdrawn:
+        return BadInput(
+            f"the call {call_id!r:.80} was withdrawn, with what it rests on: no request shows it",
+            hint="drop its result, and go on with the next request" + told,
+        )
     return BadInput(
         f"no call {call_id!r:.80} waits for a result",
         hint=f"log the reply that made it first: assistant(text, calls=[…]){told}",

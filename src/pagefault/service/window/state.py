@@ -164,6 +164,7 @@ class SessionState:
         self.faults_refused = 0
         self._paged_in: list[list[Entry]] = []  # with each of this turn's requests
         self.recalled_now: set[PageId] = set()  # with this turn's requests
+        self.calls_withdrawn: set[str] = set()  # of which no request shows anything any more
         self.called_for: frozenset[PageId] = frozenset()
         """Pages in the window that bear on the newest message: no epoch should take them now."""
         self.newest_user: list[Page] = []
@@ -357,8 +358,10 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
-        is_others = page.row.origin == IMPORT or isinstance(body, Shared)
-        if is_others or self._sources.is_withdrawn(page.row):
+        is_withdrawn = self._sources.is_withdrawn(page.row)
+        if is_withdrawn and isinstance(body, Called):
+            self.calls_withdrawn.add(body.call_id)
+        if is_withdrawn or page.row.origin == IMPORT or isinstance(body, Shared):
             return  # it enters no window by itself: nobody said it here, or somebody took it out
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)

@@ -222,6 +222,15 @@ class Segment:
             offset = end
         return told
 
+    def block(self, seq: Seq) -> tuple[Seq, list[bytes]]:
+        """The lines that are read with this record's, and the record that the first should be of.
+        Errors as for `record`.
+        """
+        data, skip = self._span(seq, 1)
+        if self._exact is not None:
+            return seq, [data]
+        return Seq(seq - skip), data.split(b"\n")[:STRIDE]
+
     def content(self, end: int | None = None) -> bytes:
         """The whole file, or its first `end` bytes. `Replaced` if it is gone."""
         with ReadGuard(self._name):

@@ -59,6 +59,7 @@ T = TypeVar("T")
 
 SEGMENT_BYTES: Final = 10_000_000
 FILES_MAX: Final = 64
+_HEAD_BYTES: Final = 48  # of a line, in which it tells its number
 _AWAY_TOLD: Final = 3  # segments that are out of reach, by their records
 
 
@@ -326,6 +327,18 @@ class SegmentLog:
                 if event.seq > after:
                     yield event
                 at = data.find(mark, end)
+
+    def lines(self, seqs: Sequence[Seq]) -> Iterator[tuple[Seq, bytes]]:
+        first, block = NOTHING, list[bytes]()
+        for seq in seqs:
+            if not 0 <= seq - first < len(block):
+                try:
+                    first, block = self._segments[self._index_of(seq)].block(seq)
+                except (Replaced, StoreError):  # `get` tells why
+                    first, block = seq, [b""]
+            line = block[seq - first]
+            is_its = line.find(b'"seq":%d,' % seq, 0, _HEAD_BYTES) >= 0
+            yield seq, line if is_its else b""
 
     def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
         last = self._head if upto is None else min(upto, self._head)

@@ -89,6 +89,9 @@ class MemoryLog:
     def of_type(self, type: str, after: Seq = NOTHING) -> Iterator[Event]:
         return (event for event in self.read(after) if type_of(event.body) == type)
 
+    def lines(self, seqs: Sequence[Seq]) -> Iterator[tuple[Seq, bytes]]:
+        return ((seq, b"") for seq in seqs)
+
     def beside(self, acknowledged: Seq) -> MemoryLog:
         return self
 

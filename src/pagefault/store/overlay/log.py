@@ -99,6 +99,10 @@ class OverlayLog:
         old = (event for event in self._base.of_type(type, after) if event.seq <= self._upto)
         return chain(old, self._own.of_type(type, after))
 
+    def lines(self, seqs: Sequence[Seq]) -> Iterator[tuple[Seq, bytes]]:
+        old = below(seqs)
+        return chain(self._base.lines(old), self._own.lines(seqs[len(old) :]))
+
     def beside(self, acknowledged: Seq) -> OverlayLog:
         return self
 

@@ -30,4 +30,5 @@ def overlay_store(base: Store, clock: Clock, minter: IdMinter, *, number: int = 
         base.secret,
         Leases("overlay", None, defaults.LEASE_S),
         is_adopted=base.is_adopted,
+        keeps=False,
     )

@@ -1,0 +1,278 @@
+"""Proxies that run in the background: started, found, told to stop, and their units printed."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pagefault.cli.swaps import PutBack, instance_of, put_back
+from pagefault.model.errors import BadInput, CallerError
+from pagefault.proxy.running import Running, all_running, is_listed
+
+READY_S: Final = 60.0  # to open a memory, and to make its index again if need be
+STOPPED_S: Final = 30.0  # to end answers that are under way, and to close a memory
+_GIVEN_UP_S: Final = 5.0  # for one that is told to end before it began
+_POLL_S: Final = 0.03
+_LOG_BYTES_MAX: Final = 5_000_000
+PROGRAM: Final = (sys.executable, "-P", "-m", "pagefault.cli")
+"""This program again. `-P`: nothing of the folder that it runs in is taken for a module."""
+
+
+_children: list[subprocess.Popen[bytes]] = []
+"""Proxies that this process started: they outlive it, and are waited for if it ends them."""
+
+
+class ProxyFailed(CallerError):
+    """A proxy that was started ended, or did not answer in time."""
+
+    exit_code = 4  # or the proxy's own
+
+
+def state() -> Path:
+    """Where proxies are listed, their logs, and what a `wrap` has to put back."""
+    import platformdirs
+
+    return platformdirs.user_state_path("pagefault", appauthor=False)
+
+
+def proxies() -> Path:
+    return state() / "proxies"
+
+
+def marker_of(instance: str) -> Path:
+    """What the run of a private proxy has to put back is written there."""
+    return state() / "wraps" / f"{instance}.json"
+
+
+def running_on(root: str) -> list[Running]:
+    """The proxies that run on a memory, private ones left out."""
+    return [one for one in all_running(proxies()) if one.root == root and not one.parent]
+
+
+def log_file(name: str) -> Path:
+    """A log of that name, ready to be written on; what was there goes on, or aside if it is long.
+
+    Raises `BadInput` where it cannot be.
+    """
+    path = state() / "logs" / f"{name}.log"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > _LOG_BYTES_MAX:
+            path.replace(path.with_suffix(".log.1"))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> Running:
+    """Run `pagefault` with these words in a session of its own, and wait until it answers as a
+    proxy. Raises `ProxyFailed`, with the end of its log, if it does not.
+    """
+    began = log.stat().st_size
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [*PROGRAM, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=out,
+            env=dict(env) if env is not None else None,
+            start_new_session=True,
+        )
+    _children.append(process)
+    try:
+        return _answering(process, log, began)
+    except BaseException:
+        process.terminate()  # a child of ours that nobody has waited for: the pid is its own
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_GIVEN_UP_S)
+        raise
+
+
+def _answering(process: subprocess.Popen[bytes], log: Path, began: int) -> Running:
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            told = _said(log, began)
+            error = next((one[7:] for one in told if one.startswith("error: ")), "")
+            hint = next((one[6:] for one in told if one.startswith("hint: ")), f"see {log}")
+            failed = ProxyFailed(error or f"the proxy ended with {process.returncode}", hint=hint)
+            failed.exit_code = process.returncode if process.returncode > 0 else 4
+            raise failed
+        for one in all_running(proxies()):
+            if one.pid == process.pid and one.ask() is not None:
+                return one
+        time.sleep(_POLL_S)
+    raise ProxyFailed(f"the proxy did not answer in {READY_S:.0f} s", hint=f"see {log}")
+
+
+def _said(log: Path, began: int) -> list[str]:
+    with log.open("rb") as file:
+        file.seek(began)
+        return file.read(1_000_000).decode(errors="replace").splitlines()
+
+
+def stop(running: Running) -> bool:
+    """Tell a proxy to end, and wait for it; False where that is not it, or it does not end.
+
+    The order makes it sure whose pid it is: a handle of the process first, where the system has
+    such (`pidfd_open`), then the proxy says its instance, which it could not were it gone.
+    """
+    opened = getattr(os, "pidfd_open", None)
+    try:
+        handle = opened(running.pid) if opened is not None else -1
+    except OSError:
+        return not is_listed(proxies(), running)
+    try:
+        if running.ask() is None:
+            return not is_listed(proxies(), running)
+        if handle >= 0:
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+        else:
+            os.kill(running.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        pass
+    finally:
+        if handle >= 0:
+            os.close(handle)
+    deadline = time.monotonic() + STOPPED_S
+    while is_listed(proxies(), running):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    for child in _children:
+        if child.pid == running.pid:
+            child.wait()
+    return True
+
+
+# --- what was left behind -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """Files that were put back, private proxies whose client is gone, and runs that live."""
+
+    files: Sequence[PutBack]
+    proxies: Sequence[tuple[Running, bool]]  # and whether it has ended
+    running: Sequence[Running]
+
+    @property
+    def is_clean(self) -> bool:
+        return all(one.is_back for one in self.files) and all(ended for _, ended in self.proxies)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "files": [{"path": one.path, "restored": one.is_back} for one in self.files],
+            "proxies": [
+                {"url": one.url, "pid": one.pid, "stopped": ended} for one, ended in self.proxies
+            ],
+            "running": [one.url for one in self.running],
+        }
+
+
+def left_behind() -> tuple[list[Path], list[Running], list[Running]]:
+    """Markers whose proxy is gone; private proxies whose client is; and those of runs that live."""
+    private = [one for one in all_running(proxies()) if one.parent]
+    alive = {one.instance for one in private}
+    try:
+        markers = sorted((state() / "wraps").glob("*.json"))
+    except OSError:
+        markers = []
+    orphans = [one for one in private if not _lives(one.parent)]
+    return (
+        [one for one in markers if instance_of(one) not in alive],
+        orphans,
+        [one for one in private if one not in orphans],
+    )
+
+
+def tidy() -> Tidied:
+    """Put right what is left behind."""
+    _, orphans, _ = left_behind()
+    ended = [(one, stop(one)) for one in orphans]  # which puts its files back
+    markers, _, running = left_behind()
+    files = [file for marker in markers for file in put_back(marker)]
+    return Tidied(files, ended, running)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+# --- units --------------------------------------------------------------------------------------
+
+
+def unit(kind: str, words: Sequence[str], *, wants_token: bool) -> str:
+    """A unit that keeps such a proxy running, as text for its file."""
+    command = [*PROGRAM, *words]
+    return _systemd(command, wants_token) if kind == "systemd" else _launchd(command)
+
+
+_SYSTEMD: Final = """\
+# ~/.config/systemd/user/pagefault.service
+# systemctl --user daemon-reload && systemctl --user enable --now pagefault
+[Unit]
+Description=pagefault, a proxy with a memory between coding clients and their provider
+
+[Service]
+ExecStart={command}
+{token}Restart=on-failure
+RestartSec=2
+NoNewPrivileges=true
+
+[Install]
+WantedBy=default.target
+"""
+_TOKEN: Final = """\
+# a file that only you can read, with one line: PAGEFAULT_PROXY_TOKEN=...
+EnvironmentFile=%h/.config/pagefault/token.env
+"""
+
+
+def _systemd(command: Sequence[str], wants_token: bool) -> str:
+    quoted = " ".join(map(_quoted, command))
+    return _SYSTEMD.format(command=quoted, token=_TOKEN if wants_token else "")
+
+
+def _quoted(word: str) -> str:
+    """A word of ExecStart (systemd.service(5), "Command lines"; systemd.unit(5), specifiers)."""
+    word = word.replace("%", "%%").replace("$", "$$")
+    if word and not set(word) & set(" \t'\"\\;"):
+        return word
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _launchd(command: Sequence[str]) -> str:
+    """launchd.plist(5). Where a token is wanted it is given with `--tokens FILE`: launchd reads no
+    file of variables.
+    """
+    told = {
+        "Label": "dev.pagefault.serve",
+        "ProgramArguments": list(command),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "StandardErrorPath": str(Path.home() / "Library" / "Logs" / "pagefault.log"),
+    }
+    head = (
+        "<!-- ~/Library/LaunchAgents/dev.pagefault.serve.plist\n"
+        "     launchctl bootstrap gui/$UID ~/Library/LaunchAgents/dev.pagefault.serve.plist -->\n"
+    )
+    xml = plistlib.dumps(told).decode()
+    first, _, rest = xml.partition("\n")
+    return f"{first}\n{head}{rest}"

@@ -1,0 +1,285 @@
+"""What `pagefault doctor` looks at of proxies and of the clients that go through them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from pagefault.cli.app import App
+from pagefault.cli.background import ProxyFailed, left_behind, proxies, running_on
+from pagefault.cli.checks import Check
+from pagefault.cli.term import plural
+from pagefault.model.errors import BadInput, PagefaultError
+
+if TYPE_CHECKING:
+    from pagefault.cli.canary import Flight
+    from pagefault.cli.clients import Client, Launch
+    from pagefault.proxy.running import Running
+    from pagefault.service.config import Config
+
+SESSIONS_TOLD: Final = 5  # the last ones that a proxy had, of which the cache's share is told
+SESSIONS_MAX: Final = 20  # that are looked through for these
+CACHE_WARN: Final = 0.5  # of the input, below which most of what was sent was paid in full
+SKEW_WARN_S: Final = 120.0
+_WAIT_S: Final = 10.0
+
+
+def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Iterator[Check]:
+    """Each in its order. Without the packages of the proxy there is nothing to check."""
+    from importlib.util import find_spec
+
+    if find_spec("uvicorn") is None or find_spec("httpx2") is None:
+        yield Check("proxy", "ok", "not installed (pip install 'pagefault[proxy]' adds it)")
+        return
+    running = running_on(os.path.realpath(config.root))
+    yield from _proxies(running, config)
+    yield _left_behind()
+    is_made = os.path.lexists(Path(config.root) / "root.json")
+    mode = app.run(_mode(app, config)) if is_made else str(config.control)
+    if mode != "assist":
+        yield Check(
+            "mode",
+            "warn",
+            f"{mode}: of new conversations {_MODES.get(mode, 'less than all is done')}",
+            "`pagefault mode assist` keeps them and brings them back",
+        )
+    elif canary:
+        yield from _canaries(app, config, running)
+    yield from _clients(running)
+    if is_made and (hits := app.run(_cache(app, config))) is not None:
+        yield hits
+    if live:
+        for one in running:
+            yield from _upstream(one)
+
+
+_MODES: Final = {
+    "capture_only": "all is kept, and nothing is brought back",
+    "paused": "nothing is kept",
+    "incognito": "nothing is kept",
+    "off": "nothing is kept",
+}
+
+
+def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
+    from pagefault import __version__
+    from pagefault.proxy.listen import DEFAULT_PORT
+
+    if not running:
+        taken = _answers("127.0.0.1", DEFAULT_PORT)
+        found = f"port {DEFAULT_PORT} is another's" if taken else f"port {DEFAULT_PORT} is free"
+        yield Check("proxy", "ok", f"none runs on this memory; {found}")
+        return
+    for one in running:
+        told = one.ask()
+        found = f"{one.url} to {one.upstream}, pid {one.pid}"
+        if told is None:
+            advice = "`pagefault stop`, then start it again"
+            yield Check(
+                "proxy", "fail", f"{found}: its process lives, and it does not answer", advice
+            )
+        elif told.get("not_logged"):
+            found = f"{found}: {plural(told['not_logged'], 'conversation')} could not be kept"
+            yield Check("proxy", "fail", found, one.log and f"its log says why: {one.log}")
+        elif one.version != __version__:
+            found = f"{found}, of version {one.version}"
+            yield Check("proxy", "warn", found, "`pagefault stop`, then start it again")
+        else:
+            paged = f"window {one.window:,}" if one.window else "kept, not paged"
+            yield Check("proxy", "ok", f"{found}, {paged}, {plural(told['requests'], 'request')}")
+        if one.wants_token and not _has_token():
+            yield Check(
+                "token",
+                "warn",
+                f"{one.url} wants a token, and this environment has none",
+                "`wrap` takes it from PAGEFAULT_PROXY_TOKEN",
+            )
+
+
+def _has_token() -> bool:
+    headers = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").lower()
+    return bool(os.environ.get("PAGEFAULT_PROXY_TOKEN")) or "x-pagefault-token" in headers
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def _left_behind() -> Check:
+    markers, orphans, _ = left_behind()
+    if not markers and not orphans:
+        return Check("wrap", "ok", "nothing was left behind")
+    parts = [plural(len(markers), "file") + " to put back"] if markers else []
+    parts += [plural(len(orphans), "proxy", "proxies") + " without a client"] if orphans else []
+    return Check("wrap", "warn", " and ".join(parts), "`pagefault unwrap`, or --fix")
+
+
+async def _mode(app: App, config: Config) -> str:
+    try:
+        async with app.memory(config, read_only=True) as memory:
+            return str(await memory.control())
+    except PagefaultError:
+        return "assist"  # why it cannot be read was said above
+
+
+# --- canaries -----------------------------------------------------------------------------------
+
+
+def _canaries(app: App, config: Config, running: list[Running]) -> Iterator[Check]:
+    """One through each proxy that runs on this memory, or through one that is started for it."""
+    from pagefault.cli.canary import fly, started
+
+    for one in running:
+        yield _flown(fly(app, one), f"{one.url}, which runs", config)
+    if running:
+        return
+    try:
+        with started(app) as one:
+            yield _flown(fly(app, one), "a proxy with a memory of its own, started for it", config)
+    except ProxyFailed as error:
+        yield Check("canary", "fail", f"no proxy can be started: {error.message}", error.hint)
+    except BadInput as error:
+        yield Check("canary", "fail", error.message, error.hint)
+
+
+def _flown(flight: Flight, where: str, config: Config) -> Check:
+    from pagefault.cli.canary import words
+
+    is_home = flight.is_home
+    if flight.kept and flight.paged and not flight.problem and not config.limits.recall_tokens_max:
+        is_home = True  # nothing is to be brought back: limits.recall_tokens_max
+    if is_home:
+        return Check("canary", "ok", words(flight, where))
+    advice = "conversations that go through it are not safe: its log says more"
+    return Check("canary", "fail", words(flight, where), advice)
+
+
+# --- clients ------------------------------------------------------------------------------------
+
+
+def _clients(running: list[Running]) -> Iterator[Check]:
+    from pagefault.cli.clients import CLIENTS, Launch
+
+    for client in CLIENTS.values():
+        program = shutil.which(client.name)
+        if program is None:
+            continue
+        run = Launch((), dict(os.environ), Path.cwd(), program)
+        try:
+            route = client.route(run)
+        except BadInput as error:
+            yield Check(client.name, "ok", f"{error.message}; `wrap` asks for --upstream")
+        else:
+            yield _routed(client, run, route.upstream, route.why, running)
+
+
+def _routed(client: Client, run: Launch, upstream: str, why: str, running: list[Running]) -> Check:
+    """Where a client that is installed would go from here."""
+    from pagefault.engine.endpoint import is_loopback
+    from pagefault.proxy.running import all_running
+
+    parts = urlsplit(upstream)
+    try:
+        host, port = parts.hostname or "", parts.port or 80
+    except ValueError:
+        return Check(client.name, "fail", f"{why}: {upstream!r} is no address")
+    here = next((one for one in all_running(proxies()) if one.is_at(upstream)), None)
+    if here is not None:
+        return _through(client, run, here, why, running)
+    if not is_loopback(host):
+        found = f"goes to {upstream} ({why}), and not through pagefault"
+        return Check(client.name, "ok", found, f"`pagefault wrap {client.name}` takes it there")
+    if _answers(host, port):
+        return Check(client.name, "ok", f"goes to {upstream} ({why}), which is no proxy of ours")
+    return Check(
+        client.name,
+        "fail",
+        f"is pointed at {upstream} ({why}), where nobody answers",
+        "start what was there (`pagefault serve --detach`), or take the address out",
+    )
+
+
+def _through(client: Client, run: Launch, here: Running, why: str, running: list[Running]) -> Check:
+    found = f"goes through {here.url} ({why})"
+    if not here.parent and here not in running:
+        found = f"{found}, which keeps in another memory: {here.root}"
+        return Check(client.name, "warn", found)
+    if not here.window:
+        return Check(client.name, "ok", f"{found}, kept and not paged")
+    believes = client.believes(run)
+    found = f"{found}, window {here.window:,} of the {believes:,} tokens that it believes in"
+    if here.window > believes - client.compacts:
+        advice = f"it sums up by itself before: a window of {client.window(run):,} is better"
+        return Check(client.name, "warn", found, advice)
+    if here.window < client.head + 15_000:
+        advice = f"about {client.head:,} tokens are its instructions and tools: take more"
+        return Check(client.name, "warn", found, advice)
+    return Check(client.name, "ok", found, client.note)
+
+
+# --- what providers said ------------------------------------------------------------------------
+
+
+async def _cache(app: App, config: Config) -> Check | None:
+    """How much of what the last sessions sent came from a cache, as their providers counted."""
+    sent = cached = told = 0
+    try:
+        async with app.memory(config, read_only=True) as memory:
+            named = [row for row in await memory.sessions() if "@" in row.name]
+            for row in named[:SESSIONS_MAX]:
+                if told == SESSIONS_TOLD:
+                    break
+                session = await memory.session(row.session_id, create=False)
+                if await memory.proxied(session) is None:
+                    continue
+                said = [one.reported for one in await session.ledger() if one.reported is not None]
+                known = [one for one in said[1:] if one.cached_tokens is not None]
+                told += bool(known)
+                sent += sum(one.input_tokens for one in known)
+                cached += sum(one.cached_tokens or 0 for one in known)
+    except PagefaultError:
+        return None  # why it cannot be read was said above
+    if not sent:
+        return None
+    found = f"{cached / sent:.0%} of what {plural(told, 'session')} sent was read from a cache"
+    if cached / sent < CACHE_WARN:
+        return Check("cache", "warn", found, "`pagefault ledger SESSION` says why of each request")
+    return Check("cache", "ok", found)
+
+
+def _upstream(one: Running) -> Iterator[Check]:
+    """Whether the provider can be reached, with a certificate that holds, and has our time."""
+    import httpx2
+
+    began = time.time()
+    try:
+        answer = httpx2.head(one.upstream, timeout=_WAIT_S, follow_redirects=False)
+    except httpx2.HTTPError as error:
+        said = str(error)
+        advice = "the certificate is not one that this machine trusts" if "CERT" in said else ""
+        found = f"cannot reach {one.upstream} ({type(error).__name__})"
+        yield Check(
+            "upstream", "fail", found, advice or "is the network up, and the address right?"
+        )
+        return
+    took_s = time.time() - began
+    secure = "TLS" if one.upstream.startswith("https") else "plain http"
+    yield Check("upstream", "ok", f"{one.upstream} answers over {secure} in {took_s:.1f} s")
+    try:
+        skew_s = parsedate_to_datetime(answer.headers["date"]).timestamp() - time.time()
+    except (KeyError, ValueError, TypeError):
+        return
+    if abs(skew_s) > SKEW_WARN_S:
+        found = f"{abs(skew_s):,.0f} s {'behind' if skew_s > 0 else 'ahead of'} the provider's"
+        yield Check("clock", "warn", found, "set the system's clock")

@@ -1,0 +1,21 @@
+"""`pagefault statusline`, for its help; `pagefault.cli.main` runs it without all of this."""
+
+from __future__ import annotations
+
+import click
+
+from pagefault.cli.app import Command
+
+
+@click.command(cls=Command)
+def statusline() -> None:
+    """A line for Claude Code: its window, what left it, what came back, cache and cost.
+
+    Reads the JSON that Claude Code hands its status line on stdin, and asks the proxy at
+    ANTHROPIC_BASE_URL, if that is on this machine. Exits with 0 whatever happens. `wrap claude`
+    sets it for its run; in settings.json it is "statusLine": {"type": "command", "command":
+    "pagefault statusline"}.
+    """
+    from pagefault.statusline import main
+
+    main()

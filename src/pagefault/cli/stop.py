@@ -1,0 +1,53 @@
+"""`pagefault stop`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+
+
+@click.command(cls=Command)
+@click.option("--dry-run", is_flag=True, help="Only say which would be ended.")
+@json_option
+@pass_app
+def stop(app: App, dry_run: bool, as_json: bool) -> None:
+    """End the proxy that runs on a memory, and wait until it has let go of it.
+
+    Answers that are under way have a few seconds. Proxies that `wrap` started for one client end
+    with that client, and not by this. JSON: [{url, pid, instance, root, stopped}].
+    """
+    from pagefault.cli.background import running_on
+    from pagefault.cli.background import stop as stop_it
+    from pagefault.model.errors import StoreBusy, StoreMissing
+
+    root = os.path.realpath(app.directory())
+    found = running_on(root)
+    if not found:
+        raise StoreMissing(
+            f"no proxy runs on {root}", hint="--root says which memory; `pagefault serve` runs one"
+        )
+    rows = []
+    for one in found:
+        stopped = not dry_run and stop_it(one)
+        rows.append(
+            {
+                "url": one.url,
+                "pid": one.pid,
+                "instance": one.instance,
+                "root": one.root,
+                "stopped": stopped,
+            }
+        )
+        if not as_json:
+            verb = "would end" if dry_run else "ended" if stopped else "could not end"
+            app.term.line(f"{verb} {one.url} (pid {one.pid})")
+    if as_json:
+        app.term.data(rows)
+    if not dry_run and not all(row["stopped"] for row in rows):
+        raise StoreBusy(
+            "a proxy did not say that it is the one that was written down, or did not end in time",
+            hint="look at its log, and at its pid",
+        )

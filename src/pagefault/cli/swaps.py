@@ -1,0 +1,156 @@
+"""Files of others, changed for the length of a run, and put back whatever ends it.
+
+What has to be put back is in a marker before a byte is changed, and goes once all is back. Who puts
+it back is the private proxy of the run, when the client has ended; where that was killed too,
+`pagefault unwrap` and `pagefault doctor --fix`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from pagefault.model.errors import BadInput
+
+FILE_BYTES_MAX: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """In the file at `path`, `new` stands in the place of `old`."""
+
+    path: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    path: str
+    before: str  # all of it, in base64
+    after: str  # the digest of what it became
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """What came of a file: `is_back` unless somebody else changed it so that nothing of ours can be
+    told in it any more.
+    """
+
+    path: str
+    is_back: bool
+
+
+def checked(swaps: Sequence[Swap]) -> None:
+    """Raise `BadInput` for a file that cannot be read, or has not what is to be replaced."""
+    for swap in swaps:
+        if not swap.old or swap.old.encode() not in _read(swap.path):
+            raise BadInput(f"{swap.path} has no {swap.old!r} that could be replaced")
+
+
+def swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
+    """Change the files. The marker names the proxy that will put them back."""
+    changed: list[_Changed] = []
+    after: dict[str, bytes] = {}
+    for swap in swaps:
+        path = os.path.realpath(swap.path)  # where a link leads, so that it stays a link
+        before = after.get(path, _read(path))
+        after[path] = before.replace(swap.old.encode(), swap.new.encode())
+        told = b64encode(before).decode()
+        changed.append(_Changed(path, told, _digest(after[path]), swap.old, swap.new))
+    marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    body = {"instance": instance, "files": [asdict(one) for one in changed]}
+    _place(marker, json.dumps(body).encode(), 0o600)
+    for path, content in after.items():
+        _place(Path(path), content, os.stat(path).st_mode & 0o7777)
+
+
+def put_back(marker: Path) -> list[PutBack]:
+    """Put back what a marker tells of, and remove it, where all is back. Harmless when repeated.
+
+    A file that is as we left it becomes what it was, byte for byte. In one that was changed since,
+    our words alone give way to those that stood there.
+    """
+    try:
+        told = json.loads(marker.read_bytes())
+        changed = [_Changed(**one) for one in told["files"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    found = [PutBack(one.path, _put_back(one)) for one in reversed(changed)]
+    if all(one.is_back for one in found):
+        with suppress(OSError):
+            marker.unlink()
+    return found
+
+
+def instance_of(marker: Path) -> str:
+    """The proxy that is to put it back."""
+    try:
+        return str(json.loads(marker.read_bytes())["instance"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""
+
+
+def _put_back(one: _Changed) -> bool:
+    _beside(Path(one.path)).unlink(missing_ok=True)
+    try:
+        now = _read(one.path)
+    except BadInput:
+        return False
+    before = b64decode(one.before)
+    if now == before:
+        return True
+    if _digest(now) != one.after:
+        before = now.replace(one.new.encode(), one.old.encode())
+        if before == now:
+            return False
+    try:
+        _place(Path(one.path), before, os.stat(one.path).st_mode & 0o7777)
+    except OSError:
+        return False
+    return True
+
+
+def _read(path: str | Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            found = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from None
+    if len(found) > FILE_BYTES_MAX:
+        raise BadInput(f"{path} is larger than {FILE_BYTES_MAX:,} bytes")
+    return found
+
+
+def _place(path: Path, content: bytes, mode: int) -> None:
+    """Put a file in its place at once: who reads it meets the old or the new."""
+    beside = _beside(path)
+    how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(beside, how, mode)
+    try:
+        with open(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(fd, mode)
+            os.fsync(fd)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.pagefault")
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()

@@ -1,0 +1,315 @@
+"""`pagefault wrap` and `pagefault unwrap`.
+
+`wrap` starts a proxy as its child, or finds one, and then becomes the client (`exec`): there is no
+process between the terminal and the client, so keys, signals, sizes, stopping and the exit code are
+the client's own. The private proxy is a child of the client from then on, in a session of its own;
+it looks whether its parent lives, and ends when that is gone, whatever ended it.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import secrets
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+
+if TYPE_CHECKING:
+    from pagefault.cli.clients import Adjusted, Client, Door, Launch, Route
+    from pagefault.cli.swaps import Swap
+    from pagefault.proxy.running import Running
+
+ROOM_TOKENS: Final = 15_000  # beside a client's head, below which a window is hardly one
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What was asked for on the command line; None and "" leave it to the client's settings."""
+
+    upstream: str
+    window: int | None
+    user: str
+    env: tuple[str, ...]
+    swaps: tuple[tuple[str, str, str], ...]
+    private: bool
+
+
+@click.command(
+    cls=Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.option("--upstream", metavar="URL", help="The provider. Without it, where the client goes.")
+@click.option(
+    "--window",
+    type=click.IntRange(0),
+    metavar="TOKENS",
+    help="What is sent on fits it. Without it, what the client believes in less its own head; 0 "
+    "only keeps the conversation.",
+)
+@click.option("--user", metavar="NAME", help="Whose the conversations are; without it, yours.")
+@click.option(
+    "--env",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable for the command; {url} and {token} in it are the proxy's. May be repeated.",
+)
+@click.option(
+    "--in-file",
+    "swaps",
+    multiple=True,
+    nargs=3,
+    metavar="FILE OLD NEW",
+    help="For a client that takes its address from a file alone: NEW stands in the place of OLD "
+    "while it runs. May be repeated.",
+)
+@click.option("--private", is_flag=True, help="Start a proxy for this run, though one runs.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
+@pass_app
+def wrap(
+    app: App,
+    upstream: str | None,
+    window: int | None,
+    user: str | None,
+    env: tuple[str, ...],
+    swaps: tuple[tuple[str, str, str], ...],
+    private: bool,
+    command: tuple[str, ...],
+) -> None:
+    """Run a coding client through a proxy, for this run alone: claude, codex, opencode, aider.
+
+    `pagefault wrap claude -- -p "…"`: what stands behind `--` is the client's. A proxy that runs on
+    this memory is taken; else a private one is started, which ends with the client. Any other
+    command is given the variables that the libraries of its provider read, or those of --env; then
+    --upstream is needed. The exit code is the client's.
+    """
+    wanted = _Wanted(upstream or "", window, user or "", env, swaps, private)
+    name, *words = command
+    _run(app, name, words[1:] if words[:1] == ["--"] else words, wanted)
+
+
+def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
+    from pagefault.cli.clients import Launch, checked_variables, client_of, find_program
+    from pagefault.cli.swaps import Swap, checked
+
+    program = find_program(name, os.environ)
+    run = Launch(tuple(words), dict(os.environ), Path.cwd(), program)
+    client = client_of(name)
+    swaps = [Swap(*one) for one in wanted.swaps]
+    checked(swaps)
+    checked_variables(wanted.env)
+    route = _route(app, run, client, wanted)
+    window = _window(run, client, wanted)
+    takes_token = client.takes_headers if client is not None else _takes_token(wanted)
+    wire = client.wire if client is not None else ""
+    proxy, token = _found(app, route, wire, wanted, takes_token=takes_token) or _started(
+        app, route, window, wanted, takes_token=takes_token
+    )
+    door = _door(proxy, route, token, name)
+    change = _change(run, client, door, wanted)
+    _tell(app, name, run, client, proxy, route.why)
+    if swaps:
+        _swap(swaps, proxy, door)
+    _become(program, [name, *change.words, *words], {**os.environ, **change.env})
+
+
+def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Route:
+    """Where requests go on to, and what says so. A client that was pointed at a proxy of ours is
+    not sent through two.
+    """
+    from pagefault.cli.background import proxies
+    from pagefault.cli.clients import Route
+    from pagefault.engine.endpoint import checked_url
+    from pagefault.model.errors import BadInput
+    from pagefault.proxy.running import all_running
+
+    if wanted.upstream:
+        route = Route(wanted.upstream, "--upstream")
+    elif client is None:
+        raise BadInput(
+            "where this command would send its requests is not known here",
+            hint="say it with --upstream; and with --env which variable it reads, if it is another "
+            "than the libraries of its provider read",
+        )
+    else:
+        route = client.route(run)
+    for one in all_running(proxies()):
+        if one.is_at(route.upstream):
+            wire = client.wire if client is not None else ""
+            through = one.upstreams.get(wire, one.upstream)
+            route = Route(through, f"through {one.url} so far", one.upstreams)
+    for url in (route.upstream, *route.others.values()):
+        checked_url(url, allow_http=app.config().engine.allow_http)
+    return route
+
+
+def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
+    if wanted.window is not None:
+        return wanted.window
+    return client.window(run) if client is not None else 0
+
+
+def _found(
+    app: App, route: Route, wire: str, wanted: _Wanted, *, takes_token: bool
+) -> tuple[Running, str] | None:
+    """A proxy that runs on this memory and does what is wanted, and the token that it wants."""
+    from pagefault.cli.background import running_on
+
+    token = os.environ.get("PAGEFAULT_PROXY_TOKEN", "")
+    if wanted.private or wanted.swaps:
+        return None
+    for one in running_on(os.path.realpath(app.directory())):
+        is_it = (
+            (bool(wire) or not one.upstreams)
+            and _plain(one.upstreams.get(wire, one.upstream)) == _plain(route.upstream)
+            and wanted.window in (None, one.window)
+            and wanted.user in ("", one.user)
+            and (not one.wants_token or (takes_token and token))
+        )
+        if is_it and one.ask() is not None:
+            return one, token if one.wants_token else ""
+    return None
+
+
+def _plain(upstream: str) -> str:
+    return upstream.strip().rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def _started(
+    app: App, route: Route, window: int, wanted: _Wanted, *, takes_token: bool
+) -> tuple[Running, str]:
+    """A private one: on a port that is free, for who has its token, where a client can send one."""
+    from pagefault.cli.background import log_file, start
+
+    app.config(window_tokens=window or None)
+    log = log_file("wrap")
+    words = ["--root", app.root] if app.root is not None else []
+    words += ["serve", "--upstream", route.upstream]
+    words += [word for at, url in route.others.items() for word in ("--upstream", f"{at}={url}")]
+    words += ["--port", "0", "--user", wanted.user or _login()]
+    words += ["--window", str(window)] if window else []
+    words += ["--parent", str(os.getpid()), "--log", str(log)]
+    token = secrets.token_urlsafe(32) if takes_token else ""
+    env = {name: told for name, told in os.environ.items() if name != "PAGEFAULT_PROXY_TOKEN"}
+    return start(
+        words, log=log, env=env | ({"PAGEFAULT_PROXY_TOKEN": token} if token else {})
+    ), token
+
+
+def _takes_token(wanted: _Wanted) -> bool:
+    return any("{token}" in one for one in (*wanted.env, *(new for _, _, new in wanted.swaps)))
+
+
+def _login() -> str:
+    """The user's name as a principal's."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        name = ""
+    return re.sub(r"\A[^A-Za-z0-9]+|[^A-Za-z0-9._-]", "", name)[:32] or "me"
+
+
+def _door(proxy: Running, route: Route, token: str, name: str) -> Door:
+    """Where this run finds the proxy. A client without ids has one conversation a run."""
+    from pagefault.cli.clients import Door
+
+    folder = re.sub(r"[^A-Za-z0-9._-]+", "-", Path.cwd().name)[:24]
+    session = "-".join(filter(None, (Path(name).name[:12], folder, secrets.token_hex(3))))
+    others = {at: url for at, url in route.others.items() if proxy.upstreams.get(at) == url}
+    return Door(proxy.url, route.upstream, token, session, others)
+
+
+def _change(run: Launch, client: Client | None, door: Door, wanted: _Wanted) -> Adjusted:
+    from pagefault.cli.clients import Adjusted, variables_of
+
+    if client is None:
+        if wanted.swaps and not wanted.env:
+            return Adjusted()
+        return Adjusted(env=variables_of(door, wanted.env))
+    change = client.change(run, door)
+    if wanted.env:
+        change.env |= variables_of(door, wanted.env)
+    return change
+
+
+def _tell(
+    app: App, name: str, run: Launch, client: Client | None, proxy: Running, why: str
+) -> None:
+    kind = f"started for it, pid {proxy.pid}" if proxy.parent else f"runs, pid {proxy.pid}"
+    paged = f"window {proxy.window:,}" if proxy.window else "kept, not paged"
+    if client is not None and proxy.window:
+        paged += f" of the {client.believes(run):,} tokens that it believes in"
+    app.term.note(
+        f"pagefault: {name} → {proxy.url} ({kind}) → {proxy.upstream} ({why}) · {paged} · memory "
+        f"{proxy.root}"
+    )
+    if client is None or not proxy.window:
+        return
+    if proxy.window < client.head + ROOM_TOKENS:
+        app.term.warn(
+            f"warning: of a window of {proxy.window:,} tokens {name} takes about {client.head:,} "
+            f"before anything is said (its instructions and tools): little of the conversation "
+            f"stays. --window {client.head + ROOM_TOKENS:,} or more is better"
+        )
+    if proxy.window > client.believes(run) - client.compacts:
+        app.term.warn(
+            f"warning: {name} sums up by itself before {proxy.window:,} tokens are reached: it "
+            f"believes in {client.believes(run):,}. --window {client.window(run):,} is better"
+        )
+    if client.note and client.believes(run) < 1_000_000:
+        app.term.note(f"note: {client.note}")
+
+
+def _swap(swaps: Sequence[Swap], proxy: Running, door: Door) -> None:
+    from pagefault.cli.background import marker_of
+    from pagefault.cli.clients import filled
+    from pagefault.cli.swaps import Swap, swap_in
+
+    filled_in = [Swap(one.path, one.old, filled(one.new, door)) for one in swaps]
+    swap_in(filled_in, marker_of(proxy.instance), proxy.instance)
+
+
+def _become(program: str, words: Sequence[str], env: dict[str, str]) -> None:
+    """Go on as the client. What Python ignores for itself is not for it to inherit."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_DFL)
+    os.execve(program, list(words), env)
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def unwrap(app: App, as_json: bool) -> None:
+    """Put back what runs of `wrap` left behind that were killed with their proxy.
+
+    What a client is given by `wrap` ends with it, so there is nothing to put back but a file that
+    was named with --in-file, and a private proxy whose client is gone. Runs that live are left
+    alone. JSON: {files: [{path, restored}], proxies: [{url, pid, stopped}], running: [url]}.
+    """
+    from pagefault.cli.background import tidy
+
+    found = tidy()
+    if as_json:
+        app.term.data(found.to_dict())
+    else:
+        for file in found.files:
+            said = "is as it was" if file.is_back else "was changed since: look at it"
+            app.term.line(f"{file.path} {said}")
+        for one, stopped in found.proxies:
+            app.term.line(f"{'ended' if stopped else 'could not end'} {one.url} (pid {one.pid})")
+        for one in found.running:
+            app.term.note(f"{one.url} is of a run that lives (pid {one.parent})")
+        if not found.files and not found.proxies:
+            app.term.note("nothing was left behind")
+    if not found.is_clean:
+        raise click.exceptions.Exit(1)

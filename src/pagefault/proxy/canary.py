@@ -1,0 +1,47 @@
+"""A provider that is none, for the conversations by which an operator tries his own proxy.
+
+What the operator sends under his key (`desk.py`) takes the way of any other request: it is read,
+logged, paged, and quoted into. Only at its end stands this, in the place of the provider: it costs
+nothing, no key is needed, and it says in a header which canaries reached it. So who sent them knows
+what left the window and what came back, as the provider would have seen it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import httpx2
+
+OPERATOR: Final = "~operator"  # a principal that nobody else can be: theirs are names and digests
+SEEN_HEADER: Final = "x-pagefault-canary"
+WINDOW: Final = 2_000  # of such a conversation, so that something leaves it soon
+ANSWER: Final = "Noted."
+CANARY: Final = re.compile(r"canary-[0-9a-f]{8}")
+
+
+class Canary:
+    """In the place of a `Relay`."""
+
+    @asynccontextmanager
+    async def ask(
+        self, method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
+    ) -> AsyncIterator[httpx2.Response]:
+        import httpx2
+
+        seen = sorted(set(CANARY.findall(body.decode(errors="replace"))))
+        message = {"role": "assistant", "content": ANSWER}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        told = {"id": "canary", "object": "chat.completion", "choices": [choice]}
+        yield httpx2.Response(
+            200,
+            headers={"content-type": "application/json", SEEN_HEADER: ",".join(seen) or "none"},
+            content=json.dumps(told).encode(),
+        )
+
+    async def pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        yield response.content

@@ -1,0 +1,157 @@
+"""Which proxies of this user run: a file for each address, locked as long as its process lives.
+
+A pid that was written down says little: its process may be gone, and another may have it. So the
+file is locked (`flock`), which the kernel ends with the process, and `ask` has the proxy itself say
+its instance, which is random. Who can read these files can read the memory too: they are the user's
+alone, and hold the key by which an operator is known to his proxy (`desk.py`). No token of a client
+and no key of a provider stands there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+KEY_HEADER: Final = "x-pagefault-operator"  # of the operator; never sent on
+_FILE_BYTES_MAX: Final = 65_536
+_ANSWER_BYTES_MAX: Final = 1_000_000
+_TRIES: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A proxy, as it wrote itself down. `memory` is the id of its root; both are "" in memory."""
+
+    instance: str
+    key: str  # who sends it is the operator
+    pid: int
+    url: str
+    upstream: str
+    upstreams: dict[str, str]  # others, by format or path, as `read_upstreams` has them
+    root: str
+    memory: str
+    window: int
+    version: str
+    user: str  # whose all requests are, where that was said
+    wants_token: bool
+    started_ms: int
+    log: str = ""  # its file, where it was started in the background
+    parent: int = 0  # of a private one: it ends with this process
+
+    @property
+    def all_upstreams(self) -> dict[str, str]:
+        return {"": self.upstream} | self.upstreams
+
+    def is_at(self, url: str) -> bool:
+        """Whether this address, whatever its path, is the proxy's."""
+        return _authority(url) == _authority(self.url)
+
+    def ask(self, path: str = "/healthz", *, timeout_s: float = 2.0) -> dict[str, Any] | None:
+        """What it answers its operator; None where nobody answers, or another does."""
+        parts = urlsplit(self.url)
+        try:
+            link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout_s)
+            try:
+                link.request("GET", path, headers={KEY_HEADER: self.key})
+                answer = link.getresponse()
+                told = json.loads(answer.read(_ANSWER_BYTES_MAX)) if answer.status == 200 else None
+            finally:
+                link.close()
+        except (OSError, ValueError, http.client.HTTPException):
+            return None
+        is_it = isinstance(told, dict) and told.get("instance") == self.instance
+        return told if is_it else None
+
+
+@contextmanager
+def listed(folder: Path, running: Running) -> Iterator[None]:
+    """List a proxy for the length of this block. `OSError` where nothing can be written there."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / file_name(running.url)
+    fd = _locked(path)
+    try:
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps(asdict(running)).encode(), 0)
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(fd)
+
+
+def all_running(folder: Path) -> list[Running]:
+    """The proxies that run, the one that was started last first. Files of dead ones are removed."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    read = (_read(folder / name) for name in names if name.endswith(".json"))
+    return sorted((one for one in read if one is not None), key=lambda one: -one.started_ms)
+
+
+def file_name(url: str) -> str:
+    """What the file of a proxy is called: `pagefault.statusline` knows it too."""
+    host, port = _authority(url)
+    return f"{host.replace(':', '_')}_{port}.json"
+
+
+def _authority(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 0
+    except ValueError:
+        return "", 0
+    return "127.0.0.1" if host == "localhost" else host, port
+
+
+def is_listed(folder: Path, running: Running) -> bool:
+    """Whether the process of this proxy lives."""
+    found = _read(folder / file_name(running.url))
+    return found is not None and found.instance == running.instance
+
+
+def _locked(path: Path) -> int:
+    """The file of this name, ours alone: who lists the dead may hold it for a moment."""
+    for _ in range(_TRIES):
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(fd), os.stat(path)):
+                os.fchmod(fd, 0o600)
+                return fd
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        os.close(fd)
+        time.sleep(0.02)
+    raise OSError(f"{path} is held by another process")
+
+
+def _read(path: Path) -> Running | None:
+    """What a living proxy wrote; None where it is dead (then its file goes) or cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        try:
+            return Running(**json.loads(os.pread(fd, _FILE_BYTES_MAX, 0)))
+        except (ValueError, TypeError):
+            return None  # it is being written, or of another version
+    else:
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(fd), os.stat(path)):
+                path.unlink()
+        return None
+    finally:
+        os.close(fd)

@@ -1,0 +1,196 @@
+"""A doctor that is green says that it works: what fails on the way is found, whatever answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagefault
+from pagefault.cli.background import proxies
+from pagefault.cli.outcome import run
+from pagefault.proxy.conversation import Conversation
+from pagefault.proxy.running import Running, listed
+from pagefault.service.adopt import facts_of
+from tests.cli.conftest import Cli
+from tests.proxy.standing import Standing, standing
+from tests.proxy.upstream import Upstream, always
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(always()) as up:
+        yield up
+
+
+def running(to: Standing, root: Path) -> Running:
+    desk = to.proxy._desk
+    return Running(
+        instance=desk.instance, key=desk.key, pid=os.getpid(), url=to.url,
+        upstream=to.upstream.url, upstreams={}, root=str(root), memory="", window=0,
+        version=pagefault.__version__, user="", wants_token=False, started_ms=1,
+    )  # fmt: skip
+
+
+async def checked(
+    one: Running, root: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, dict[str, Any]]:
+    with listed(proxies(), one):
+        code = await asyncio.to_thread(run, ["--root", str(root), "doctor", "--json", *words])
+    told = json.loads(capsys.readouterr().out)
+    return code, {check["name"]: check for check in told["checks"]}
+
+
+async def test_a_canary_comes_home_through_a_proxy_that_runs_and_leaves_no_trace(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with standing(upstream, root=tmp_path / "m") as to:
+        code, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
+        assert code == 1  # no engine is configured
+        assert checks["canary"]["status"] == "ok", checks["canary"]
+        for words in ("kept in the log", "paged out of a window", "found again", "which runs"):
+            assert words in checks["canary"]["found"]
+        assert await to.sessions() == []
+        assert upstream.seen == []
+
+
+async def test_a_proxy_that_answers_and_keeps_nothing_is_found_out(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The control: it says that it runs on this memory, pages and answers, and writes elsewhere."""
+    async with pagefault.open(tmp_path / "m"):
+        pass
+    async with standing(upstream) as to:
+        code, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
+    assert code == 2
+    assert "not kept in the log" in checks["canary"]["found"]
+
+
+async def test_a_proxy_that_does_not_page_is_found_out(
+    tmp_path: Path,
+    upstream: Upstream,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = Conversation.receive
+
+    async def unpaged(self: Conversation, *given: Any, **more: Any) -> Any:
+        return await whole(self, *given, **{**more, "pages": False})
+
+    monkeypatch.setattr(Conversation, "receive", unpaged)
+    async with standing(upstream, root=tmp_path / "m") as to:
+        code, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
+    assert code == 2
+    assert "not paged out" in checks["canary"]["found"]
+    assert "kept in the log" in checks["canary"]["found"]
+
+
+async def test_a_proxy_that_does_not_bring_back_is_found_out(
+    tmp_path: Path,
+    upstream: Upstream,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    limits = pagefault.Limits(recall_tokens_max=0)
+    async with standing(upstream, root=tmp_path / "m", limits=limits) as to:
+        code, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
+    assert code == 2
+    assert "not found again" in checks["canary"]["found"]
+
+
+async def test_one_that_lives_and_does_not_answer_is_found_out(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with standing(upstream, root=tmp_path / "m") as to:
+        one = replace(running(to, tmp_path / "m"), instance="another")
+        code, checks = await checked(one, tmp_path / "m", capsys, "--no-canary")
+    assert code == 2
+    assert "does not answer" in checks["proxy"]["found"]
+
+
+async def test_where_nothing_is_kept_the_doctor_says_so(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with standing(upstream, root=tmp_path / "m") as to:
+        await to.memory.set_control("paused")
+        _, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
+    assert checks["mode"]["status"] == "warn"
+    assert "nothing is kept" in checks["mode"]["found"]
+    assert "canary" not in checks
+
+
+@pytest.mark.slow
+def test_where_none_runs_one_is_started_and_the_memory_stays_as_it_is(
+    cli: Cli, memory_root: Path
+) -> None:
+    before = facts_of(memory_root), sorted(memory_root.rglob("*"))
+    log = [path.read_bytes() for path in sorted((memory_root / "log").iterdir())]
+    checks = {
+        one["name"]: one for one in cli("--root", memory_root, "doctor", "--json").data["checks"]
+    }
+    assert checks["canary"]["status"] == "ok", checks["canary"]
+    assert "started for it" in checks["canary"]["found"]
+    assert [path.read_bytes() for path in sorted((memory_root / "log").iterdir())] == log
+    assert before[0] == facts_of(memory_root)
+
+
+async def test_where_a_client_would_go_is_told(
+    tmp_path: Path,
+    upstream: Upstream,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bins = tmp_path / "bin"
+    bins.mkdir()
+    for name in ("claude", "codex"):
+        (bins / name).write_text("#!/bin/sh\n")
+        (bins / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bins}:/usr/bin:/bin")
+    async with standing(upstream, root=tmp_path / "m") as to:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", to.url)
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+        one = replace(running(to, tmp_path / "m"), window=40_000)
+        code, checks = await checked(one, tmp_path / "m", capsys, "--no-canary")
+    assert code == 2
+    assert "goes through" in checks["claude"]["found"]
+    assert checks["claude"]["status"] == "warn"  # a window that its own head nearly fills
+    assert checks["codex"]["status"] == "fail"
+    assert "where nobody answers" in checks["codex"]["found"]
+
+
+async def test_how_much_came_from_a_cache_is_told(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.proxy.histories import body, model, text, user
+    from tests.proxy.standing import SESSION
+    from tests.proxy.upstream import Say
+
+    upstream.script = lambda _: Say(text="b", input_tokens=1_000, cached_tokens=900)
+    async with standing(upstream, root=tmp_path / "m") as to:
+        said = [user("a")]
+        for word in "cd":
+            await to.http.post("/v1/messages", json=body(*said), headers=SESSION)
+            said += [model(text("b")), user(word)]
+        await to.proxy.settled()
+        _, checks = await checked(
+            running(to, tmp_path / "m"), tmp_path / "m", capsys, "--no-canary"
+        )
+    assert checks["cache"]["found"].startswith("90%")
+
+
+async def test_providers_of_running_proxies_are_asked_for_a_sign_of_life(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with standing(upstream, root=tmp_path / "m") as to:
+        one, words = running(to, tmp_path / "m"), ("--no-canary", "--live")
+        _, checks = await checked(one, tmp_path / "m", capsys, *words)
+        assert checks["upstream"]["status"] == "ok"
+        one = replace(one, upstream="http://127.0.0.1:9")
+        code, checks = await checked(one, tmp_path / "m", capsys, *words)
+    assert code == 2
+    assert "cannot reach http://127.0.0.1:9" in checks["upstream"]["found"]
