@@ -24,6 +24,7 @@ class Call:
     call_id: str
     name: str
     arguments: Mapping[str, Any]
+    namespace: str = ""  # of tools that Responses offers by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,6 +294,7 @@ class _Responses:
                 "name": call.name,
                 "arguments": json.dumps(call.arguments),
                 "status": "completed",
+                **({"namespace": call.namespace} if call.namespace else {}),
             }
             for place, call in enumerate(say.calls)
         ]

@@ -59,11 +59,13 @@ NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
     "Memory.usage.session", "Memory.events.session",
     "Memory.control_of.session", "Memory.set_control.session", "Memory.set_retention.session",
+    "Incoming.origin",  # of a page, which tells it; `say` takes none
     "Memory.import_history.paths",  # whose words are looked for in test_imports.py
     "Memory.imports.source", "Memory.approve_import.run", "Memory.approve_import.session",
     "Memory.approve_import.source", "Memory.revoke_import.run", "Memory.revoke_import.session",
     "Memory.revoke_import.source",
-    "Memory.origins.session", "Memory.origins.page_id", "Memory.raise_origin.session",
+    "Memory.origins.session", "Memory.origins.page_id",
+    "Memory.is_withdrawn.session", "Memory.is_withdrawn.page_id", "Memory.raise_origin.session",
     "Memory.raise_origin.page_id", "Memory.raise_origin.digest", "Memory.revoke_origin.session",
     "Memory.revoke_origin.page_id", "Memory.revoke_origin.origin",
     "Memory.scrub.values",  # whose words are looked for in test_scrub.py

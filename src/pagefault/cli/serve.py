@@ -256,8 +256,10 @@ async def _serve(
     as_json: bool,
 ) -> None:
     from pagefault.engine.endpoint import checked_url, is_loopback
+    from pagefault.mcp_server.http import mcp_path
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
+    from pagefault.proxy.client import principal_in
     from pagefault.proxy.desk import Desk
     from pagefault.proxy.listen import bound, serve
     from pagefault.service.retention import hourly
@@ -288,6 +290,7 @@ async def _serve(
     with ExitStack() as leaving:  # last of all: who is not listed has let go of its memory
         async with (
             app.writing(config, secrets=who.secrets) as memory,
+            mcp_path(memory, principal_in) as mcp,
             hourly(memory.keep_retention, app.term.note),
         ):
             desk.memory = _memory_id(config.root)
@@ -306,6 +309,7 @@ async def _serve(
                 log=app.term.note,
                 ready=ready,
                 desk=desk,
+                mcp=mcp,
                 is_wanted=(lambda: _is_wanted(how.parent, desk.instance)) if how.parent else None,
             )
     app.term.note(f"stopped after {plural(requests, 'request')}")

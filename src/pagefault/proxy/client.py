@@ -26,6 +26,7 @@ _PATH: Final = re.compile(r"\A/s/([^/?#]{1,300})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_IN_A_NAME: Final = re.compile(r"[/:@]|\A\s|\s\Z")
 _INVISIBLE: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_WHOSE: Final = re.compile(r":[0-9a-f]{6}@([^:@]+)\Z")
 _NAME_MAX: Final = 48
 NAMED: Final = "named"
 UNNAMED: Final = "unnamed"
@@ -59,6 +60,12 @@ class Client:
     def _named(self, plain: str, lane: str, principal: str) -> str:
         name = plain if self.kind == NAMED else f"{self.kind}:{plain}"
         return f"{name}:{lane}@{principal}"
+
+
+def principal_in(name: str) -> str:
+    """Whose a session is that the proxy named: the principal in its name; "" of any other's."""
+    match = _WHOSE.search(name)
+    return match[1] if match else ""
 
 
 def _is_plain(name: str) -> bool:

@@ -52,7 +52,10 @@ from pagefault.service.turn.turn import encodable
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
+"""Serves the memory itself to a user who was let in, at `MCP_PATH`."""
 
+MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
 BODY_S_MAX: Final = 120.0
@@ -97,6 +100,7 @@ class Proxy:
         secret: bytes = b"",
         faults: bool | None = None,
         desk: Desk | None = None,
+        mcp: MemoryPath | None = None,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
@@ -121,6 +125,7 @@ class Proxy:
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._desk = desk or Desk()
         self._log = log
+        self._mcp = mcp
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
@@ -198,6 +203,9 @@ class Proxy:
             return await reply.own(200, json.dumps({"forgotten": forgotten}).encode())
         if is_operator and wire is None and path != STATUSLINE:
             return await reply.refuse(wire, 404, "the operator's key opens no way to the provider")
+        if path == MCP_PATH and self._mcp is not None:
+            whose = user or principal_of(headers, scope["query_string"], self._memory.keyed)
+            return await self._mcp(scope, receive, reply.noting, whose)
         if path == "/" and scope["method"] == "HEAD":
             return await reply.own(200, b"{}")
         try:
@@ -589,6 +597,13 @@ class _Reply:
         await self._send(
             {"type": "http.response.start", "status": status, "headers": list(headers)}
         )
+
+    async def noting(self, message: Mapping[str, Any]) -> None:
+        """Send what somebody else answers."""
+        if message["type"] == "http.response.start":
+            self.told.status, self.started = message["status"], True
+            self.told.outcome = Outcome.OWN if message["status"] < 400 else Outcome.REFUSED_HERE
+        await self._send(message)
 
     async def piece(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})

@@ -235,7 +235,7 @@ class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
     ) -> SearchResult:
         search = self._runtime.search
         only = None
-        if wanted.imported_from and scope.is_everything:
+        if wanted.imported_from and scope.is_wide:
             only = await asyncio.to_thread(places_from, self._runtime, wanted.imported_from, wanted)
             if not wanted.kinds:
                 wanted = SearchFilter(history=wanted.history)  # `only` has the rest of it

@@ -96,12 +96,6 @@ class Incoming:
     goes_on: bool = False  # on for a block of a message that another began: no turn opens with it
     origin: Origin | None = None  # whose word it is, if another's than that of all it is said with
 
-    def after(self, page_id: PageId) -> Incoming:
-        """The same where `PREVIOUS` is this page."""
-        if self.follows != PREVIOUS:
-            return self
-        return replace(self, follows=page_id, key=self.key.replace(PREVIOUS, page_id))
-
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
             object.__setattr__(self, name, one_of(of, getattr(self, name), name))
@@ -147,6 +141,13 @@ class Incoming:
         return PAGE_PREFIX["tool" if self.role is Role.TOOL else "message"]
 
 
+def placed(item: Incoming, previous: PageId) -> Incoming:
+    """The same where `PREVIOUS` is this page."""
+    if item.follows != PREVIOUS:
+        return item
+    return replace(item, follows=previous, key=item.key.replace(PREVIOUS, previous))
+
+
 def write_down(
     items: Sequence[Incoming],
     origin: Origin,
@@ -180,7 +181,7 @@ def write_down(
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1
         drafts = pages_of(
-            *(item.after(before), parts, item.origin or origin),
+            *(placed(item, before), parts, item.origin or origin),
             session=session,
             turn=turn,
             number=first,
