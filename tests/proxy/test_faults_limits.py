@@ -400,6 +400,10 @@ async def test_a_provider_that_fails_the_second_time_ends_the_answer_once(
                 assert broken.raw
             else:
                 assert read.error
+            session = await the_session(to)
+            told = await to.memory.proxied(session)
+            assert told is not None
+            assert (told.requests, told.reports) == (2, 1), "what failed cost nothing that is known"
             caller.messages = caller.messages[:1]
             assert (await caller.ask(to)).text == "It is green.", "and asked again it answers"
 

@@ -54,8 +54,8 @@ class Upstream:
 
 
 class Answering:
-    """One answer. `usage` is what the provider reported of the last reply; `refused` and `broken`
-    say how a later one failed, if it did.
+    """One answer. `usage` is what the provider reported of the last request, None where that did
+    not come to its end; `refused` and `broken` say how a later one failed, if it did.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Answering:
                 await out(self._editor.finish())
                 return
             self._editor.next()
-            self._is_first = False
+            self._is_first, self.usage = False, None
             try:
                 async with self._upstream.ask(asked) as response:
                     kind = response.headers.get("content-type", "")
@@ -234,7 +234,7 @@ class Answering:
                 kept = [one for one in headers if one[0].lower() != b"content-length"]
                 return told, [*kept, length]
             self._editor.next()
-            is_first = False
+            is_first, self.usage = False, None
             async with self._upstream.ask(asked) as response:
                 body = b"".join([piece async for piece in self._upstream.pieces(response)])
                 headers = onward(response.headers.raw)

@@ -97,6 +97,10 @@ class Apart(NamedTuple):
     last: list[Any]
 
 
+Told = list[tuple[Any, list[Item]]]
+"""Messages, each with its items."""
+
+
 class Editor(Protocol):
     """Makes one answer of the replies to an agent loop, as the client reads it.
 
@@ -197,14 +201,19 @@ def cut_up(units: Sequence[bool], items: Sequence[Any], pairs: Sequence[Pair]) -
     return replies
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kept:
     """What is known of an answer: its pairs and, where it was given by this process, the messages
     that were sent when memory was asked for them. Some clients never send all thinking back.
+
+    How it was taken apart last is remembered: a client sends it with every request.
     """
 
     pairs: Sequence[Pair]
     sent: Sequence[Any] = ()
+    answer: Sequence[Any] = ()  # that was taken apart
+    is_open: bool = False  # results of it stand in the message behind it
+    told: Told | None = None  # what it came to
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +290,6 @@ def taken_apart(
     return TakenApart(expanded, found)
 
 
-Told = list[tuple[Any, list[Item]]]
-
-
 def _answer(
     answer: Sequence[Any],
     theirs: Sequence[Item],
@@ -298,10 +304,12 @@ def _answer(
         for number, message in enumerate(answer)
     ]
     pairs = kept.pairs
-    if any(pair.end is None for pair in pairs) and (
-        behind is None or form.with_results(behind, [p for p in pairs if p.end is None]) is None
-    ):
+    owed = [pair for pair in pairs if pair.end is None]
+    is_open = bool(owed) and behind is not None and form.with_results(behind, owed) is not None
+    if owed and not is_open:
         pairs = [pair for pair in pairs if pair.end is not None]
+    if kept.told is not None and kept.is_open == is_open and kept.answer == answer:
+        return kept.told, pairs
     apart = form.taken_apart(answer, pairs) if pairs else None
     if apart is None:
         return as_it_is, ()
@@ -317,6 +325,7 @@ def _answer(
                 spare -= 1
     if spare:
         return as_it_is, ()
+    kept.answer, kept.is_open, kept.told = answer, is_open, told
     return told, pairs
 
 
