@@ -37,7 +37,7 @@ from tests.proxy.test_faults import (
     until_it_left,
     watched,
 )
-from tests.proxy.upstream import Say
+from tests.proxy.upstream import Call, Say
 
 MARKS = ("page_fault", "search_pages")
 
@@ -242,6 +242,35 @@ async def test_what_stands_in_the_request_is_not_loaded_again() -> None:
             assert mapped == [False, True, True]
             now = await session.at(turn=(await session.status()).turns - 1)
             assert [one.page_id for one in now.pages if one.place == "faulted"] == ["msg_1"]
+
+
+@WIRES
+async def test_a_shorter_form_is_loaded_and_sent_again_after_a_restart(
+    path: str, tmp_path: Path
+) -> None:
+    long = "The sluice gate opens at dawn. " + "The miller keeps the key of it in the barn. " * 12
+    model = Model()
+    caller = CALLERS[path]()
+    with watched(model) as upstream:
+        for run in range(2):
+            async with standing(upstream, root=tmp_path / "m", window=WINDOW) as to:
+                if not run:
+                    caller.says(long)
+                    await caller.ask(to)
+                    for n in range(14):
+                        caller.says(leaf(n))
+                        await caller.ask(to)
+                    caller.says("What of the mill?")
+                    short = Call("c1", "page_fault", {"page_id": "msg_1", "target_level": 2})
+                    model.then(Say(text="Hm. ", calls=(short,)), Say(text="At dawn."))
+                    await caller.ask(to)
+                caller.says("And then?")
+                await caller.ask(to)
+    told = results(upstream.seen[-1])["c1"]["page"]
+    assert told["level"] == 2
+    assert 0 < len(told["content"]["text"]) < len(long) / 2
+    before, last = upstream.seen[-2:]
+    assert blocks(last)[: len(blocks(before))] == blocks(before)
 
 
 @WIRES
