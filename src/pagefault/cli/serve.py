@@ -145,7 +145,7 @@ def serve(
         app.term.exact(unit(unit_kind, words, wants_token=token is not None))
     elif detach:
         wants_token = token is not None or tokens is not None
-        wanted = _Wanted(read, window or 0, user or "", wants_token)
+        wanted = _Wanted(read, window or 0, user or "", wants_token, faults)
         _detach(app, words, wanted, token, as_json=as_json)
     else:
         how = _How(parent, log)
@@ -160,6 +160,7 @@ class _Wanted:
     window: int
     user: str
     wants_token: bool
+    faults: bool | None
 
 
 def _detach(
@@ -176,7 +177,8 @@ def _detach(
     found = [one for one in running_on(root) if one.ask() is not None]
     if found:
         one = found[0]
-        if _Wanted(one.all_upstreams, one.window, one.user, one.wants_token) != wanted:
+        runs = _Wanted(one.all_upstreams, one.window, one.user, one.wants_token, one.faults)
+        if runs != wanted:
             raise StoreBusy(
                 f"a proxy runs on {root} already, another than this one would be: {one.url} to "
                 f"{one.upstream}, window {one.window:,}",
@@ -272,7 +274,7 @@ async def _serve(
     desk = Desk()
 
     def ready(url: str) -> None:
-        one = _running(desk, config.root, url, upstreams, window or 0, who, how)
+        one = _running(desk, config.root, url, upstreams, window or 0, faults, who, how)
         _list(leaving, app, one)
         if as_json:
             app.term.record(_object(one))
@@ -321,6 +323,7 @@ def _running(
     url: str,
     upstreams: Mapping[str, str],
     window: int,
+    faults: bool | None,
     who: _Who,
     how: _How,
 ) -> Running:
@@ -342,6 +345,7 @@ def _running(
         user=who.user,
         wants_token=bool(who.token or who.tokens),
         started_ms=int(time.time() * 1_000),
+        faults=faults,
         log=how.log,
         parent=how.parent,
     )

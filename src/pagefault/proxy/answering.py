@@ -54,9 +54,7 @@ class Upstream:
 
 
 class Answering:
-    """One answer. `usage` is what the provider reported of the last request, None where that did
-    not come to its end; `refused` and `broken` say how a later one failed, if it did.
-    """
+    """One answer. `refused` and `broken` say how a later request failed, if one did."""
 
     def __init__(
         self, editor: Editor, upstream: Upstream, reply: Reply, serve: Served, *, replies_max: int
@@ -66,12 +64,18 @@ class Answering:
         self._reply = reply
         self._serve = serve
         self._replies_left = replies_max
-        self.usage: Usage | None = None
         self.problem = ""  # why a call was not served, if that failed
         self.refused = self.broken = False
         self._is_first = True
         self._is_strange = False  # it is no answer that can be read, and passes as it is
         self._status = 0  # of a later reply in one piece that was refused
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the provider reported of the last request; None where that came to no end."""
+        if self._is_strange or self.refused or self.broken:
+            return None
+        return self._editor.round().usage
 
     async def pass_on(
         self,
@@ -135,14 +139,12 @@ class Answering:
 
     async def _go_on(self, out: Callable[[bytes], Awaitable[None]]) -> None:
         while not self._is_strange:
-            round = self._editor.round()
-            self.usage = round.usage
-            asked = await self._asked(round)
+            asked = await self._asked(self._editor.round())
             if asked is None:
                 await out(self._editor.finish())
                 return
             self._editor.next()
-            self._is_first, self.usage = False, None
+            self._is_first = False
             try:
                 async with self._upstream.ask(asked) as response:
                     kind = response.headers.get("content-type", "")
@@ -224,7 +226,6 @@ class Answering:
                 round = self._editor.round()
             except _NOT_READ:
                 return body, headers
-            self.usage = round.usage
             asked = await self._asked(round)
             if asked is None:
                 if is_first and not round.calls:
@@ -234,7 +235,7 @@ class Answering:
                 kept = [one for one in headers if one[0].lower() != b"content-length"]
                 return told, [*kept, length]
             self._editor.next()
-            is_first, self.usage = False, None
+            is_first = False
             async with self._upstream.ask(asked) as response:
                 body = b"".join([piece async for piece in self._upstream.pieces(response)])
                 headers = onward(response.headers.raw)

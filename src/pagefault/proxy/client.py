@@ -46,7 +46,7 @@ class Client:
         that differ in anything make names that differ: what is no part of a plain name, or long,
         gives way to a digest.
         """
-        if self.kind == NAMED and _is_plain(self.key):
+        if self.kind == NAMED and is_plain(self.key):
             return f"{self.key}:{lane}@{principal}"
         plain = _NO_NAME.sub("-", self.key[: 2 * _NAME_MAX])
         if len(self.key) > _NAME_MAX or plain != self.key:
@@ -68,7 +68,7 @@ def principal_in(name: str) -> str:
     return match[1] if match else ""
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Whether a name can stand in a session's, in a terminal and beside others."""
     return (
         len(name) <= _NAME_MAX

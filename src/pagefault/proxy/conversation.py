@@ -307,6 +307,22 @@ class Conversation:
             relayed, record = await self._tell_again(body, told, passed, tokens)
             return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
 
+    async def keep(self, history: History) -> str:
+        """Take in what was said, which no request brings: a program hands it in. Returns what is in
+        the way of keeping it, or "".
+        """
+        async with self._lock:
+            self.problem = self.full = ""
+            await self._take_up()
+            placed = history.placed
+            self._learn_names(placed)
+            match = self.trie.match(placed)
+            self._words.clear()
+            self._edited.update(match.path[at].key for at in match.edited)
+            self._unpair_edited(match, placed)
+            await self._log(match.path, placed)
+            return self.problem
+
     def _evicted(self, match: Match, composed: Composed | None) -> int:
         """How many pages left the window with a request, which is the newest from now on."""
         if composed is None:

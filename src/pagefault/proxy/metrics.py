@@ -166,3 +166,20 @@ class Metrics:
         while self._evicted and self._evicted[0][0] < self._clock.monotonic_s() - _MINUTE_S:
             self._evicted.popleft()
         return float(sum(pages for _, pages in self._evicted))
+
+
+class NoMetrics:
+    """Counts nothing, and needs no package: of a proxy that nobody can ask."""
+
+    def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None: ...
+
+    def sent_on(self, added_s: float, passed: Passed | None) -> None: ...
+
+    def began(self, first_byte_s: float) -> None: ...
+
+    def served(self, calls: int) -> None: ...
+
+    def reported(self, usage: Usage) -> None: ...
+
+    def text(self) -> bytes:
+        return b""

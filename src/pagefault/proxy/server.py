@@ -37,7 +37,7 @@ from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, Outcome
+from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
@@ -77,6 +77,7 @@ class Told:
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
     format: str = ""
     outcome: Outcome = Outcome.FAILED
+    learning: asyncio.Task[None] | None = None  # has the answer logged
 
 
 class Proxy:
@@ -101,13 +102,15 @@ class Proxy:
         faults: bool | None = None,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
+        measures: bool = True,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
         than this machine's own, as one that other machines reach is. `mint` names conversations
         that have no id; `secret` keys what is remembered of them, a random one without it.
         `faults`: whether models are offered memory's tools, where there is a window; None offers
-        them beside a client's own. `desk` says who this proxy is.
+        them beside a client's own. `desk` says who this proxy is. Where nobody can ask for its
+        metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -130,11 +133,13 @@ class Proxy:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
-        self._metrics = Metrics(
-            clock,
-            windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
-            kept=lambda: memory._runtime.pages.kept,
-        )
+        self._metrics: Metrics | NoMetrics = NoMetrics()
+        if measures:
+            self._metrics = Metrics(
+                clock,
+                windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
+                kept=lambda: memory._runtime.pages.kept,
+            )
         self._problem = ""  # why the latest request could not be told to be of any conversation
         self.requests = 0
 
@@ -158,6 +163,8 @@ class Proxy:
             status = told.status or "---"
             self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
+        if told.learning is not None:  # the client has its answer; who called this waits for both
+            await asyncio.wait([told.learning])
 
     async def settled(self) -> None:
         """Wait until every request is served and its line written, and every answer logged."""
@@ -270,12 +277,12 @@ class Proxy:
             sent.append((b"accept-encoding", b"identity"))
         added_s = self._clock.monotonic_s() - whole_s
         self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
+        reader = _Reader(wire) if wire and taken is not None else None
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
                 ask = partial(relay.ask, method, target, sent)
                 return await self._answered(relay, ask, wire, taken, body, reply)
             async with relay.ask(method, target, sent, body) as response:
-                reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
                     reader.begin(response.status_code, response.headers)
@@ -285,8 +292,13 @@ class Proxy:
                         if reader is not None:
                             reader.feed(piece)
                 if reader is not None and taken is not None:
-                    self._learn(taken, reader.answered())
+                    learns, reader = reader, None
+                    self._learn(taken, learns.answered(), reply.told)
                 await reply.end()
+        except asyncio.CancelledError:  # who has read the last event need not read the end
+            if reader is not None and taken is not None and (last := reader.answered()).complete:
+                self._learn(taken, last, reply.told)
+            raise
         except EngineUnreachable as broke:
             if reply.started:
                 raise
@@ -329,9 +341,15 @@ class Proxy:
             serve,
             replies_max=self._memory.limits.steps_per_turn_max,
         )
-        await answering.pass_on(reader.begin, reader.feed)
+        try:
+            await answering.pass_on(reader.begin, reader.feed)
+        except asyncio.CancelledError:  # as in `_relayed`
+            if (last := reader.answered()).complete:
+                last = replace(last, usage=answering.usage)
+                self._learn(replace(taken, passed=passed), last, reply.told)
+            raise
         answered = replace(reader.answered(), usage=answering.usage)
-        self._learn(replace(taken, passed=passed), answered)
+        self._learn(replace(taken, passed=passed), answered, reply.told)
         words = [*_served(passed.pairs), *filter(None, [answering.problem])]
         reply.told.words = " · ".join([reply.told.words, *words])
         if answering.refused or answering.broken:
@@ -461,7 +479,7 @@ class Proxy:
         self._conversations.move_to_end(key)
         return found
 
-    def _learn(self, taken: _Taken, answered: Answered) -> None:
+    def _learn(self, taken: _Taken, answered: Answered, told: Told) -> None:
         """Log the answer without keeping the client waiting for it."""
         self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
@@ -474,6 +492,7 @@ class Proxy:
         task = asyncio.create_task(work)
         self._learning.add(task)
         task.add_done_callback(self._learning.discard)
+        told.learning = task
 
     def _health(self) -> Json:
         problems = sum(bool(one.problem) for one in self._conversations.values())
