@@ -35,6 +35,7 @@ CHOICES = {
     "Memory.events.event_type", "Memory.events.outcome",
     "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
+    "Incoming.spliced",
     "Session.claim.kind", "Session.remember.kind",
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",

@@ -84,6 +84,14 @@ class Item:
                 return f"{self.role} {digest(said)}"
         return ""
 
+    def moved(self, message: int) -> Item:
+        """The same item in a message of another number."""
+        if message == self.message:
+            return self
+        other = object.__new__(Item)  # with what was found out of it: no number has a part in that
+        other.__dict__.update(self.__dict__, message=message)
+        return other
+
     @property
     def is_said(self) -> bool:
         """Whether it is said in words, which pages can hold."""

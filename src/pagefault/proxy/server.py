@@ -16,8 +16,9 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +27,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.answering import Answering, Upstream
 from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
@@ -36,6 +38,7 @@ from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
+from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
@@ -96,6 +99,7 @@ class Proxy:
         body_bytes_max: int = BODY_BYTES_MAX,
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
+        faults: bool | None = None,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
         measures: bool = True,
@@ -103,8 +107,10 @@ class Proxy:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
         than this machine's own, as one that other machines reach is. `mint` names conversations
-        that have no id; `secret` keys what is remembered of them, a random one without it. `desk`
-        says who this proxy is. Where nobody can ask for its metrics, it `measures` nothing.
+        that have no id; `secret` keys what is remembered of them, a random one without it.
+        `faults`: whether models are offered memory's tools, where there is a window; None offers
+        them beside a client's own. `desk` says who this proxy is. Where nobody can ask for its
+        metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -117,6 +123,7 @@ class Proxy:
         self._tokens = tokens or {}
         self._user = user
         self._any_host = any_host
+        self._faults = faults
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._desk = desk or Desk()
@@ -272,6 +279,9 @@ class Proxy:
         self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
         reader = _Reader(wire) if wire and taken is not None else None
         try:
+            if wire is not None and taken is not None and taken.passed.offer is not None:
+                ask = partial(relay.ask, method, target, sent)
+                return await self._answered(relay, ask, wire, taken, body, reply)
             async with relay.ask(method, target, sent, body) as response:
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
@@ -294,6 +304,58 @@ class Proxy:
                 raise
             status = 504 if isinstance(broke, NoAnswer) else 502
             await reply.refuse(wire, status, str(broke), outcome=Outcome.UNREACHABLE)
+
+    async def _answered(
+        self,
+        relay: Relay | Canary,
+        asking: Callable[[bytes], AbstractAsyncContextManager[Any]],
+        wire: Wire,
+        taken: _Taken,
+        body: bytes,
+        reply: _Reply,
+    ) -> None:
+        """Ask where the model may call memory's tools, and pass the answer on."""
+        conversation, passed = taken.conversation, taken.passed
+        assert passed.offer is not None
+        reader = _Reader(wire)
+
+        def ask(asked: Json | None) -> AbstractAsyncContextManager[Any]:
+            return asking(body if asked is None else dumped(asked))
+
+        async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
+            nonlocal passed
+            before = passed
+            passed = await conversation.served(before, reply, so_far, is_last=is_last)
+            self._metrics.served(len(reply.calls))
+            if passed is before:
+                return None
+            if reply.usage is not None:
+                self._metrics.reported(reply.usage)
+                self._desk.answered(conversation.name, reply.usage)
+            return passed.body
+
+        answering = Answering(
+            passed.offer.editor(),
+            Upstream(ask, relay.pieces),
+            reply,
+            serve,
+            replies_max=self._memory.limits.steps_per_turn_max,
+        )
+        try:
+            await answering.pass_on(reader.begin, reader.feed)
+        except asyncio.CancelledError:  # as in `_relayed`
+            if (last := reader.answered()).complete:
+                last = replace(last, usage=answering.usage)
+                self._learn(replace(taken, passed=passed), last, reply.told)
+            raise
+        answered = replace(reader.answered(), usage=answering.usage)
+        self._learn(replace(taken, passed=passed), answered, reply.told)
+        words = [*_served(passed.pairs), *filter(None, [answering.problem])]
+        reply.told.words = " · ".join([reply.told.words, *words])
+        if answering.refused or answering.broken:
+            failed = Outcome.REFUSED_UPSTREAM if answering.refused else Outcome.CUT_OFF
+            reply.told.outcome = failed
+        await reply.end()
 
     async def _body(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -346,6 +408,7 @@ class Proxy:
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
             told.words = self._problem = f"not read: {type(bug).__name__}"
+            told.not_logged = THE_MEMORY
             return None
         self._desk.passed(conversation.name, passed, self._window_tokens)
         told.words = _words(conversation, passed, len(history.messages))
@@ -408,6 +471,7 @@ class Proxy:
                 clock=self._clock,
                 window_tokens=WINDOW if name.endswith(f"@{OPERATOR}") else self._window_tokens,
                 is_named=is_named,
+                faults=self._faults,
             )
             self._conversations[key] = found
             while len(self._conversations) > CONVERSATIONS_MAX:
@@ -652,6 +716,12 @@ def _is_ours(host: str, http_version: str = "1.1") -> bool:
     except ValueError:
         return False
     return is_loopback(name)
+
+
+def _served(pairs: Sequence[Pair]) -> list[str]:
+    """What the access log says of memory's calls."""
+    calls = len(pairs)
+    return [f"{calls} call{'s' * (calls > 1)} of memory's served"] if calls else []
 
 
 def _words(conversation: Conversation, passed: Passed, messages: int) -> str:

@@ -18,6 +18,7 @@ from pagefault.model.events import (
     PageBody,
     Returned,
     Said,
+    Splice,
     Stored,
     expected,
 )
@@ -89,6 +90,7 @@ class Incoming:
     size_bytes: int = 0
     follows: str = ""  # the page before it, in the history of a proxy's client, or `PREVIOUS`
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
+    spliced: tuple[Splice, ...] = ()  # calls that the proxy served in it
     is_error: bool = False  # of a tool's result: the call failed
     is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
     goes_on: bool = False  # on for a block of a message that another began: no turn opens with it
@@ -237,6 +239,7 @@ def pages_of(
                 source=item.source,
                 follows=PageId("" if part else item.follows),
                 supersedes=PageId(item.supersedes),
+                spliced=() if part else item.spliced,
             ),
             key="" if part else item.key,
             model=item.model and clean(item.model),
