@@ -362,8 +362,100 @@ def test_settings_of_claude_code_that_name_an_address_are_answered_for_the_run(
     settings = json.loads(change.words[1])
     assert change.words[0] == "--settings"
     assert settings == {"env": change.env}
-    with pytest.raises(BadInput, match="takes one"):
-        claude.change(run_of(tmp_path, "--settings", "{}"), DOOR)
+    own = claude.change(run_of(tmp_path, "--settings", '{"model": "m"}', "-p", "x"), DOOR)
+    assert own.own == ("-p", "x")
+    assert json.loads(own.words[1]) == {"model": "m", "env": own.env}
+
+
+@pytest.mark.parametrize("form", ["a file", "a file, joined", "inline"])
+def test_an_address_in_settings_on_claude_code_s_command_line_is_gone_to_through_the_proxy(
+    bench: Bench, form: str
+) -> None:
+    told = json.dumps({"env": {"ANTHROPIC_BASE_URL": bench.upstream.url}, "model": "m"})
+    (bench.folder / "given.json").write_text(told)
+    given = {
+        "a file": ["--settings", str(bench.folder / "given.json")],
+        "a file, joined": [f"--settings={bench.folder / 'given.json'}"],
+        "inline": [f"--settings={told}"],
+    }[form]
+    code, _, err = bench.run("claude", "--", *given, "-p", "hello")
+    assert code == 0, err
+    assert f"→ {bench.upstream.url} (--settings)" in err
+    argv = bench.told["argv"]
+    assert argv[0] == "--settings"
+    assert argv[2:] == ["-p", "hello"]
+    settings = json.loads(argv[1])
+    assert settings["model"] == "m"
+    assert settings["env"]["ANTHROPIC_BASE_URL"] == bench.told["env"]["ANTHROPIC_BASE_URL"]
+    assert settings["env"]["ANTHROPIC_BASE_URL"] != bench.upstream.url
+
+
+@pytest.mark.parametrize("form", ["-c {}", "-c{}", "--config={}", "--config {}"])
+def test_an_address_on_codex_s_command_line_is_gone_to_through_the_proxy(
+    bench: Bench, form: str
+) -> None:
+    home = bench.folder / "codex"
+    home.mkdir()
+    (home / "config.toml").write_text(
+        'model_provider = "me"\n[model_providers.me]\nbase_url = "https://not.this/v1"\n'
+    )
+    given = form.format(f'model_providers.me.base_url="{bench.upstream.url}/v1"').split(" ")
+    code, _, err = bench.run("codex", "--", "exec", *given, "hello", env={"CODEX_HOME": str(home)})
+    assert code == 0, err
+    assert f"→ {bench.upstream.url}/v1 (" in err
+    argv = bench.told["argv"]
+    assert argv[-2:] == ["exec", "hello"]
+    assert not any(bench.upstream.url in word for word in argv)
+    assert argv[1].startswith('model_providers.me.base_url="http://127.0.0.1:')
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["codex", "--", "--oss"],
+        ["codex", "--", "-c", 'model_providers.me={base_url="http://127.0.0.1:9"}'],
+        ["codex", "--", "-c", "profile=mine"],
+        ["claude", "--", "--settings", "/nowhere/at/all.json"],
+        ["claude", "--", "--settings={broken"],
+    ],
+)
+def test_a_command_line_that_would_lead_past_the_proxy_is_refused(
+    bench: Bench, words: list[str]
+) -> None:
+    home = bench.folder / "codex"
+    home.mkdir()
+    (home / "config.toml").write_text(
+        'model_provider = "me"\n[model_providers.me]\nbase_url = "https://api.example.com/v1"\n'
+    )
+    upstream = ["--upstream", bench.upstream.url]
+    for more in ([], upstream):
+        code, _, err = bench.run(*more, *words, env={"CODEX_HOME": str(home)})
+        assert code == 2, err
+        assert "error: " in err
+    assert not bench.note.exists()
+
+
+def test_an_address_on_aider_s_command_line_is_gone_to_through_the_proxy(bench: Bench) -> None:
+    url = f"{bench.upstream.url}/v1"
+    code, _, err = bench.run("aider", "--", "--model", "gpt-4o", "--openai-api-base", url)
+    assert code == 0, err
+    assert f"→ {url} (--openai-api-base)" in err
+    assert bench.told["argv"] == ["--model", "gpt-4o"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_client_runs_though_streams_are_closed(bench: Bench, closed: str) -> None:
+    words = [sys.executable, "-m", "pagefault.cli", "wrap", "--upstream", bench.upstream.url]
+    line = f"{shlex.join([*words, 'claude', '--', 'exit', '7'])} {closed}"
+    done = subprocess.run(["/bin/sh", "-c", line], env=bench.env, timeout=120, check=False)
+    assert done.returncode == 7
+    assert bench.told["argv"][-2:] == ["exit", "7"]
+
+
+def test_a_status_line_ends_with_0_whatever_it_is_given() -> None:
+    command = [sys.executable, "-m", "pagefault.cli", "statusline", "--bogus"]
+    done = subprocess.run(command, input="{}", text=True, timeout=60, check=False)
+    assert done.returncode == 0
 
 
 def test_a_cloud_of_its_own_is_no_way_through_a_proxy(tmp_path: Path) -> None:

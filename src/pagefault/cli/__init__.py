@@ -9,6 +9,7 @@ Data goes to stdout, talk and progress to stderr. Exit codes:
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -25,10 +26,13 @@ def main() -> None:
     process by itself: an exception there would be a traceback, of an import or of the interpreter's
     own exit. So would one that Python can raise nowhere, as between two modules.
     """
-    if sys.argv[1:] == ["statusline"]:  # Claude Code waits for it: no more than that is imported
+    if (
+        sys.argv[1:2] == ["statusline"] and "--help" not in sys.argv
+    ):  # Claude Code waits for it: no more than that is imported
         from pagefault.statusline import main as line
 
         line()
+    _open_what_is_closed()
     import signal
 
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -48,6 +52,20 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         code = INTERRUPTED
     sys.exit(code)
+
+
+def _open_what_is_closed() -> None:
+    """Streams that the caller closed lead nowhere, and no file of ours comes to stand in their
+    place. What this process becomes, or starts, finds them closed as they were.
+    """
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is this one
+            if getattr(sys, name) is None:
+                mode = "w" if fd else "r"
+                setattr(sys, name, os.fdopen(fd, mode, encoding="utf-8", closefd=False))
 
 
 def _unraisable(happened: sys.UnraisableHookArgs) -> None:

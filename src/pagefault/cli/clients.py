@@ -21,6 +21,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -53,11 +54,35 @@ class Launch:
             for name in names:
                 if word.startswith(f"{name}=") and name.startswith("--"):
                     return word.removeprefix(f"{name}=")
+                if len(name) == 2 < len(word) and word.startswith(name):
+                    return word[2:].removeprefix("=")
         return ""
 
     @property
     def home(self) -> Path:
         return Path(self.env.get("HOME") or Path.home())
+
+    def given(self, *names: str) -> list[tuple[int, int, str]]:
+        """Each time that one of these options is given before a `--`: where its words begin and
+        end, and its value.
+        """
+        found = []
+        at, words = 0, self.words
+        while at < len(words) and words[at] != "--":
+            begin, at = at, at + 1
+            for name in names:
+                if words[begin] == name and at < len(words):
+                    found.append((begin, at + 1, words[at]))
+                    at += 1
+                elif name.startswith("--") and words[begin].startswith(f"{name}="):
+                    found.append((begin, at, words[begin].removeprefix(f"{name}=")))
+                elif len(name) == 2 < len(words[begin]) and words[begin].startswith(name):
+                    found.append((begin, at, words[begin][2:].removeprefix("=")))
+        return found
+
+    def without(self, given: Sequence[tuple[int, int, str]]) -> tuple[str, ...]:
+        gone = {at for begin, end, _ in given for at in range(begin, end)}
+        return tuple(word for at, word in enumerate(self.words) if at not in gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +98,13 @@ class Route:
 
 @dataclass(slots=True)
 class Adjusted:
-    """What a client is given for one run: variables, and words before its own arguments."""
+    """What a client is given for one run: variables, and words before its own arguments. `own` are
+    those arguments, where some of them would go before what it is given.
+    """
 
     env: dict[str, str] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
+    own: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +169,30 @@ def client_of(program: str) -> Client | None:
 # --- Claude Code --------------------------------------------------------------------------------
 
 
+def _claude_given(run: Launch) -> dict[str, Any] | None:
+    """What `--settings` gives it: JSON, or a file of it. It takes the last one alone."""
+    given = run.given("--settings")
+    if not given:
+        return None
+    text = given[-1][2].strip()
+    try:
+        told = json.loads(text if text.startswith("{") else (run.here / text).read_bytes())
+    except OSError as error:
+        raise BadInput(f"cannot read the file of --settings: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not isinstance(told.get("env", {}), dict):
+        raise BadInput(
+            "what --settings gives is no settings of Claude Code's",
+            hint="where they would send its requests cannot be told",
+        )
+    return told
+
+
 def claude_settings(run: Launch) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Its settings, those first that go before others."""
+    if (given := _claude_given(run)) is not None:
+        yield Path("--settings"), given
     user = Path(run.env.get("CLAUDE_CONFIG_DIR") or run.home / ".claude")
     files = (
         run.here / ".claude" / "settings.local.json",
@@ -201,13 +251,11 @@ def _claude_change(run: Launch, door: Door) -> Adjusted:
     is_seen = not {"-p", "--print"} & set(run.words)
     if is_seen and not any("statusLine" in one for one in told):
         settings["statusLine"] = {"type": "command", "command": STATUSLINE}
-    if "--settings" in run.words or any(one.startswith("--settings=") for one in run.words):
-        if "env" in settings:
-            raise BadInput(
-                "both your settings and --settings are wanted, and Claude Code takes one",
-                hint="take ANTHROPIC_BASE_URL out of your settings for this run",
-            )
-    elif settings:
+    given = _claude_given(run)
+    if given is not None:  # theirs would go before ours: it takes one
+        change.own = run.without(run.given("--settings"))
+        settings = _merged(given, settings)
+    if settings:
         change.words += ["--settings", json.dumps(settings)]
     return change
 
@@ -226,17 +274,65 @@ def codex_config(run: Launch) -> tuple[Path, Mapping[str, Any]]:
         told: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         told = {}
+    for name, value in _codex_overrides(run):
+        *tables, last = name.split(".")
+        told = _merged(
+            told, reduce(lambda one, table: {table: one}, reversed(tables), {last: value})
+        )
+    chosen = _codex_profile(run, told)[1]
+    said = {name.partition(".")[0] for name, _ in _codex_overrides(run)}
+    if "model_provider" in said and chosen.get("model_provider"):
+        raise BadInput("both -c and the profile name a provider", hint="leave one of them out")
+    return path, told | {name: one for name, one in chosen.items() if name not in said}
+
+
+def _codex_profile(run: Launch, told: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The profile that it takes, "" unless that names a provider, which goes before the setting;
+    and what the profile says.
+    """
     profiles = told.get("profiles")
     named = run.option("-p", "--profile") or told.get("profile")
-    chosen = profiles.get(named) if isinstance(profiles, dict) and isinstance(named, str) else None
-    return path, told | (chosen if isinstance(chosen, dict) else {})
+    one = profiles.get(named) if isinstance(profiles, dict) and isinstance(named, str) else None
+    if not isinstance(one, dict):
+        return "", {}
+    return str(named) if one.get("model_provider") else "", one
 
 
-def _codex_setting(run: Launch, told: Mapping[str, Any], name: str) -> str:
-    """What `-c NAME=VALUE` gives, else its file."""
-    for at, word in enumerate(run.words[:-1]):
-        if word in ("-c", "--config") and run.words[at + 1].startswith(f"{name}="):
-            return run.words[at + 1].partition("=")[2].strip("\"'")
+def _codex_overrides(run: Launch) -> list[tuple[str, Any]]:
+    """What `-c NAME=VALUE` gives: TOML, or else a text."""
+    found: list[tuple[str, Any]] = []
+    for _, _, word in run.given("-c", "--config"):
+        name, _, text = word.partition("=")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except (ValueError, RecursionError):
+            value = text.strip().strip("\"'")
+        found.append((name.strip(), value))
+    return found
+
+
+def _codex_checked(run: Launch, ours: Sequence[str]) -> tuple[str, ...]:
+    """Its arguments without those that would go before `ours`, names that are set for it. Raises
+    `BadInput` for one that says more than an address or a provider.
+    """
+    if {"--oss", "--local-provider"} & {word.partition("=")[0] for word in run.words}:
+        raise BadInput("--oss has Codex go to a model of this machine, past any proxy")
+    gone = []
+    for one in run.given("-c", "--config"):
+        name = one[2].partition("=")[0].strip()
+        if name in ours and name.endswith(("base_url", "model_provider")):
+            gone.append(one)
+        elif name.partition(".")[0] in ("profile", "profiles") or any(
+            set_.startswith(f"{name}.") or f"{name}.".startswith(f"{set_}.") for set_ in ours
+        ):
+            raise BadInput(
+                f"-c {name} would go before the address of the proxy",
+                hint="write it in config.toml, or name with -c the provider's base_url alone",
+            )
+    return run.without(gone)
+
+
+def _codex_setting(told: Mapping[str, Any], name: str) -> str:
     found = told.get(name)
     return found if isinstance(found, str) else ""
 
@@ -244,7 +340,7 @@ def _codex_setting(run: Launch, told: Mapping[str, Any], name: str) -> str:
 def _codex_provider(run: Launch) -> tuple[str, str, str]:
     """The provider that it goes to, the address of one of its user's own, and what says so."""
     path, told = codex_config(run)
-    provider = _codex_setting(run, told, "model_provider") or "openai"
+    provider = _codex_setting(told, "model_provider") or "openai"
     providers = told.get("model_providers")
     one = providers.get(provider) if isinstance(providers, dict) else None
     url = one.get("base_url") if isinstance(one, dict) else None
@@ -253,15 +349,16 @@ def _codex_provider(run: Launch) -> tuple[str, str, str]:
 
 def _codex_route(run: Launch) -> Route:
     provider, url, path = _codex_provider(run)
+    _codex_checked(run, [f"model_providers.{provider}.base_url"])
     if url:
         return Route(url, f"{path}, provider {provider}")
-    if provider != "openai" or "--oss" in run.words:
+    if provider != "openai":
         raise BadInput(
             f"where Codex finds its provider {provider!r} is not written down",
             hint="say it with --upstream",
         )
     told = codex_config(run)[1]
-    found = _codex_setting(run, told, "openai_base_url")
+    found = _codex_setting(told, "openai_base_url")
     if found:
         return Route(found, f"{path}, openai_base_url")
     if found := run.env.get("OPENAI_BASE_URL", ""):
@@ -294,7 +391,7 @@ def _codex_believes(run: Launch) -> int:
     window = told.get("model_context_window")
     if isinstance(window, int) and window > 0:
         return window
-    return _known(run.option("-m", "--model") or _codex_setting(run, told, "model"), 272_000)
+    return _known(run.option("-m", "--model") or _codex_setting(told, "model"), 272_000)
 
 
 def _codex_change(run: Launch, door: Door) -> Adjusted:
@@ -311,7 +408,11 @@ def _codex_change(run: Launch, door: Door) -> Adjusted:
         told = f'name="pagefault",base_url={json.dumps(door.v1)},wire_api="responses"'
         words = ["-c", f"model_providers.pagefault={{{told},{key},env_http_headers={headers}}}"]
         words += ["-c", 'model_provider="pagefault"']
-    return Adjusted(env={TOKEN_VARIABLE: door.token} if door.token else {}, words=words)
+        if profile := _codex_profile(run, codex_config(run)[1])[0]:
+            words += ["-c", f'profiles.{profile}.model_provider="pagefault"']
+    ours = [word.partition("=")[0] for word in words if word != "-c"]
+    env = {TOKEN_VARIABLE: door.token} if door.token else {}
+    return Adjusted(env, words, _codex_checked(run, ours))
 
 
 # --- opencode -----------------------------------------------------------------------------------
@@ -476,7 +577,7 @@ def _aider_change(run: Launch, door: Door) -> Adjusted:
     }
     behind = {wire: _v1(url) if wire == "chat" else "" for wire, url in urls.items()}
     env = {name: f"{door.named}{behind[wire]}" for wire in urls for name in names[wire]}
-    return Adjusted(env=env)
+    return Adjusted(env=env, own=run.without(run.given("--openai-api-base")))
 
 
 def _known(model: str, otherwise: int) -> int:

@@ -27,8 +27,8 @@ def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) ->
 
     Without --session it holds for every session, and for those that begin later, until they are
     given another: a running `serve` follows with its next request, and a program that has a session
-    once it asks for it again (`Memory.session`): until then it writes on. What is said while
-    nothing is kept is gone when the process ends that heard it.
+    from its next verb. What is said while nothing is kept is gone when the process ends that heard
+    it.
 
     JSON: {mode, sessions: [{session, session_id, mode}]}.
     """

@@ -117,7 +117,8 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     _tell(app, name, run, client, proxy, route.why)
     if swaps:
         _swap(swaps, proxy, door)
-    _become(program, [name, *change.words, *words], {**os.environ, **change.env})
+    own = words if change.own is None else change.own
+    _become(program, [name, *change.words, *own], {**os.environ, **change.env})
 
 
 def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Route:
