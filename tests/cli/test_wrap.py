@@ -452,6 +452,47 @@ def test_a_client_runs_though_streams_are_closed(bench: Bench, closed: str) -> N
     assert bench.told["argv"][-2:] == ["exit", "7"]
 
 
+def test_a_file_that_one_run_has_is_refused_to_another(bench: Bench) -> None:
+    file = bench.folder / "settings.json"
+    file.write_text("at https://api.example.com")
+    words = ["--upstream", bench.upstream.url, "--in-file", str(file), "{}", "{url}", "other", "--"]
+    words[4] = "https://api.example.com"
+    first = bench.start(*words, "sleep")
+    assert bench.told
+    words[4] = "http"
+    code, _, err = bench.run(*words)
+    assert code == 2
+    assert "holds the address of another run" in err
+    first.terminate()
+    first.communicate(timeout=60)
+    until(lambda: file.read_text() == "at https://api.example.com")
+
+
+@pytest.mark.parametrize("becomes", ["the original", "nothing"])
+def test_unwrap_clears_the_marker_of_a_file_that_somebody_restored_or_deleted(
+    tmp_path: Path, empty_home: Path, cli: Cli, becomes: str
+) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("at A and B")
+    marker = marker_of("gone")
+    changes = [swaps.Swap(str(file), "A", "x"), swaps.Swap(str(file), "B", "y")]
+    swaps.swap_in(changes, marker, "gone")
+    assert file.read_text() == "at x and y"
+    if becomes == "nothing":
+        file.unlink()
+    else:
+        file.write_text("at A and B")
+    assert cli("unwrap").code == 0
+    assert not marker.exists()
+
+
+def test_a_private_proxy_without_a_token_is_warned_of(bench: Bench) -> None:
+    at = ["--upstream", bench.upstream.url]
+    assert "asks for no token" in bench.run(*at, "other")[2]
+    with_token = [*at, "--env", "T={token}", "--env", "OPENAI_BASE_URL={url}/v1"]
+    assert "asks for no token" not in bench.run(*with_token, "other")[2]
+
+
 def test_a_status_line_ends_with_0_whatever_it_is_given() -> None:
     command = [sys.executable, "-m", "pagefault.cli", "statusline", "--bogus"]
     done = subprocess.run(command, input="{}", text=True, timeout=60, check=False)

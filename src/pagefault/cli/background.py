@@ -168,11 +168,16 @@ class Tidied:
 
     @property
     def is_clean(self) -> bool:
-        return all(one.is_back for one in self.files) and all(ended for _, ended in self.proxies)
+        return all(one.is_back or one.is_gone for one in self.files) and all(
+            ended for _, ended in self.proxies
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "files": [{"path": one.path, "restored": one.is_back} for one in self.files],
+            "files": [
+                {"path": one.path, "restored": one.is_back, "gone": one.is_gone}
+                for one in self.files
+            ],
             "proxies": [
                 {"url": one.url, "pid": one.pid, "stopped": ended} for one, ended in self.proxies
             ],

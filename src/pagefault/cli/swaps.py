@@ -7,6 +7,7 @@ it back is the private proxy of the run, when the client has ended; where that w
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from base64 import b64decode, b64encode
@@ -48,6 +49,7 @@ class PutBack:
 
     path: str
     is_back: bool
+    is_gone: bool = False  # somebody deleted it: there is nothing to put back
 
 
 def checked(swaps: Sequence[Swap]) -> None:
@@ -58,7 +60,29 @@ def checked(swaps: Sequence[Swap]) -> None:
 
 
 def swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
-    """Change the files. The marker names the proxy that will put them back."""
+    """Change the files. The marker names the proxy that will put them back. Raises `BadInput` for
+    a file that another run has changed and not yet put back.
+    """
+    marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (marker.parent / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs at once, the second meets the first's marker
+        unclaimed(swaps, marker.parent)
+        checked(swaps)
+        _swap_in(swaps, marker, instance)
+
+
+def unclaimed(swaps: Sequence[Swap], markers: Path) -> None:
+    """Raise `BadInput` for a file that a run has changed and not yet put back."""
+    taken = {one.path for marker in markers.glob("*.json") for one in _changed_in(marker)}
+    for swap in swaps:
+        if os.path.realpath(swap.path) in taken:
+            raise BadInput(
+                f"{swap.path} holds the address of another run of wrap",
+                hint="wait until that has ended; if it has, `pagefault unwrap` puts the file back",
+            )
+
+
+def _swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
     changed: list[_Changed] = []
     after: dict[str, bytes] = {}
     for swap in swaps:
@@ -67,7 +91,6 @@ def swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
         after[path] = before.replace(swap.old.encode(), swap.new.encode())
         told = b64encode(before).decode()
         changed.append(_Changed(path, told, _digest(after[path]), swap.old, swap.new))
-    marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     body = {"instance": instance, "files": [asdict(one) for one in changed]}
     _place(marker, json.dumps(body).encode(), 0o600)
     for path, content in after.items():
@@ -80,16 +103,22 @@ def put_back(marker: Path) -> list[PutBack]:
     A file that is as we left it becomes what it was, byte for byte. In one that was changed since,
     our words alone give way to those that stood there.
     """
-    try:
-        told = json.loads(marker.read_bytes())
-        changed = [_Changed(**one) for one in told["files"]]
-    except (OSError, ValueError, TypeError, KeyError):
+    changed = _changed_in(marker)
+    if not changed:
         return []
-    found = [PutBack(one.path, _put_back(one)) for one in reversed(changed)]
-    if all(one.is_back for one in found):
+    first = {one.path: b64decode(one.before) for one in reversed(changed)}
+    found = [_put_back(one, first[one.path]) for one in reversed(changed)]
+    if all(one.is_back or one.is_gone for one in found):
         with suppress(OSError):
             marker.unlink()
     return found
+
+
+def _changed_in(marker: Path) -> list[_Changed]:
+    try:
+        return [_Changed(**one) for one in json.loads(marker.read_bytes())["files"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
 
 
 def instance_of(marker: Path) -> str:
@@ -100,14 +129,23 @@ def instance_of(marker: Path) -> str:
         return ""
 
 
-def _put_back(one: _Changed) -> bool:
+def _put_back(one: _Changed, first: bytes) -> PutBack:
+    """`first` is what the file was before anything of the run."""
+    path = Path(one.path)
+    if path.parent.is_dir() and not os.path.lexists(path):
+        _beside(path).unlink(missing_ok=True)
+        return PutBack(one.path, is_back=False, is_gone=True)
+    return PutBack(one.path, _is_put_back(one, first))
+
+
+def _is_put_back(one: _Changed, first: bytes) -> bool:
     _beside(Path(one.path)).unlink(missing_ok=True)
     try:
         now = _read(one.path)
     except BadInput:
         return False
     before = b64decode(one.before)
-    if now == before:
+    if now in (before, first):
         return True
     if _digest(now) != one.after:
         before = now.replace(one.new.encode(), one.old.encode())

@@ -96,13 +96,15 @@ def wrap(
 
 
 def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
+    from pagefault.cli.background import marker_of
     from pagefault.cli.clients import Launch, checked_variables, client_of, find_program
-    from pagefault.cli.swaps import Swap, checked
+    from pagefault.cli.swaps import Swap, checked, unclaimed
 
     program = find_program(name, os.environ)
     run = Launch(tuple(words), dict(os.environ), Path.cwd(), program)
     client = client_of(name)
     swaps = [Swap(*one) for one in wanted.swaps]
+    unclaimed(swaps, marker_of("").parent)
     checked(swaps)
     checked_variables(wanted.env)
     route = _route(app, run, client, wanted)
@@ -251,6 +253,12 @@ def _tell(
         f"pagefault: {name} → {proxy.url} ({kind}) → {proxy.upstream} ({why}) · {paged} · memory "
         f"{proxy.root}"
     )
+    if proxy.parent and not proxy.wants_token:
+        app.term.warn(
+            f"warning: this proxy asks for no token, so any process of this machine can write as "
+            f"{proxy.user} while it runs"
+            + ("; {token} in an --env gives it one" if client is None else "")
+        )
     if client is None or not proxy.window:
         return
     if proxy.window < client.head + ROOM_TOKENS:
@@ -295,7 +303,7 @@ def unwrap(app: App, as_json: bool) -> None:
 
     What a client is given by `wrap` ends with it, so there is nothing to put back but a file that
     was named with --in-file, and a private proxy whose client is gone. Runs that live are left
-    alone. JSON: {files: [{path, restored}], proxies: [{url, pid, stopped}], running: [url]}.
+    alone. JSON: {files: [{path, restored, gone}], proxies: [{url, pid, stopped}], running: [url]}.
     """
     from pagefault.cli.background import tidy
 
@@ -305,6 +313,7 @@ def unwrap(app: App, as_json: bool) -> None:
     else:
         for file in found.files:
             said = "is as it was" if file.is_back else "was changed since: look at it"
+            said = "was deleted: there is nothing to put back" if file.is_gone else said
             app.term.line(f"{file.path} {said}")
         for one, stopped in found.proxies:
             app.term.line(f"{'ended' if stopped else 'could not end'} {one.url} (pid {one.pid})")
