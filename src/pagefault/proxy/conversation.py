@@ -136,6 +136,7 @@ class Conversation:
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
         self._prefix = Prefix(self._wire, self.verbatim.weights)
+        self._clients = Prefix(self._wire, self.verbatim.weights)
         self._quotes = Quotes(
             self._memory,
             self._counter,
@@ -287,6 +288,9 @@ class Conversation:
             weighed = await asyncio.to_thread(self._prefix.weigh, body, history, messages)
         else:
             weighed = self._prefix.weigh(body, history, messages)
+        clients = weighed
+        if self.verbatim.window_tokens:
+            clients = self._clients.weigh(body, history, history.messages)
         if self._session is None or self.full:  # nothing was said yet, or could be written
             return -1
         model = self._model(body)
@@ -304,6 +308,9 @@ class Conversation:
             messages=len(messages),
             client_messages=len(history.messages),
             left_tokens=composed.left_tokens if composed else 0,
+            client_tokens=clients.tokens,
+            client_shared=clients.shared,
+            added_tokens=composed.added_tokens if composed else 0,
             hidden=len(hidden),
             before=weighed.before,
             shared=weighed.shared,
