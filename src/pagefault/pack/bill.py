@@ -75,17 +75,12 @@ class BillItem:
 
 
 @dataclass(slots=True)
-class Part:
+class BillPart:
     """A part of a bill. Cost in effective input tokens, of requests whose prices are known."""
 
     requests: int = 0
     tokens: int = 0
     cost: float = 0.0
-
-    def add(self, tokens: int, cost: float) -> None:
-        self.requests += 1
-        self.tokens += tokens
-        self.cost += cost
 
 
 @dataclass(slots=True)
@@ -106,22 +101,30 @@ class BillRow:
     cached_tokens: int = 0
     judged_tokens: int = 0  # of those sent, where it is known or predicted what was cached
     cost: float = 0.0
-    compared: Part = field(default_factory=Part)
+    compared: BillPart = field(default_factory=BillPart)
     without_tokens: int = 0
     without_cached_tokens: int = 0
     without_judged_tokens: int = 0
     without_cost: float = 0.0
     left_tokens: int = 0  # that the client sent, and were left out
     output_tokens: int = 0  # as reported; the same on both sides but for those after memory's calls
-    reported: Part = field(default_factory=Part)  # priced, with what it read of its cache
+    reported: BillPart = field(default_factory=BillPart)  # priced, with what it read of its cache
     reported_estimate: float = 0.0  # what was predicted for these
-    rewritten: Part = field(default_factory=Part)  # by epochs: sent before, and written again
-    added: Part = field(default_factory=Part)  # quotes and notices
-    memory_calls: Part = field(default_factory=Part)  # asked again after calls of memory's tools
+    rewritten: BillPart = field(
+        default_factory=BillPart
+    )  # by epochs: sent before, and written again
+    added: BillPart = field(default_factory=BillPart)  # quotes and notices
+    memory_calls: BillPart = field(
+        default_factory=BillPart
+    )  # asked again after calls of memory's tools
     memory_output_tokens: int = 0  # of the answers to these
-    impossible: Part = field(default_factory=Part)  # larger than the model's window without us
-    misses: dict[str, Part] = field(default_factory=dict)  # by reason: sent before, and not read
-    unmarked: Part = field(default_factory=Part)  # where the client marks nothing
+    impossible: BillPart = field(
+        default_factory=BillPart
+    )  # larger than the model's window without us
+    misses: dict[str, BillPart] = field(
+        default_factory=dict
+    )  # by reason: sent before, and not read
+    unmarked: BillPart = field(default_factory=BillPart)  # where the client marks nothing
     marking_saves: float = 0.0  # if it had marked what it sent
     money: float = 0.0
     compared_money: float = 0.0
@@ -265,7 +268,7 @@ def _add(
             row.estimated += 1
         else:
             cost = told
-            row.reported.add(tokens, cost)
+            _count(row.reported, tokens, cost)
             row.reported_estimate += estimate
         row.unvalued += per_million is None
     worth = (per_million or 0.0) / PER
@@ -281,10 +284,10 @@ def _add(
     without = round(item.without * scale)
     is_possible = not item.window or without <= item.window
     if item.is_ours:
-        row.memory_calls.add(tokens, cost)
+        _count(row.memory_calls, tokens, cost)
         row.memory_output_tokens += output
     elif not is_possible:
-        row.impossible.add(tokens, cost)
+        _count(row.impossible, tokens, cost)
     else:
         kept = 0 if is_plain else _without_cached(item, without, scale=scale, cached=cached)
         row.without_tokens += without
@@ -298,9 +301,15 @@ def _add(
             row.without_cost += whole
             row.without_money += whole * worth
     if is_possible:
-        row.compared.add(tokens, cost)
+        _count(row.compared, tokens, cost)
         row.compared_money += cost * worth
     _add_parts(row, item, scale=scale, tokens=tokens, cached=cached, is_plain=is_plain)
+
+
+def _count(part: BillPart, tokens: int, cost: float) -> None:
+    part.requests += 1
+    part.tokens += tokens
+    part.cost += cost
 
 
 def _without_cached(item: BillItem, without: int, *, scale: float, cached: int) -> int:
@@ -321,20 +330,20 @@ def _add_parts(
     again = min(round((item.before or 0) * scale), tokens) - cached
     if item.epoch:
         again = tokens - cached - round((item.new + item.volatile) * scale)
-        row.rewritten.add(max(0, again), max(0, again) * premium)
+        _count(row.rewritten, max(0, again), max(0, again) * premium)
     if item.broke and again > 0:
         # Of a client that marks nothing all is plain input, which is dearer than what is read.
         dearer = 1.0 - read if item.is_unmarked and prices is not None else premium
-        row.misses.setdefault(item.broke, Part()).add(again, again * dearer)
+        _count(row.misses.setdefault(item.broke, BillPart()), again, again * dearer)
     if item.added:
         put_in = round(item.added * scale)
         written = round(item.added_new * scale) if cached and not item.epoch else put_in
         price = put_in if is_plain else write * written + read * (put_in - written)
-        row.added.add(put_in, price if prices is not None else 0.0)
+        _count(row.added, put_in, price if prices is not None else 0.0)
     if item.is_unmarked and prices is not None:
         kept = 0
         if not item.is_cold:
             kept = prices.cacheable(min(round(item.shared * scale), tokens))
         plain = effective_input_cost(prices, tokens, 0, volatile_tokens=tokens)
-        row.unmarked.add(tokens, plain)
+        _count(row.unmarked, tokens, plain)
         row.marking_saves += plain - effective_input_cost(prices, tokens, kept)

@@ -185,7 +185,8 @@ def _why(line: Line, told: Relayed | None = None) -> str:
         return ""
     if line.broke is Broke.CLIENT_CHANGED and told is not None:
         return told.change
-    if not line.broke and line.disagreement in _PROVIDERS_DOING:
+    is_whole = line.broke in (Broke.NOTHING, Broke.QUANTUM)
+    if is_whole and line.disagreement in _PROVIDERS_DOING:
         return "provider"
     return str(line.broke)
 
