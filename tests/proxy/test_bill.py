@@ -106,7 +106,7 @@ async def test_epochs_and_what_is_put_in_are_told_apart(upstream: Upstream) -> N
 
 
 async def test_a_rewrite_that_does_not_pay_is_a_loss(upstream: Upstream) -> None:
-    """A window so small that it is rewritten all the time, beside a history that is read cheaply."""
+    """A window that is rewritten all the time, beside a history that is read cheaply."""
     async with standing(upstream, window=420) as to:
         await talk(to, 14)
         told = (await the_bill(to)).total

@@ -328,7 +328,10 @@ def _add_parts(
     read, write = (prices.read, prices.write) if prices is not None else (0.0, 0.0)
     premium = 0.0 if is_plain else write - read
     again = min(round((item.before or 0) * scale), tokens) - cached
-    if item.epoch:
+    is_cold = item.is_cold and item.disagreement is not Disagreement.MORE
+    if item.epoch and is_cold:
+        _count(row.rewritten, 0, 0.0)  # all of it had to be written anyway
+    elif item.epoch:
         again = tokens - cached - round((item.new + item.volatile) * scale)
         _count(row.rewritten, max(0, again), max(0, again) * premium)
     if item.broke and again > 0:
