@@ -34,7 +34,6 @@ RECORDINGS: Final = Path("tests/proxy/recordings")
 )
 @click.option("--tokens", type=click.IntRange(min=10_000), default=300_000, show_default=True)
 @click.option("--window", type=click.IntRange(min=4_000), default=40_000, show_default=True)
-@click.option("--model-window", type=click.IntRange(min=8_000), default=200_000, show_default=True)
 @click.option("--head-tokens", type=click.IntRange(min=0), default=12_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option(
@@ -51,7 +50,6 @@ def bill_bench(
     folder: Path,
     tokens: int,
     window: int,
-    model_window: int,
     head_tokens: int,
     seed: int,
     clients: tuple[str, ...],
@@ -59,9 +57,9 @@ def bill_bench(
 ) -> None:
     """What agents' sessions cost alone, compacting, and through the proxy; and what they keep.
 
-    Scripted sessions of --tokens of work in the shapes of three recorded clients, at a model's
-    window and, for the proxy, --window; under five price lists. Costs are of the requests that the
-    client alone could send, and shares of what it alone, or compacting, costs.
+    Scripted sessions of --tokens of work in the shapes of three recorded clients, at the window of
+    the model that each asks and, for the proxy, at --window; under five price lists. Costs beside
+    the client alone are of the requests that it could send; beside one that compacts, of all.
 
     JSON: [{client, arm, requests, tokens, whole_tokens, tokens_max, compared_steps, steps, failed,
     facts, kept, compactions, epochs, lists: {MODEL: {cost, cached_share, over_alone, over_compacts,
@@ -81,7 +79,6 @@ def bill_bench(
                 home=home,
                 tokens=tokens,
                 window=window,
-                model_window=model_window,
                 head_tokens=head_tokens,
                 seed=seed,
                 clients=clients or ("claude", "codex", "opencode"),

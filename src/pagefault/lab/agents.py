@@ -17,12 +17,14 @@ from typing import Any, Final, Protocol
 
 from pagefault.lab.kernel import words
 from pagefault.model.errors import BadInput
+from pagefault.pack.count import O200k
 
 Json = dict[str, Any]
 
 CLIENTS: Final = ("claude", "codex", "opencode")
 FACTS: Final = 12
 LINE_WORDS: Final = 9
+LINE_TOKENS: Final = 40  # of a line of so many words, which are made up
 TASK: Final = "Go on with the work on {}."
 
 
@@ -69,7 +71,7 @@ def script(seed: int, *, tokens: int, result_tokens: int = 1_000) -> list[Turn]:
     """About so many tokens of work, with `FACTS` facts in it, each said once: in a line of the
     user's, in an answer, or in what a tool returned, by turns; and at the end a question for each.
     """
-    chance = random.Random(seed)
+    chance, counter = random.Random(seed), O200k()
     names = chance.sample(_NAMES, FACTS)
     facts = [
         (*_PLANTED[n % 4], name, f"{chance.randint(10_000, 99_999)}")
@@ -96,7 +98,7 @@ def script(seed: int, *, tokens: int, result_tokens: int = 1_000) -> list[Turn]:
                     )
                 )
                 is_told |= place == 2
-                spent += size + 60
+                spent += counter.count(steps[-1].result) + 100
             user = TASK.format(words(chance, 12)) + (
                 f" {fact}" if place == 0 and not is_told else ""
             )
@@ -116,7 +118,7 @@ def _file(chance: random.Random, tokens: int, fact: str) -> str:
     """Lines of a file, with numbers as files have them; a fact stands somewhere between."""
     lines = [
         f"{n:>5}  {words(chance, LINE_WORDS).capitalize()} {chance.randint(0, 99_999)}."
-        for n in range(1, max(3, tokens // 16))
+        for n in range(1, max(3, tokens // LINE_TOKENS))
     ]
     if fact:
         lines.insert(chance.randrange(len(lines)), f"    #  {fact}")
@@ -133,6 +135,9 @@ class Agent(Protocol):
     path: str
     headers: Mapping[str, str]
     marks: bool  # it marks where to cache
+
+    @property
+    def model(self) -> str: ...
 
     def body(self) -> Json:
         """The next request."""
@@ -214,6 +219,10 @@ class _Claude:
         after = next(one for one in self.compaction if one["step"] == "after")
         self._goes_on = after["body"]["messages"][0]["content"][1]["text"]
         self._was = asked["answer"]["text"]
+
+    @property
+    def model(self) -> str:
+        return str(self.head["model"])
 
     def body(self) -> Json:
         messages = list(self.messages)
@@ -301,6 +310,10 @@ class _Codex:
         self._was = asked["answer"]["text"]
         self._asked: list[Json] = []
         self._count = 0
+
+    @property
+    def model(self) -> str:
+        return str(self.head["model"])
 
     def body(self) -> Json:
         return self.head | {"input": list(self.messages)}
@@ -407,6 +420,10 @@ class _Opencode:
         self._asks = asked["body"]
         after = self.compaction[self.compaction.index(asked) + 1]
         self._goes_on = after["body"]["messages"][-1]
+
+    @property
+    def model(self) -> str:
+        return str(self.head["model"])
 
     def body(self) -> Json:
         return self.head | {"messages": list(self.messages)}

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from pagefault.lab.agents import CLIENTS, Agent, Json, Turn, agent, script
 from pagefault.model.catalogue import find_model
-from pagefault.model.kinds import Level
 from pagefault.model.ids import PageId
+from pagefault.model.kinds import Level
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import StageProgress
 from pagefault.pack.bill import BillRow
@@ -301,7 +301,10 @@ async def bench_bill(
     clients: Sequence[str] = CLIENTS,
     progress: StageProgress | None = None,
 ) -> list[dict[str, Any]]:
-    """A row for each client and arm. `through` puts a proxy in front of a provider."""
+    """A row for each client and arm, at the window of the model that the recording asks; `window`
+    is what the proxy is given, and the arm `compacts small`. `through` puts a proxy in front of a
+    provider.
+    """
     tell = progress or (lambda label, done, total: None)
     turns = script(seed, tokens=tokens)
     rows: list[dict[str, Any]] = []
@@ -311,10 +314,8 @@ async def bench_bill(
         for n, arm in enumerate(ARMS):
             tell(f"{name}: {arm}", n, len(ARMS))
             client = agent(name, recordings, head_tokens=head_tokens, session=f"bench-{name}")
-            own = cache_of(
-                str(client.body().get("model")) if name != "claude" else "claude-opus-4-8"
-            )
-            provider = Provider(model_window, blocks, own)
+            model_window = find_model(client.model).window_tokens
+            provider = Provider(model_window, blocks, cache_of(client.model))
             at = {"compacts": model_window, "compacts small": window, "pagefault": model_window}
             compact_at = int(at.get(arm, 0) * COMPACT_AT)
             if arm != "pagefault":
@@ -338,7 +339,9 @@ async def bench_bill(
 
 
 def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
-    """Costs are compared over the steps that the client alone could send."""
+    """With the client alone costs are compared over the steps that it could send; between those
+    that could send all, over all.
+    """
     alone = played[0]
     upto = min(alone.provider.failed, default=alone.provider.step)
     costs = {one.arm: _costs(one.provider.arrived, upto) for one in played}
@@ -350,8 +353,8 @@ def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
                 "cost": round(cost),
                 "cached_share": round(share, 4),
                 "over_alone": round(cost / costs["alone"][model][0], 4),
-                "over_compacts": round(cost / costs["compacts"][model][0], 4),
-                "over_compacts_small": round(cost / costs["compacts small"][model][0], 4),
+                "over_compacts": round(whole / costs["compacts"][model][2], 4),
+                "over_compacts_small": round(whole / costs["compacts small"][model][2], 4),
                 "whole_cost": round(whole),
             }
             for model, (cost, share, whole) in costs[one.arm].items()
