@@ -54,6 +54,11 @@ def test_a_remote_engine_needs_no_http_library_until_it_is_used() -> None:
     assert "httpx2" not in _loaded("import pagefault; pagefault.RemoteEngine")
 
 
+def test_wrapping_needs_no_sdk_and_no_http_library_until_a_client_is_wrapped() -> None:
+    loaded = _loaded("import pagefault; pagefault.wrap, pagefault.behind")
+    assert not loaded & {"httpx2", "openai", "anthropic", "uvicorn"}
+
+
 @pytest.mark.parametrize("name", pagefault.__all__)
 def test_every_promised_name_is_there(name: str) -> None:
     assert getattr(pagefault, name) is not None

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
+import anthropic
+import openai
+
 import pagefault
 from pagefault import PageId
 
@@ -50,3 +53,11 @@ async def options() -> None:
     pagefault.sync.open(windw=8_000)  # type: ignore[call-arg]
     pagefault.sync.open(window="8000")  # type: ignore[arg-type]
     _: pagefault.Options = {"windw": 8_000}  # type: ignore[typeddict-unknown-key]
+
+
+async def wrapped(ours: openai.OpenAI, theirs: anthropic.AsyncAnthropic) -> None:
+    client = pagefault.wrap(ours, session="ana")
+    assert_type(client, openai.OpenAI)
+    assert_type(pagefault.wrap(theirs, session=lambda: "ana"), anthropic.AsyncAnthropic)
+    assert_type(pagefault.behind(client), pagefault.sync.Memory)
+    pagefault.wrap(ours, session=3)  # type: ignore[arg-type]

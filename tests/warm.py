@@ -147,8 +147,10 @@ def prepare() -> None:
     from pagefault.language.analyzer import query_terms
     from pagefault.pack.count import O200k
 
+    # What is plugged into other packages loads these, and no command does.
+    others = "pagefault.testing", "pagefault.cli.__main__", "pagefault.integrations."
     for module in walk_packages(pagefault.__path__, "pagefault."):
-        if not module.name.startswith(("pagefault.testing", "pagefault.cli.__main__")):
+        if not module.name.startswith(others):
             import_module(module.name)
     for name in ("apsw.sqlite_extra", "numpy.ma", "platformdirs.unix", "rich.console"):
         import_module(name)

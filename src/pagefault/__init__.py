@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pagefault.engine.scripted import ScriptedEngine
     from pagefault.engine.static_embedding import StaticEmbedder
     from pagefault.history.values import Flaw
+    from pagefault.integrations.wrapping import behind, wrap
     from pagefault.model.catalogue import find_prices
     from pagefault.model.clock import Clock
     from pagefault.model.errors import (
@@ -298,11 +299,13 @@ __all__ = [
     "WindowTooSmall",
     "WorkEvent",
     "adopt",
+    "behind",
     "build_vm_developer_message",
     "calibrate",
     "find_prices",
     "open",
     "sync",
+    "wrap",
 ]
 
 # Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
@@ -454,10 +457,12 @@ _HOMES = {
     "Verification": "store.store",
     "WorkEvent": "service.inspection.work_events",
     "WindowTooSmall": "model.errors",
+    "behind": "integrations.wrapping",
     "build_vm_developer_message": "pack.developer",
     "calibrate": "model.prices",
     "find_prices": "model.catalogue",
     "open": "service.open",
+    "wrap": "integrations.wrapping",
 }
 
 

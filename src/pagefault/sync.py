@@ -615,6 +615,10 @@ class Memory(_Asks):
         """The project and the user of a session (its name or id), each "" where none was said."""
         return _LOOP.run(self._memory.assignment(session))
 
+    def assignments(self) -> dict[str, tuple[str, str]]:
+        """The project and the user of every session, by its id, each "" where none was said."""
+        return _LOOP.run(self._memory.assignments())
+
     def origins(self, session: Session | str, page_id: str) -> PageOrigin:
         """Whose word a page is, what it says, the digest of that, and all that rests on it.
 
@@ -622,6 +626,14 @@ class Memory(_Asks):
         """
         return _LOOP.run(
             self._memory.origins(
+                session.asynchronous if isinstance(session, Session) else session, page_id
+            )
+        )
+
+    def is_withdrawn(self, session: Session | str, page_id: str) -> bool:
+        """Whether a person withdrew a page, so that no model is shown it. Raises as `origins`."""
+        return _LOOP.run(
+            self._memory.is_withdrawn(
                 session.asynchronous if isinstance(session, Session) else session, page_id
             )
         )

@@ -40,7 +40,7 @@ ASKED = {
     "scopes mount.region", "scopes unmount.region", "scopes consent.region",
     "scopes promote.region", "scopes share.region", "scopes fork.by", "scopes policy.by",
     "scopes consent.by",
-    "export.origins", "export.imported_from",
+    "export.origins", "export.imported_from", "mcp.sessions", "mcp.project",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 

@@ -83,6 +83,7 @@ WALK: dict[str, list[list[str]]] = {
     "abi": [[]],
     "faults": [[]],
     "config": [["show"], ["show", "--origin"]],
+    "mcp": [["--session", ACTING]],
     "mode": [[], [ACTING], ["assist", "--session", NAMED]],
     "goal": [[], [f"Now {ACTING}"]],
     "scopes": [

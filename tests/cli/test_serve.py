@@ -154,6 +154,7 @@ def test_who_waits_for_an_answer_is_told_in_its_own_format_that_the_proxy_was_st
         (["--upstream", "ftp://x"], "not an http or https address"),
         (["--upstream", "https://user:key@api.example.com"], "no user, password"),
         ([], "--upstream"),
+        (["--upstream", "https://api.example.com", "--faults"], "--window"),
     ],
 )
 def test_what_would_be_unsafe_is_refused_before_anything_listens(

@@ -34,7 +34,7 @@ def strict(script: Script, counter: TokenCounter, window_tokens: int) -> Script:
             told = {"error": {"type": "invalid_request_error", "message": str(refused)}}
             return Say(status=400, raw=json.dumps(told).encode())
         say = script(seen)
-        if say.thinking and seen.path.endswith("/messages"):
+        if say.thinking and _path(seen).endswith("/messages"):
             turn = _turn(seen.body["messages"])
             say = replace(say, signature=_signature(say.thinking, turn))
         return say
@@ -50,8 +50,12 @@ def check(seen: Seen, counter: TokenCounter, window_tokens: int) -> None:
         raise Refused(f"prompt is too long: {tokens} tokens > {window_tokens} maximum")
     if seen.raw.count(b'"cache_control"') > MARKS_MAX:
         raise Refused(f"a maximum of {MARKS_MAX} blocks with cache_control may be provided")
-    wire = next(check for suffix, check in _CHECKS.items() if seen.path.endswith(suffix))
+    wire = next(check for suffix, check in _CHECKS.items() if _path(seen).endswith(suffix))
     wire(body)
+
+
+def _path(seen: Seen) -> str:
+    return seen.path.split("?")[0]
 
 
 def _check_messages(body: Body) -> None:

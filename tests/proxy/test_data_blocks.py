@@ -401,6 +401,20 @@ async def test_an_answer_that_only_its_citations_show_to_be_under_the_web_is_its
                 assert await texts(to) == ["Look it up.", HOSTILE, "Yes.", "Done."]
 
 
+async def test_an_answer_whose_citations_come_back_with_a_history_seen_first_is_the_webs_word(
+    tmp_path: Path,
+) -> None:
+    at = {"url": "https://a.example", "title": "a", "start_index": 0, "end_index": 5}
+    cites = [{"type": "url_citation", "url_citation": at}]
+    cited: Json = {"role": "assistant", "content": HOSTILE, "annotations": cites}
+    said: list[Json] = [{"role": "user", "content": "Look it up."}, cited, yes(CHAT)]
+    with answering("Done.", []) as upstream:
+        async with standing(upstream, root=tmp_path / "m") as to:
+            await sends(to, CHAT, said)
+            labels = await origins(to)
+            assert labels[HOSTILE] == labels["Done."] == "tool:web_search"
+
+
 @pytest.mark.parametrize("kind", ["web search", "mcp", "mcp call", "search", "image"])
 async def test_a_conversation_without_an_id_goes_on(kind: str, tmp_path: Path) -> None:
     path, origin, blocks = ANSWERED[kind]

@@ -106,6 +106,17 @@ def test_a_rewritten_reminder_leaves_the_prefix_and_its_news_follow_at_the_end()
     assert str(again).count("1 task is open") == 1  # told once
 
 
+def test_an_instruction_that_is_a_block_at_first_and_then_a_string_is_sent_once() -> None:
+    """As Claude Code has them: the newest is marked for a cache, and only a block can be."""
+    way = Way(WIDE)
+    marked = {"role": "system", "content": [text("Speak French.", mark=True)]}
+    before = way.messages(user("Hello."), marked)
+    now = [user("Hello."), {"role": "system", "content": "Speak French."}, model("Salut.")]
+    after = way.messages(*now, user("Bye."))
+    assert survival(before, after) == 1.0
+    assert str(after).count("Speak French.") == 1
+
+
 def test_a_blanked_result_leaves_the_prefix() -> None:
     way = Way(WIDE)
     asked = (user("read"), model(call("c1")))

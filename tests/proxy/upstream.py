@@ -24,6 +24,7 @@ class Call:
     call_id: str
     name: str
     arguments: Mapping[str, Any]
+    namespace: str = ""  # of tools that Responses offers by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,13 +289,14 @@ class _Responses:
         output += [
             {
                 "type": "function_call",
-                "id": f"fc_{number}",
+                "id": f"fc_{number}_{place}",
                 "call_id": call.call_id,
                 "name": call.name,
                 "arguments": json.dumps(call.arguments),
                 "status": "completed",
+                **({"namespace": call.namespace} if call.namespace else {}),
             }
-            for call in say.calls
+            for place, call in enumerate(say.calls)
         ]
         return {
             "id": f"resp_{number}",
@@ -303,6 +305,9 @@ class _Responses:
             "status": "completed",
             "model": "scripted",
             "output": output,
+            "tools": [],
+            "tool_choice": "auto",
+            "parallel_tool_calls": True,
             "usage": {
                 "input_tokens": say.input_tokens,
                 "input_tokens_details": {"cached_tokens": say.cached_tokens},
@@ -313,26 +318,39 @@ class _Responses:
         }
 
     def events(self, say: Say, number: int) -> Iterator[bytes]:
-        whole = self.whole(say, number)
-        begun = {**whole, "status": "in_progress", "output": [], "usage": None}
-        yield self._named("response.created", response=begun)
-        for index, item in enumerate(whole["output"]):
-            yield self._named("response.output_item.added", output_index=index, item=item)
-            if item["type"] == "message":
-                for piece in say.text.split(" "):
-                    delta = piece if piece == say.text.split(" ")[0] else f" {piece}"
-                    yield self._named(
-                        "response.output_text.delta",
-                        output_index=index,
-                        item_id=item["id"],
-                        content_index=0,
-                        delta=delta,
-                    )
-            yield self._named("response.output_item.done", output_index=index, item=item)
-        yield self._named("response.completed", response=whole)
+        for place, (name, fields) in enumerate(self._told(self.whole(say, number), say)):
+            yield _event({"type": name, "sequence_number": place, **fields}, name)
 
-    def _named(self, name: str, **fields: Any) -> bytes:
-        return _event({"type": name, **fields}, name)
+    def _told(self, whole: Body, say: Say) -> Iterator[tuple[str, Body]]:
+        begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+        yield "response.created", {"response": begun}
+        for index, item in enumerate(whole["output"]):
+            empty: dict[str, Body] = {
+                "message": {"content": []},
+                "function_call": {"arguments": ""},
+            }
+            added = {**item, **empty.get(item["type"], {})}
+            at = {"output_index": index, "item_id": item["id"]}
+            yield "response.output_item.added", {"output_index": index, "item": added}
+            if item["type"] == "message":
+                part = {**at, "content_index": 0}
+                none = {"type": "output_text", "text": "", "annotations": []}
+                yield "response.content_part.added", {**part, "part": none}
+                for place, word in enumerate(say.text.split(" ")):
+                    told = {**part, "delta": f" {word}" if place else word, "logprobs": []}
+                    yield "response.output_text.delta", told
+                yield "response.output_text.done", {**part, "text": say.text, "logprobs": []}
+                yield "response.content_part.done", {**part, "part": item["content"][0]}
+            elif item["type"] == "function_call":
+                said = item["arguments"]
+                yield "response.function_call_arguments.delta", {**at, "delta": said}
+                name = item["name"]
+                yield (
+                    "response.function_call_arguments.done",
+                    {**at, "arguments": said, "name": name},
+                )
+            yield "response.output_item.done", {"output_index": index, "item": item}
+        yield "response.completed", {"response": whole}
 
 
 class _Messages:

@@ -35,6 +35,7 @@ CHOICES = {
     "Memory.events.event_type", "Memory.events.outcome", "Memory.bill.by",
     "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
+    "Incoming.spliced",
     "Session.claim.kind", "Session.remember.kind",
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
@@ -60,11 +61,13 @@ NAMES_OF_OURS = {
     "Memory.usage.session", "Memory.events.session", "Memory.bill.session",
     "Memory.bill.per_million",
     "Memory.control_of.session", "Memory.set_control.session", "Memory.set_retention.session",
+    "Incoming.origin",  # of a page, which tells it; `say` takes none
     "Memory.import_history.paths",  # whose words are looked for in test_imports.py
     "Memory.imports.source", "Memory.approve_import.run", "Memory.approve_import.session",
     "Memory.approve_import.source", "Memory.revoke_import.run", "Memory.revoke_import.session",
     "Memory.revoke_import.source",
-    "Memory.origins.session", "Memory.origins.page_id", "Memory.raise_origin.session",
+    "Memory.origins.session", "Memory.origins.page_id",
+    "Memory.is_withdrawn.session", "Memory.is_withdrawn.page_id", "Memory.raise_origin.session",
     "Memory.raise_origin.page_id", "Memory.raise_origin.digest", "Memory.revoke_origin.session",
     "Memory.revoke_origin.page_id", "Memory.revoke_origin.origin",
     "Memory.scrub.values",  # whose words are looked for in test_scrub.py

@@ -208,7 +208,7 @@ def test_the_fixture_of_this_format_has_every_type_and_is_written_so_again() -> 
     types = set()
     memories = (
         *("format-2", "format-2-since"),
-        *("format-2.1-since", "format-2.1-scrubbed", "format-2.1-regions"),
+        *("format-2.1-since", "format-2.1-scrubbed", "format-2.1-regions", "format-2.1-faults"),
     )
     for line in chain(*(lines(FIXTURES / name) for name in memories)):
         record = codec.parse(line)

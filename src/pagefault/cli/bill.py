@@ -168,7 +168,7 @@ def _part(name: str, part: BillPart) -> list[str]:
 def _parts(total: BillRow) -> list[list[str]]:
     return [
         _part("written again by epochs", total.rewritten),
-        _part("quotes and notices that we put in", total.added),
+        _part("quotes, notices and tools that we put in", total.added),
         _part("asked again after calls of memory's tools", total.memory_calls),
     ]
 

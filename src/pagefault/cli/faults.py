@@ -83,7 +83,8 @@ def faults(
     app.term.note(f"{plural(len(rows), 'fault')}{f' ({told})' if told else ''}{elsewhere}")
     if is_proxied:
         app.term.note(
-            "proxied: the model cannot ask for pages here; `pagefault status` tells what was quoted"
+            "proxied: `pagefault status` tells whether the model may ask for pages, and what was "
+            "quoted without its asking"
         )
 
 

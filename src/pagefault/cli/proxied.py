@@ -38,6 +38,8 @@ def rows_of(told: Proxied) -> list[list[str]]:
     """What `pagefault status` says of the requests that were passed on."""
     sent = told.last
     shown = f"{sent.messages:,} of the client's {sent.client_messages:,} messages"
+    if told.served:
+        shown = f"{sent.messages:,} messages, of the client's {sent.client_messages:,}"
     left = f"{plural(sent.hidden, 'page')} in {sent.left_tokens:,} tokens"
     rows = [
         [
@@ -49,6 +51,9 @@ def rows_of(told: Proxied) -> list[list[str]]:
         ["left out of it", left if sent.hidden else "nothing"],
         ["quoted so far", plural(told.recalled_pages, "page")],
     ]
+    if sent.offers:
+        asked = f"offered: it was asked again {plural(told.served, 'time')} after calls of them"
+        rows.append(["memory's tools", asked])
     counted = f"{told.reported_tokens:,} tokens" if told.reports else "nothing yet"
     rows.append(["the provider counted", counted])
     if told.stubs:

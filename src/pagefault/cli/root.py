@@ -17,6 +17,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "wrap": "Run a coding client through a proxy, for this run alone: claude, codex, opencode, "
         "aider.",
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
+        "mcp": "Memory as a server of the Model Context Protocol, on stdin and stdout.",
         "stop": "End the proxy that runs on a memory, and wait until it has let go of it.",
         "statusline": "A line for Claude Code: its window, what left it, what came back, cache and "
         "cost.",
@@ -89,6 +90,7 @@ _HOMES: Final = {
     "history": "moments",
     "import": "imports",
     "ledger": "status",
+    "mcp": "mcp_stdio",
     "rebuild": "upkeep",
     "redo": "paging",
     "repair": "upkeep",

@@ -51,6 +51,12 @@ if TYPE_CHECKING:
     help="Page what is sent on so that it fits. Without it, everything is sent as it came.",
 )
 @click.option(
+    "--faults/--no-faults",
+    default=None,
+    help="Under a window, let the model search and load pages: memory's tools stand beside the "
+    "client's, and calls of them are answered here. Without either, where the client has tools.",
+)
+@click.option(
     "--token",
     envvar="PAGEFAULT_PROXY_TOKEN",
     metavar="TOKEN",
@@ -91,6 +97,7 @@ def serve(
     host: str,
     port: int,
     window: int | None,
+    faults: bool | None,
     token: str | None,
     tokens: Path | None,
     user: str | None,
@@ -122,12 +129,15 @@ def serve(
         tokens=read_tokens(tokens) if tokens is not None else {},
         user=checked_user(user) if user is not None else "",
     )
+    if faults and window is None:
+        raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
     read = read_upstreams(upstreams)
     words = ["serve", "--host", host, "--port", str(port)]
     words += [word for one in upstreams for word in ("--upstream", one)]
     words += ["--window", str(window)] if window is not None else []
     words += ["--tokens", str(tokens.absolute())] if tokens is not None else []
     words += ["--user", user] if user is not None else []
+    words += ["--faults" if faults else "--no-faults"] if faults is not None else []
     if unit_kind is not None:
         from pagefault.cli.background import unit
 
@@ -135,11 +145,11 @@ def serve(
         app.term.exact(unit(unit_kind, words, wants_token=token is not None))
     elif detach:
         wants_token = token is not None or tokens is not None
-        wanted = _Wanted(read, window or 0, user or "", wants_token)
+        wanted = _Wanted(read, window or 0, user or "", wants_token, faults)
         _detach(app, words, wanted, token, as_json=as_json)
     else:
         how = _How(parent, log)
-        app.run(_serve(app, read, host, port, window, who, how, as_json=as_json))
+        app.run(_serve(app, read, host, port, window, faults, who, how, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,7 @@ class _Wanted:
     window: int
     user: str
     wants_token: bool
+    faults: bool | None
 
 
 def _detach(
@@ -166,7 +177,8 @@ def _detach(
     found = [one for one in running_on(root) if one.ask() is not None]
     if found:
         one = found[0]
-        if _Wanted(one.all_upstreams, one.window, one.user, one.wants_token) != wanted:
+        runs = _Wanted(one.all_upstreams, one.window, one.user, one.wants_token, one.faults)
+        if runs != wanted:
             raise StoreBusy(
                 f"a proxy runs on {root} already, another than this one would be: {one.url} to "
                 f"{one.upstream}, window {one.window:,}",
@@ -239,14 +251,17 @@ async def _serve(
     host: str,
     port: int,
     window: int | None,
+    faults: bool | None,
     who: _Who,
     how: _How,
     *,
     as_json: bool,
 ) -> None:
     from pagefault.engine.endpoint import checked_url, is_loopback
+    from pagefault.mcp_server.http import mcp_path
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
+    from pagefault.proxy.client import principal_in
     from pagefault.proxy.desk import Desk
     from pagefault.proxy.listen import bound, serve
     from pagefault.service.retention import hourly
@@ -259,7 +274,7 @@ async def _serve(
     desk = Desk()
 
     def ready(url: str) -> None:
-        one = _running(desk, config.root, url, upstreams, window or 0, who, how)
+        one = _running(desk, config.root, url, upstreams, window or 0, faults, who, how)
         _list(leaving, app, one)
         if as_json:
             app.term.record(_object(one))
@@ -277,6 +292,7 @@ async def _serve(
     with ExitStack() as leaving:  # last of all: who is not listed has let go of its memory
         async with (
             app.writing(config, secrets=who.secrets) as memory,
+            mcp_path(memory, principal_in) as mcp,
             hourly(memory.keep_retention, app.term.note),
         ):
             desk.memory = _memory_id(config.root)
@@ -290,10 +306,12 @@ async def _serve(
                 token=who.token,
                 tokens=who.tokens,
                 user=who.user,
+                faults=faults,
                 allow_http=config.engine.allow_http,
                 log=app.term.note,
                 ready=ready,
                 desk=desk,
+                mcp=mcp,
                 is_wanted=(lambda: _is_wanted(how.parent, desk.instance)) if how.parent else None,
             )
     app.term.note(f"stopped after {plural(requests, 'request')}")
@@ -305,6 +323,7 @@ def _running(
     url: str,
     upstreams: Mapping[str, str],
     window: int,
+    faults: bool | None,
     who: _Who,
     how: _How,
 ) -> Running:
@@ -326,6 +345,7 @@ def _running(
         user=who.user,
         wants_token=bool(who.token or who.tokens),
         started_ms=int(time.time() * 1_000),
+        faults=faults,
         log=how.log,
         parent=how.parent,
     )

@@ -138,6 +138,26 @@ class PageBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Splice:
+    """Where a call that the proxy served stands in an answer, of which its client has neither the
+    call nor the result. `call` is the record of the call.
+
+    Places are counted in the client's form of the answer: in what comes one after another in it
+    (blocks, items of output; of Chat Completions, characters of the text), and in those of them
+    that a client always sends back (of Chat Completions, its own calls). `reply` numbers the
+    model's replies that are one answer to the client; `end` is where the one ended that made the
+    call, so that the results stand there, -1 where the answer does.
+    """
+
+    call: Seq
+    reply: int
+    at: int
+    kept_at: int
+    end: int = -1
+    kept_end: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalBody(PageBody):
     """What was said, done or handed in.
 
@@ -146,7 +166,8 @@ class OriginalBody(PageBody):
 
     What a client of a proxy said `follows` the page before it in the client's history, or
     `HISTORY_START`; the first part of a text alone tells it. Where the client put other words in
-    the place of a page, the page of these words `supersedes` it: it is history from then on.
+    the place of a page, the page of these words `supersedes` it: it is history from then on. The
+    first page of an answer tells which calls of memory's tools the proxy served in it (`spliced`).
 
     Where a reply called tools of the host, its words, its calls and their results name one `cause`,
     the record that led to the reply: they stand in the window as one exchange, which shows the
@@ -163,6 +184,7 @@ class OriginalBody(PageBody):
     part_of: PageId = PageId("")
     follows: PageId = PageId("")
     supersedes: PageId = PageId("")
+    spliced: tuple[Splice, ...] = ()
     shown: int = -1  # parts that enter the window by themselves; -1: as many as limits say
     kind: ClassVar[Kind] = Kind.TRANSCRIPT
 
@@ -406,8 +428,9 @@ class Relayed:
     that left it, and with what was quoted. Tokens are of our count.
 
     `change` is begun, same (sent again), extended, edited, branched, compacted (by the client),
-    remodelled (another model is asked) or reinstructed (other tools or instructions). The fields
-    from `opening` on are what a restart needs to send the same bytes again.
+    remodelled (another model is asked), reinstructed (other tools or instructions) or served (the
+    proxy answered the model's calls of memory's tools, and asks again). The fields from `opening`
+    on are what a restart needs to send the same bytes again.
     """
 
     request: int  # counts from 0 within one session, apart from those that were packed
@@ -439,6 +462,7 @@ class Relayed:
     epoch_front: PageId | None = None  # the one at which the epoch began whose notice is in front
     stubs: tuple[PageId, ...] = ()  # results of which, from then on, no more than a stub is shown
     upto: PageId = PageId("")  # the last page of the client's history that it has
+    offers: bool = False  # memory's tools, beside the client's, and calls of them are answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -521,6 +545,7 @@ class Searched:
     refusal: str = ""
     why: str = ""
     faults_left: int = 0
+    relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -541,6 +566,7 @@ class Faulted:
     level_tokens: tuple[int, ...] = ()  # what each of these takes
     shows: PageId = PageId("")  # the representation that was served, below level 0
     faults_left: int = 0
+    relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -554,6 +580,7 @@ class CallRefused:
     why: str
     said: str = ""
     faults_left: int = 0
+    relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

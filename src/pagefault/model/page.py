@@ -231,11 +231,20 @@ class Scope:
 
     A fork's scope is itself and its ancestors up to where each was forked, nearest first. A scope
     holds what was said and handed in, or, with `of_derived`, the pages that were made of those.
+
+    One that `is_several` is of sessions that need not be of one descent, each part once. As of
+    everything, its pages are the derived ones too, and their places are those in the whole store.
     """
 
     parts: tuple[tuple[SessionNo, Seq], ...]
     is_everything: bool = False  # derived pages too
     of_derived: bool = False
+    is_several: bool = False
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is of more than one line of descent."""
+        return self.is_everything or self.is_several
 
     @property
     def derived(self) -> Scope:

@@ -31,7 +31,9 @@ class SearchFilter:
     `since` a time and before `until` are wanted. A time is ISO 8601, a `datetime`, or milliseconds
     since 1970; without a zone it is UTC. A day as `until` is wanted, too.
 
-    `session`, a name or an id, is for who asks a whole memory: what that session sees.
+    `session`, a name or an id, is for who asks a whole memory: what that session sees. So are
+    `sessions`, likewise: what any of these sees, the regions that it may look into among it, ranked
+    as if there were nothing else; of none, nothing.
 
     `imported_from`, a source such as "chatgpt" or "claude", is for who asks a whole memory, too:
     only what `import_history` read from there. "claude" is "claude-code" as well.
@@ -48,6 +50,7 @@ class SearchFilter:
     since: Time | None = None
     until: Time | None = None
     session: str = ""
+    sessions: Collection[str] | None = None
     history: bool = False
     imported_from: str = ""
 
@@ -61,6 +64,8 @@ class SearchFilter:
                     f"unknown origin {origin!r}",
                     hint=f"one of {', '.join(ORIGINS)}, tool, or tool:NAME",
                 )
+        if self.session and self.sessions is not None:
+            raise BadInput("one session is asked for, and several", hint="give one of them")
         since, until = self.since_ms, self.until_ms
         if since is None or until is None:
             return

@@ -160,7 +160,8 @@ def _said(message: Json, role: Role, number: int) -> list[Item]:
     for block in blocks(message.get("content")):
         text = block.get("text", block.get("refusal"))
         if block.get("type") in _TEXTS and isinstance(text, str):
-            items.append(Item(part=Part.TEXT, role=role, message=number, text=text))
+            under = _cited(message) if role is Role.ASSISTANT else ""
+            items.append(Item(part=Part.TEXT, role=role, message=number, text=text, under=under))
         elif _is_thinking(block):
             items.append(Item(part=Part.DRESS, role=role, message=number))
         else:

@@ -22,10 +22,11 @@ from pagefault.service.turn.turn import encodable
 
 SESSION_HEADER: Final = "x-pagefault-session"  # never sent on
 CONTROL_HEADER: Final = "x-pagefault-mode"  # likewise
-_PATH: Final = re.compile(r"\A/s/([^/?#]{1,300})(/.*)\Z")
+_PATH: Final = re.compile(r"\A/s/([^/?#]{1,2000})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_IN_A_NAME: Final = re.compile(r"[/:@]|\A\s|\s\Z")
 _INVISIBLE: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_WHOSE: Final = re.compile(r":[0-9a-f]{6}@([^:@]+)\Z")
 _NAME_MAX: Final = 48
 NAMED: Final = "named"
 UNNAMED: Final = "unnamed"
@@ -45,7 +46,7 @@ class Client:
         that differ in anything make names that differ: what is no part of a plain name, or long,
         gives way to a digest.
         """
-        if self.kind == NAMED and _is_plain(self.key):
+        if self.kind == NAMED and is_plain(self.key):
             return f"{self.key}:{lane}@{principal}"
         plain = _NO_NAME.sub("-", self.key[: 2 * _NAME_MAX])
         if len(self.key) > _NAME_MAX or plain != self.key:
@@ -61,7 +62,13 @@ class Client:
         return f"{name}:{lane}@{principal}"
 
 
-def _is_plain(name: str) -> bool:
+def principal_in(name: str) -> str:
+    """Whose a session is that the proxy named: the principal in its name; "" of any other's."""
+    match = _WHOSE.search(name)
+    return match[1] if match else ""
+
+
+def is_plain(name: str) -> bool:
     """Whether a name can stand in a session's, in a terminal and beside others."""
     return (
         len(name) <= _NAME_MAX

@@ -39,7 +39,7 @@ from pagefault.model.events import (
     Returned,
     Said,
 )
-from pagefault.model.ids import PageId
+from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
     MODEL_GENERATED,
     USER_TYPED,
@@ -49,21 +49,25 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.request import Usage
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.faults import Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.marks import is_marked
+from pagefault.proxy.pairs import Pair, Round, TakenApart
 from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.quotes import Chosen, Quotes
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
-from pagefault.proxy.wire import Answered, Wire
-from pagefault.service.inspection.relayed import note_relayed, note_reported
+from pagefault.proxy.wire import Answered, Unreadable, Wire
+from pagefault.service.inspection.relayed import SERVED, note_relayed, note_reported
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.drafts import PREVIOUS, Incoming
+from pagefault.service.turn.relayed_calls import View
 from pagefault.service.turn.turn import encodable
 
+ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: counting is not exact
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 MODEL_CHARS_MAX: Final = 200
 RUN_MAX: Final = 100  # items that are written in one batch
@@ -78,9 +82,24 @@ class Passed:
     body: Json | None
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
-    request: int = -1  # its number in the log; -1 if it is not there
+    relayed: Relayed | None = None  # what the log tells of it, if that could be written
+    record: Seq = NOTHING  # where it is in the log
     evicted: int = 0  # pages that left with it
     model: str = ""  # that is asked
+    offer: Offer | None = None  # memory's tools, beside the client's
+    history: History | None = None  # as the provider knows it, where memory's tools are offered
+    serving: Serving | None = None  # of calls of these
+    asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
+
+    @property
+    def request(self) -> int:
+        """Its number in the log; -1 if it is not there."""
+        return self.relayed.request if self.relayed is not None else -1
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The calls of memory's tools that were served in the answer so far."""
+        return self.serving.pairs if self.serving is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +126,11 @@ class Conversation:
         clock: Clock,
         window_tokens: int,
         is_named: bool = True,
+        faults: bool | None = False,
     ) -> None:
         """Without a name of the client's own (`is_named` off), what is sent on is made of what the
-        client sends now, and nothing of what it sent before.
+        client sends now, and nothing of what it sent before. `faults`: whether the model is offered
+        memory's tools, None where that is as the client has tools.
         """
         self.name = name
         self.problem = ""
@@ -121,6 +142,8 @@ class Conversation:
         self._is_named = is_named
         self._session: Session | None = None
         self._order = 0  # of the session's next page, were all of them ours
+        limits = memory.limits.fault_limits(window_tokens) if window_tokens else None
+        self._faults = Faults(wire, wanted=faults, limits=limits)
         self._clear()
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock
@@ -161,40 +184,145 @@ class Conversation:
             match = self.trie.match(placed)
             self._words.clear()
             self._edited.update(match.path[at].key for at in match.edited)
+            self._unpair_edited(match, placed)
             aside = bool(placed) and placed[-1].asks_for_summary
             await self._log(match.path, placed)
             await self._unquote_forgotten()
             quotes = Chosen()
             outgoing: Outgoing | None = None
             composed: Composed | None = None
+            offer: Offer | None = None
+            received, apart = history, TakenApart(history, {})
             if self.verbatim.window_tokens and pages:
-                outgoing = self.verbatim.outgoing(
+                offer = self._faults.offer(body, history, is_aside=aside)
+                if offer is not None:
+                    apart = self._faults.taken_apart(history, match)
+                    history = replace(apart.history, tools=offer.tools)
+                is_plain = offer is None and self._faults.has_them
+                outgoing = (self.verbatim.plain() if is_plain else self.verbatim).outgoing(
                     body,
                     history,
                     match,
                     is_kept=self._is_kept,
                     is_said=lambda node: bool(self._said_in(node)),
                     is_pinned=self._pinned_now(),
+                    pages_of=self._said_in if offer is not None else None,
                 )
                 is_compacted = match.change is Change.COMPACTED
                 if not aside:  # a summary is made of what the model has seen: nothing leaves
+                    loaded = self._faults.loaded(apart, {n.key for n in outgoing.shown()})
                     quotes = await self._quotes.choose(
-                        outgoing, _newest(history), is_compacted=is_compacted
+                        outgoing, _newest(history), is_compacted=is_compacted, loaded=loaded
                     )
+                if outgoing.has_new_front and not self._faults.has_them:
+                    offer = self._faults.could_offer(body, history, is_aside=aside)
+                if offer is not None and not self._faults.has_them:
+                    self._faults.has_them = True
+                    outgoing.offer(offer.tools, self._said_in)
+                    history = replace(history, tools=offer.tools)
                 composed = outgoing.compose()
-            request = await self._tell(body, history, match, composed, outgoing, quotes)
+            put: Json | None = None
+            if composed is not None and (composed.changed or offer is not None):
+                put = self._wire.put(body, composed.messages)
+                put = put | {"tools": list(offer.tools)} if offer is not None else put
+            relayed, record = await self._tell(
+                put or body, history, received, match, composed, outgoing, quotes, offer
+            )
+            self._faults.is_begun = True
             return Passed(
                 match=match,
                 composed=composed,
-                body=self._wire.put(body, composed.messages)
-                if composed is not None and composed.changed
-                else None,
+                body=put,
                 recalled=len(quotes.pages),
                 aside=aside,
-                request=request,
+                relayed=relayed,
+                record=record,
                 evicted=self._evicted(match, composed),
                 model=self._model(body),
+                offer=offer,
+                history=history if offer is not None else None,
+                serving=self._serving(outgoing, composed, apart)
+                if offer is not None and outgoing is not None and composed is not None
+                else None,
             )
+
+    def _unpair_edited(self, match: Match, placed: Sequence[Item]) -> None:
+        """Answers that the client has in other words have no calls of memory's any more, nor has
+        the message behind such an answer their results.
+        """
+        for at in match.edited:
+            if not self._faults.drop(match.path[at].key):
+                continue
+            message = placed[at].message
+            behind = [n for n, item in enumerate(placed) if item.message > message]
+            if behind:
+                number = placed[behind[0]].message
+                last = max(n for n in behind if placed[n].message == number)
+                self.verbatim.unsend([match.path[last].key])
+
+    def _serving(self, outgoing: Outgoing, composed: Composed, apart: TakenApart) -> Serving:
+        """What serves the calls of the answer to a request."""
+
+        def look() -> View:
+            nodes = outgoing.shown()
+            shown = {PageId(page) for node in nodes for page in self._said_in(node)}
+            hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
+            shown |= self._quotes.quoted_whole(outgoing)
+            served = self._faults.loaded(apart, {node.key for node in nodes})
+            return View(shown=shown, hidden=hidden - shown, served=served)
+
+        room = int((self._window_tokens - composed.tokens) / composed.factor) - ROOM_TOKENS
+        return Serving(look, room)
+
+    async def served(
+        self, passed: Passed, reply: Round, so_far: Sequence[Any], *, is_last: bool
+    ) -> Passed:
+        """Serve the calls of memory's tools that a reply makes, and say what to ask next: nothing
+        where it calls the client's tools, too, whose results the client will bring. `so_far` is the
+        answer until here, in the client's form; with the last reply that a turn may have, no call
+        is served any more.
+        """
+        serving, offer, composed = passed.serving, passed.offer, passed.composed
+        assert serving is not None
+        assert offer is not None
+        assert composed is not None
+        async with self._lock:
+            if reply.usage is not None and passed.request >= 0 and not reply.has_others:
+                await self._report(passed.request, reply.usage)
+            serving.room -= self.verbatim.weights.of_all(so_far) - serving.weighed
+            serving.weighed = self.verbatim.weights.of_all(so_far)
+            await serving.serve(reply, self._session, cause=passed.record, is_last=is_last)
+            self.problem = self.problem or serving.problem
+            if reply.has_others or passed.body is None or passed.history is None:
+                return passed
+            said = offer.form.taken_apart(so_far, serving.pairs)
+            if said is None:
+                raise Unreadable("what the model said cannot be put beside its calls")
+            serving.sent = said.asked
+            messages = [*composed.messages, *said.asked]
+            weights = self.verbatim.weights
+            more = weights.of_all(messages) - weights.of_all(composed.messages)
+            tokens = composed.tokens + int(more * composed.factor)
+            body = self._wire.put(passed.body, messages)
+            told = replace(passed.history, messages=messages)
+            relayed, record = await self._tell_again(body, told, passed, tokens)
+            return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
+
+    async def keep(self, history: History) -> str:
+        """Take in what was said, which no request brings: a program hands it in. Returns what is in
+        the way of keeping it, or "".
+        """
+        async with self._lock:
+            self.problem = self.full = ""
+            await self._take_up()
+            placed = history.placed
+            self._learn_names(placed)
+            match = self.trie.match(placed)
+            self._words.clear()
+            self._edited.update(match.path[at].key for at in match.edited)
+            self._unpair_edited(match, placed)
+            await self._log(match.path, placed)
+            return self.problem
 
     def _evicted(self, match: Match, composed: Composed | None) -> int:
         """How many pages left the window with a request, which is the newest from now on."""
@@ -232,6 +360,7 @@ class Conversation:
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._first_sent = FirstSent(self._written_in)
                 self._keys.clear()
+                self._faults.kept.clear()
                 self._quotes.unquote()
         except PagefaultError as error:
             self.problem = error.message
@@ -243,7 +372,9 @@ class Conversation:
         self._forgettings = self._memory.forgettings
         self._quotes.unquote()
         try:
-            await self._quote_again(await self._memory.passed_on(self._session, texts=False))
+            events = await self._memory.passed_on(self._session)
+            await self._quote_again(events)
+            await self._faults.restore(events, self._key, self._session)
         except PagefaultError as error:
             self.problem = error.message
 
@@ -257,7 +388,9 @@ class Conversation:
         """
         async with self._lock:
             if passed.composed is not None:
-                self.verbatim.observe(passed.composed, answered.input_tokens)
+                tokens = passed.asked_tokens or passed.composed.tokens
+                asked = replace(passed.composed, tokens=tokens)
+                self.verbatim.observe(asked, answered.input_tokens)
             if answered.usage is not None and passed.request >= 0:
                 await self._report(passed.request, answered.usage)
             if not answered.complete or passed.aside or not is_next:
@@ -265,6 +398,9 @@ class Conversation:
             placed = [item for item in answered.items if item.place]
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
+            if nodes and passed.pairs and nodes[0].key not in self._pages:
+                assert passed.serving is not None
+                self._faults.keep(nodes[0].key, passed.serving)  # else the same was said before
             if all(map(self._is_kept, passed.match.path)):
                 await self._log(nodes, placed, model=passed.model, under=answered.under)
 
@@ -274,12 +410,15 @@ class Conversation:
         self,
         body: Json,
         history: History,
+        received: History,
         match: Match,
         composed: Composed | None,
         outgoing: Outgoing | None,
         quotes: Chosen,
-    ) -> int:
-        """Write down what is sent; returns the request's number, or -1 where there is no session.
+        offer: Offer | None,
+    ) -> tuple[Relayed | None, Seq]:
+        """Write down what is sent; returns what was written and where, None and NOTHING where there
+        is no session. `received` is the history as the client has it.
 
         Counting an unpaged request takes a thread: nothing of it was counted before.
         """
@@ -290,9 +429,9 @@ class Conversation:
             weighed = self._prefix.weigh(body, history, messages)
         clients = weighed
         if self.verbatim.window_tokens:
-            clients = self._clients.weigh(body, history, history.messages)
+            clients = self._clients.weigh(body, received, received.messages)
         if self._session is None or self.full:  # nothing was said yet, or could be written
-            return -1
+            return None, NOTHING
         model = self._model(body)
         hidden = (
             {page for node in composed.hidden for page in self._said_in(node)} if composed else ()
@@ -306,11 +445,11 @@ class Conversation:
             window_tokens=self.verbatim.window_tokens,
             factor=self.verbatim.factor,
             messages=len(messages),
-            client_messages=len(history.messages),
+            client_messages=len(received.messages),
             left_tokens=composed.left_tokens if composed else 0,
             client_tokens=clients.tokens,
             client_shared=clients.shared,
-            added_tokens=composed.added_tokens if composed else 0,
+            added_tokens=self._added(composed, received, offer) if composed else 0,
             hidden=len(hidden),
             before=weighed.before,
             shared=weighed.shared,
@@ -323,19 +462,62 @@ class Conversation:
             opening=self._page_of(quotes.opening),
             upto=self._page_in(reversed(match.path)),
             core=tuple(page.page_id for page in quotes.core),
+            offers=offer is not None,
             **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
         try:
-            first = self._first_sent.find(history, match)
+            first = self._first_sent.find(received, match)
             noted = await note_relayed(self._session.owned, told, first.messages)
         except PagefaultError as error:
             self.problem = error.message
-            return -1
+            return None, NOTHING
         if not noted.is_to_repeat:
             self._first_sent.keep(first)
         self.problem = self.problem or noted.problem
         self._requests += 1
-        return told.request
+        return told, noted.request
+
+    def _added(self, composed: Composed, received: History, offer: Offer | None) -> int:
+        """The tokens of what the client did not send: quotes, notices, memory's tools."""
+        if offer is None:
+            return composed.added_tokens
+        tools = map(self.verbatim.weights.of, (list(offer.tools), list(received.tools)))
+        return composed.added_tokens + max(0, next(tools) - next(tools))
+
+    async def _tell_again(
+        self, body: Json, history: History, passed: Passed, tokens: int
+    ) -> tuple[Relayed | None, Seq]:
+        """The same of what is asked once the model's calls were answered."""
+        weighed = self._prefix.weigh(body, history, history.messages)
+        if self._session is None or passed.relayed is None:
+            return None, NOTHING
+        told = Relayed(
+            request=self._requests,
+            wire=self._wire.name,
+            model=passed.model,
+            change=SERVED,
+            tokens=weighed.tokens,
+            window_tokens=self._window_tokens,
+            factor=passed.relayed.factor,
+            messages=len(history.messages),
+            client_messages=passed.relayed.client_messages,
+            left_tokens=passed.relayed.left_tokens,
+            hidden=passed.relayed.hidden,
+            before=weighed.before,
+            shared=weighed.shared,
+            is_over=tokens > self._window_tokens,
+            is_cold=self._is_cold(passed.model),
+            is_marked=passed.relayed.is_marked,
+            upto=passed.relayed.upto,
+            offers=True,
+        )
+        try:
+            noted = await note_relayed(self._session.owned, told)
+        except PagefaultError as error:
+            self.problem = error.message
+            return None, NOTHING
+        self._requests += 1
+        return told, noted.request
 
     def _epoch_of(self, outgoing: Outgoing) -> dict[str, Any]:
         """The epoch that begins with a request, by pages."""
@@ -499,12 +681,13 @@ class Conversation:
         said, origin = self._said(item, follows, old)
         if said is None or item.asks_for_summary:
             return None
-        is_models = said.role is Role.ASSISTANT
+        is_models, under = said.role is Role.ASSISTANT, under or item.under
         return replace(
             said,
             is_whole=is_whole,
             goes_on=goes_on,
             model=model if is_models else "",
+            spliced=() if old else self._faults.spliced(node.key),
             origin=Origin(f"tool:{under}") if is_models and under else origin,
         )
 
@@ -648,6 +831,7 @@ class Conversation:
         told = [event.body.request for event in events if isinstance(event.body, Relayed)]
         self._requests = max(told, default=-1) + 1
         await self._quote_again(events)
+        await self._faults.restore(events, self._key, session)
 
     async def _quote_again(self, events: Sequence[Event]) -> None:
         """What was quoted where, and where epochs began, less what was forgotten."""

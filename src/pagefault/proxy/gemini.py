@@ -33,6 +33,7 @@ from pagefault.proxy.wire import Answered, Unreadable, listed, same_json, sealed
 _PATH: Final = re.compile(r"/models/([^/:]+):(?:streamG|g)enerateContent\Z")
 _MODEL: Final = "pagefault:model"  # of the path, which no body names so
 _OURS: Final = "pagefault:"  # how the ids begin that calls have here and nowhere else
+_ROLES: Final = {"model": Role.ASSISTANT, "user": Role.USER, "": Role.USER}
 _MEDIA: Final = ("inlineData", "fileData")
 _GROUNDS: Final = {"groundingMetadata": "google_search", "urlContextMetadata": "url_context"}
 """What tells in an answer that it is made of what a tool of the provider's found."""
@@ -87,7 +88,7 @@ class Gemini:
         return {**rest, "contents": [_without_ids(message) for message in messages]}
 
     def opens_turn(self, message: Any) -> bool:
-        if message.get("role") == "model":
+        if _role_of(message) is not Role.USER:
             return False
         parts = _parts(message)
         has_results = any(_field(part, "functionResponse") for part in parts)
@@ -202,13 +203,13 @@ def _items(contents: Sequence[Json]) -> list[Item]:
 
 
 def _item(part: Any, message: Json, number: int) -> Item:
-    role = Role.ASSISTANT if message.get("role") == "model" else Role.USER
+    role = _role_of(message)
     if not isinstance(part, dict):
-        return sealed_item({"content": part}, role, number)
+        return sealed_item({"content": part}, role or Role.SYSTEM, number)
     called, returned = _field(part, "functionCall"), _field(part, "functionResponse")
-    if part.get("thought"):
+    if role is not None and part.get("thought"):
         return Item(part=Part.DRESS, role=role, message=number)
-    if isinstance(called, dict):
+    if isinstance(called, dict) and role is Role.ASSISTANT:
         return Item(
             part=Part.CALL,
             role=role,
@@ -227,11 +228,17 @@ def _item(part: Any, message: Json, number: int) -> Item:
             call_id=str(returned.get("id", "")),
             sealed=sealed_beside(opaque),
         )
-    if isinstance(part.get("text"), str):
+    if role is not None and isinstance(part.get("text"), str):
         return Item(part=Part.TEXT, role=role, message=number, text=part["text"])
     kind = next((name for name, one in part.items() if isinstance(one, dict)), "")
-    item = sealed_item({"type": _snake(kind)} | part, role, number)
+    item = sealed_item({"type": _snake(kind)} | part, role or Role.SYSTEM, number)
     return replace(item, is_media=any(_field(part, name) for name in _MEDIA))
+
+
+def _role_of(message: Json) -> Role | None:
+    """Whose a content is; None where nobody knows: then it is data of a tool."""
+    role = message.get("role") or ""
+    return _ROLES.get(role) if isinstance(role, str) else None
 
 
 def _told(response: Any) -> str:

@@ -46,6 +46,7 @@ class Item:
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
     of_call: str = ""  # where that tells which call it makes or answers, beside what it is
+    under: str = ""  # the tool of the provider's that it cites, where no item tells of that
     is_media: bool = False  # which is an image, a recording or a file
     asks_for_summary: bool = False  # the client put it in to compact the conversation
     continues: bool = False  # the client put it in for what it compacted
@@ -82,6 +83,14 @@ class Item:
             case Part.TEXT if said := essence(self.text):
                 return f"{self.role} {digest(said)}"
         return ""
+
+    def moved(self, message: int) -> Item:
+        """The same item in a message of another number."""
+        if message == self.message:
+            return self
+        other = object.__new__(Item)  # with what was found out of it: no number has a part in that
+        other.__dict__.update(self.__dict__, message=message)
+        return other
 
     @property
     def is_said(self) -> bool:

@@ -17,7 +17,7 @@ from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.desk import Desk
 from pagefault.proxy.relay import Patience, Relay
-from pagefault.proxy.server import Proxy
+from pagefault.proxy.server import MemoryPath, Proxy
 from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
 
@@ -67,12 +67,14 @@ async def serve(
     token: str = "",
     tokens: Mapping[str, str] | None = None,
     user: str = "",
+    faults: bool | None = None,
     patience: Patience | None = None,
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
     ready: Callable[[str], None] = lambda url: None,
     desk: Desk | None = None,
     is_wanted: Callable[[], bool] | None = None,
+    mcp: MemoryPath | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
     Or until it is wanted no more, where that is to be asked.
@@ -98,9 +100,11 @@ async def serve(
         token=token,
         tokens=tokens,
         user=user,
+        faults=faults,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
         desk=desk,
+        mcp=mcp,
     )
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

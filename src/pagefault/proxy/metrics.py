@@ -87,6 +87,7 @@ class Metrics:
         self._left = counter("left_tokens", "Tokens of their conversations that they left out.")
         self._epochs = counter("epochs", "Requests whose beginning was rewritten.", "why")
         self._recalled = counter("recalled_pages", "Pages that were quoted before a message.")
+        self._served = counter("served_calls", "Calls of memory's tools that were answered.")
         self._over = counter("over_window", "Requests larger than their window.")
         self._reported = counter("reported_tokens", "Tokens by the providers' count.", "kind")
         self._added = histogram("added_seconds", "From a whole request to its being sent on.")
@@ -133,6 +134,10 @@ class Metrics:
         """An answer began to pass, so long after its request had begun."""
         self._first.observe(first_byte_s)
 
+    def served(self, calls: int) -> None:
+        """A model called memory's tools so often in one reply."""
+        self._served.inc(calls)
+
     def reported(self, usage: Usage) -> None:
         kinds = {
             "input": usage.input_tokens,
@@ -161,3 +166,20 @@ class Metrics:
         while self._evicted and self._evicted[0][0] < self._clock.monotonic_s() - _MINUTE_S:
             self._evicted.popleft()
         return float(sum(pages for _, pages in self._evicted))
+
+
+class NoMetrics:
+    """Counts nothing, and needs no package: of a proxy that nobody can ask."""
+
+    def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None: ...
+
+    def sent_on(self, added_s: float, passed: Passed | None) -> None: ...
+
+    def began(self, first_byte_s: float) -> None: ...
+
+    def served(self, calls: int) -> None: ...
+
+    def reported(self, usage: Usage) -> None: ...
+
+    def text(self) -> bytes:
+        return b""

@@ -9,7 +9,7 @@ words that were edited after they had been quoted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -94,9 +94,17 @@ class Quotes:
 
     # --- choosing -----------------------------------------------------------------------------
 
-    async def choose(self, outgoing: Outgoing, newest: str, *, is_compacted: bool) -> Chosen:
+    async def choose(
+        self,
+        outgoing: Outgoing,
+        newest: str,
+        *,
+        is_compacted: bool,
+        loaded: Collection[PageId] = (),
+    ) -> Chosen:
         """Plan the request, and put into it what is to be quoted. `newest` is what the user said
-        last, and `is_compacted` says that the client just summed up what came before.
+        last, `is_compacted` says that the client just summed up what came before, and `loaded` are
+        pages that the model asked for and the request shows so.
         """
         chosen = Chosen()
         self._owes_claims = self._owes_claims or is_compacted
@@ -124,7 +132,7 @@ class Quotes:
                 chosen.here += await self._standing(outgoing, free - room, told=chosen.here)
             self._owes_claims = False
             told = {page.page_id for page in chosen.here}
-            recalled, passages = await self._recall(outgoing, newest, min(room, free))
+            recalled, passages = await self._recall(outgoing, newest, min(room, free), loaded)
             chosen.here += [page for page in recalled if page.page_id not in told]
             chosen.passages = {i: span for i, span in passages.items() if i not in told}
         chosen.opening = outgoing.turn() if chosen.here else None
@@ -171,6 +179,12 @@ class Quotes:
                 if not session.owned.runtime.quarantine.is_withdrawn(page.row):
                     pages.append(page)
         return pages
+
+    def quoted_whole(self, outgoing: Outgoing) -> set[PageId]:
+        """The pages that a request, as planned, quotes in full."""
+        told = {(key, page) for key in outgoing.quoting() for page in self._inserted[key]}
+        whole = {page for key, page in told if (key, page) not in self._parts}
+        return whole | set(self._cored.get(outgoing.front, ()))
 
     # --- the quotes ---------------------------------------------------------------------------
 
@@ -268,7 +282,7 @@ class Quotes:
         return self._memory.limits.recall_room(self._verbatim.window_tokens, faults=False)
 
     async def _recall(
-        self, outgoing: Outgoing, newest: str, room: int
+        self, outgoing: Outgoing, newest: str, room: int, loaded: Collection[PageId]
     ) -> tuple[list[Page], dict[PageId, Evidence]]:
         """What the newest message calls for and the request does not show: pages, and which part
         of those that are quoted in part.
@@ -276,6 +290,7 @@ class Quotes:
         chosen: list[Page] = []
         passages: dict[PageId, Evidence] = {}
         allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
+        allowed.difference_update(loaded)
         query = newest[:QUERY_CHARS_MAX]
         if not allowed or is_chat(query):
             return chosen, passages

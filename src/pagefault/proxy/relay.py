@@ -49,11 +49,20 @@ class Patience:
 class Relay:
     """Requests to one provider. Close it."""
 
-    def __init__(self, upstream: str, patience: Patience, *, allow_http: bool = False) -> None:
-        """Raises `BadInput` for an address that cannot be, `CallerError` without httpx2."""
+    def __init__(
+        self,
+        upstream: str,
+        patience: Patience,
+        *,
+        allow_http: bool = False,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Over `transport`, if there is another way to the provider than a connection of ours.
+        Raises `BadInput` for an address that cannot be, `CallerError` without httpx2.
+        """
         self.upstream = checked_url(upstream, allow_http=allow_http).removesuffix("/v1")
         self._patience = patience
-        self._http = _client(self.upstream, patience)
+        self._http = _client(self.upstream, patience, transport)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -126,7 +135,9 @@ def to_provider(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[b
     return onward(headers, drop=_OURS | set(drop))
 
 
-def _client(upstream: str, patience: Patience) -> httpx2.AsyncClient:
+def _client(
+    upstream: str, patience: Patience, transport: httpx2.AsyncBaseTransport | None
+) -> httpx2.AsyncClient:
     try:
         import httpx2
     except ImportError:
@@ -141,6 +152,7 @@ def _client(upstream: str, patience: Patience) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(None, connect=patience.connect_s),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         follow_redirects=False,
-        verify=httpx2.create_ssl_context(),
+        transport=transport,
+        verify=transport is not None or httpx2.create_ssl_context(),
         trust_env=parts.scheme == "https" and not is_loopback(parts.hostname or ""),
     )

@@ -133,7 +133,7 @@ def _is_instruction(message: Json) -> bool:
 
 def _items(message: Json, number: int) -> list[Item]:
     kind = str(message.get("type", "message"))
-    if kind == "message":
+    if kind == "message" or _is_instruction(message):  # Codex has its tools in one, say
         return _said(message, number)
     if kind in _CALLS:
         arguments = message.get(_CALLS[kind], "")

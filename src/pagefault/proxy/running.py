@@ -44,6 +44,7 @@ class Running:
     user: str  # whose all requests are, where that was said
     wants_token: bool
     started_ms: int
+    faults: bool | None = None  # models may ask for pages; None where their clients have tools
     log: str = ""  # its file, where it was started in the background
     parent: int = 0  # of a private one: it ends with this process
 

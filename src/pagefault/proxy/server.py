@@ -16,8 +16,9 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +27,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.answering import Answering, Upstream
 from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
@@ -35,7 +37,8 @@ from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, Outcome
+from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
+from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
@@ -49,7 +52,10 @@ from pagefault.service.turn.turn import encodable
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
+"""Serves the memory itself to a user who was let in, at `MCP_PATH`."""
 
+MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
 BODY_S_MAX: Final = 120.0
@@ -71,6 +77,7 @@ class Told:
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
     format: str = ""
     outcome: Outcome = Outcome.FAILED
+    learning: asyncio.Task[None] | None = None  # has the answer logged
 
 
 class Proxy:
@@ -92,13 +99,18 @@ class Proxy:
         body_bytes_max: int = BODY_BYTES_MAX,
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
+        faults: bool | None = None,
         desk: Desk | None = None,
+        mcp: MemoryPath | None = None,
+        measures: bool = True,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
         who it is where all requests are one user's. `any_host`: it may be called by other names
         than this machine's own, as one that other machines reach is. `mint` names conversations
-        that have no id; `secret` keys what is remembered of them, a random one without it. `desk`
-        says who this proxy is.
+        that have no id; `secret` keys what is remembered of them, a random one without it.
+        `faults`: whether models are offered memory's tools, where there is a window; None offers
+        them beside a client's own. `desk` says who this proxy is. Where nobody can ask for its
+        metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -111,19 +123,23 @@ class Proxy:
         self._tokens = tokens or {}
         self._user = user
         self._any_host = any_host
+        self._faults = faults
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._desk = desk or Desk()
         self._log = log
+        self._mcp = mcp
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
-        self._metrics = Metrics(
-            clock,
-            windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
-            kept=lambda: memory._runtime.pages.kept,
-        )
+        self._metrics: Metrics | NoMetrics = NoMetrics()
+        if measures:
+            self._metrics = Metrics(
+                clock,
+                windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
+                kept=lambda: memory._runtime.pages.kept,
+            )
         self._problem = ""  # why the latest request could not be told to be of any conversation
         self.requests = 0
 
@@ -147,6 +163,8 @@ class Proxy:
             status = told.status or "---"
             self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
+        if told.learning is not None:  # the client has its answer; who called this waits for both
+            await asyncio.wait([told.learning])
 
     async def settled(self) -> None:
         """Wait until every request is served and its line written, and every answer logged."""
@@ -192,6 +210,9 @@ class Proxy:
             return await reply.own(200, json.dumps({"forgotten": forgotten}).encode())
         if is_operator and wire is None and path != STATUSLINE:
             return await reply.refuse(wire, 404, "the operator's key opens no way to the provider")
+        if path == MCP_PATH and self._mcp is not None:
+            whose = user or principal_of(headers, scope["query_string"], self._memory.keyed)
+            return await self._mcp(scope, receive, reply.noting, whose)
         if path == "/" and scope["method"] == "HEAD":
             return await reply.own(200, b"{}")
         try:
@@ -256,9 +277,12 @@ class Proxy:
             sent.append((b"accept-encoding", b"identity"))
         added_s = self._clock.monotonic_s() - whole_s
         self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
+        reader = _Reader(wire) if wire and taken is not None else None
         try:
+            if wire is not None and taken is not None and taken.passed.offer is not None:
+                ask = partial(relay.ask, method, target, sent)
+                return await self._answered(relay, ask, wire, taken, body, reply)
             async with relay.ask(method, target, sent, body) as response:
-                reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
                     reader.begin(response.status_code, response.headers)
@@ -268,13 +292,70 @@ class Proxy:
                         if reader is not None:
                             reader.feed(piece)
                 if reader is not None and taken is not None:
-                    self._learn(taken, reader.answered())
+                    learns, reader = reader, None
+                    self._learn(taken, learns.answered(), reply.told)
                 await reply.end()
+        except asyncio.CancelledError:  # who has read the last event need not read the end
+            if reader is not None and taken is not None and (last := reader.answered()).complete:
+                self._learn(taken, last, reply.told)
+            raise
         except EngineUnreachable as broke:
             if reply.started:
                 raise
             status = 504 if isinstance(broke, NoAnswer) else 502
             await reply.refuse(wire, status, str(broke), outcome=Outcome.UNREACHABLE)
+
+    async def _answered(
+        self,
+        relay: Relay | Canary,
+        asking: Callable[[bytes], AbstractAsyncContextManager[Any]],
+        wire: Wire,
+        taken: _Taken,
+        body: bytes,
+        reply: _Reply,
+    ) -> None:
+        """Ask where the model may call memory's tools, and pass the answer on."""
+        conversation, passed = taken.conversation, taken.passed
+        assert passed.offer is not None
+        reader = _Reader(wire)
+
+        def ask(asked: Json | None) -> AbstractAsyncContextManager[Any]:
+            return asking(body if asked is None else dumped(asked))
+
+        async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
+            nonlocal passed
+            before = passed
+            passed = await conversation.served(before, reply, so_far, is_last=is_last)
+            self._metrics.served(len(reply.calls))
+            if passed is before:
+                return None
+            if reply.usage is not None:
+                self._metrics.reported(reply.usage)
+                self._desk.answered(conversation.name, reply.usage)
+            return passed.body
+
+        answering = Answering(
+            passed.offer.editor(),
+            Upstream(ask, relay.pieces),
+            reply,
+            serve,
+            replies_max=self._memory.limits.steps_per_turn_max,
+        )
+        try:
+            await answering.pass_on(reader.begin, reader.feed)
+        except asyncio.CancelledError:  # as in `_relayed`
+            if (last := reader.answered()).complete:
+                last = replace(last, usage=answering.usage)
+                self._learn(replace(taken, passed=passed), last, reply.told)
+            raise
+        answered = replace(reader.answered(), usage=answering.usage)
+        self._learn(replace(taken, passed=passed), answered, reply.told)
+        words = [*_served(passed.pairs), *filter(None, [answering.problem])]
+        reply.told.words = " · ".join([reply.told.words, *words])
+        if answering.refused or answering.broken:
+            failed = Outcome.REFUSED_UPSTREAM if answering.refused else Outcome.CUT_OFF
+            reply.told.outcome = failed
+        await reply.end()
 
     async def _body(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -327,6 +408,7 @@ class Proxy:
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
             told.words = self._problem = f"not read: {type(bug).__name__}"
+            told.not_logged = THE_MEMORY
             return None
         self._desk.passed(conversation.name, passed, self._window_tokens)
         told.words = _words(conversation, passed, len(history.messages))
@@ -389,6 +471,7 @@ class Proxy:
                 clock=self._clock,
                 window_tokens=WINDOW if name.endswith(f"@{OPERATOR}") else self._window_tokens,
                 is_named=is_named,
+                faults=self._faults,
             )
             self._conversations[key] = found
             while len(self._conversations) > CONVERSATIONS_MAX:
@@ -396,7 +479,7 @@ class Proxy:
         self._conversations.move_to_end(key)
         return found
 
-    def _learn(self, taken: _Taken, answered: Answered) -> None:
+    def _learn(self, taken: _Taken, answered: Answered, told: Told) -> None:
         """Log the answer without keeping the client waiting for it."""
         self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
@@ -409,6 +492,7 @@ class Proxy:
         task = asyncio.create_task(work)
         self._learning.add(task)
         task.add_done_callback(self._learning.discard)
+        told.learning = task
 
     def _health(self) -> Json:
         problems = sum(bool(one.problem) for one in self._conversations.values())
@@ -533,6 +617,13 @@ class _Reply:
             {"type": "http.response.start", "status": status, "headers": list(headers)}
         )
 
+    async def noting(self, message: Mapping[str, Any]) -> None:
+        """Send what somebody else answers."""
+        if message["type"] == "http.response.start":
+            self.told.status, self.started = message["status"], True
+            self.told.outcome = Outcome.OWN if message["status"] < 400 else Outcome.REFUSED_HERE
+        await self._send(message)
+
     async def piece(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
@@ -625,6 +716,12 @@ def _is_ours(host: str, http_version: str = "1.1") -> bool:
     except ValueError:
         return False
     return is_loopback(name)
+
+
+def _served(pairs: Sequence[Pair]) -> list[str]:
+    """What the access log says of memory's calls."""
+    calls = len(pairs)
+    return [f"{calls} call{'s' * (calls > 1)} of memory's served"] if calls else []
 
 
 def _words(conversation: Conversation, passed: Passed, messages: int) -> str:

@@ -7,7 +7,8 @@ that left, and the texts that were put in, differ.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -92,6 +93,42 @@ class Gatherer(Protocol):
         """One event of the stream."""
 
     def answered(self) -> Answered: ...
+
+
+@dataclass(slots=True)
+class RawEvents:
+    """The same with the bytes of each, so that what need not change passes as it came: an event,
+    None for what is not one, not JSON or too large to be read, and all bytes of it.
+    """
+
+    _rest: bytearray = field(default_factory=bytearray)
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[str, Json | None, bytes]]:
+        looked = max(0, len(self._rest) - 3)
+        self._rest += chunk
+        while (end := _END.search(self._rest, looked)) is not None:
+            raw, looked = bytes(self._rest[: end.end()]), 0
+            del self._rest[: end.end()]
+            yield self._told(raw)
+        if len(self._rest) > EVENT_BYTES_MAX:
+            yield "", None, bytes(self._rest)
+            self._rest.clear()
+
+    def rest(self) -> Iterator[tuple[str, Json | None, bytes]]:
+        """What came after the last whole event."""
+        if self._rest:
+            raw = bytes(self._rest)
+            self._rest.clear()
+            yield self._told(raw)
+
+    @staticmethod
+    def _told(raw: bytes) -> tuple[str, Json | None, bytes]:
+        lines = [line for line in raw.replace(b"\r\n", b"\n").split(b"\n") if line]
+        event = _event(lines) if lines else None
+        return (*event, raw) if event is not None else ("", None, raw)
+
+
+_END: Final = re.compile(rb"\r?\n\r?\n")
 
 
 @dataclass(slots=True)

@@ -177,7 +177,8 @@ class Searcher:
         rerank: bool = True,
         strict: bool = False,
     ) -> SearchResult:
-        """Pages in `scope` (one line of descent, or everything) that may answer, best first.
+        """Pages in `scope` (one line of descent, several sessions, or everything) that may answer,
+        best first.
 
         A query without a word that stands in scope finds nothing, unless by its meaning. Where all
         that is found tells next to nothing of it, the pages that have a fifth of its words are
@@ -291,7 +292,7 @@ class Searcher:
             for place in shown
             if (page := found.get(place.place)) is not None and not page.is_note
         ]
-        if scope.is_everything and not wanted.kinds:  # else no scope has them beside what was said
+        if scope.is_wide and not wanted.kinds:  # else no scope has them beside what was said
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
             return [], 0, None
@@ -320,10 +321,12 @@ class Searcher:
         profile: Profile,
     ) -> list[dict[str, float]]:
         """What each score is the sum of; `pages` are in scope, and the best place comes first."""
-        newest = self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
+        if scope.is_several:  # nothing tells of what was written elsewhere
+            newest: int = max(page.seq for _, page in admitted)
+        else:
+            newest = self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
         recencies = [
-            _recency(newest - (page.seq if scope.is_everything else page.order))
-            for _, page in admitted
+            _recency(newest - (page.seq if scope.is_wide else page.order)) for _, page in admitted
         ]
         if profile is Profile.STUDIO_V1:
             return rescored(

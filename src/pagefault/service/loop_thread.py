@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pagefault.model.errors import CallerError, StoreError
 from pagefault.model.threads import check_room, start
@@ -98,9 +98,28 @@ class LoopThread:
         self._pid = 0
 
     def run(self, verb: Coroutine[Any, Any, T]) -> T:
-        """Wait for a coroutine. Raises what it raises, `StoreError` where it was lost, and
-        `CallerError` on the loop's own thread: what is waited for there would never run. Whoever is
-        interrupted while he waits has it cancelled; what it was writing is written whole.
+        """Wait for a coroutine. Raises what it raises, what `start` does, and `StoreError` where it
+        was lost. Whoever is interrupted while he waits has it cancelled; what it was writing is
+        written whole.
+        """
+        under_way = self.start(verb)
+        while True:
+            try:
+                return _told(under_way.future.result(LOOK_S))
+            except TimeoutError:
+                if under_way.future.done():  # with an error of its own, or just now
+                    return _told(under_way.future.result())
+            except (KeyboardInterrupt, SystemExit):
+                if not under_way.future.done():  # ours: what nobody waits for is not gone on with
+                    under_way.future.cancel()
+                    under_way.ended.wait(GRACE_S)
+                raise
+            under_way.look()
+
+    def start(self, verb: Coroutine[Any, Any, T]) -> UnderWay[T]:
+        """Begin a coroutine for a caller that waits in its own way, and looks in with `look` while
+        it does. Raises `CallerError` on the loop's own thread, where what is waited for would never
+        run; in a process that was forked since; and when the program ends.
         """
         if threading.current_thread() is self._thread:
             verb.close()
@@ -122,27 +141,7 @@ class LoopThread:
         except BaseException:
             verb.close()
             raise
-        lost_s: float | None = None
-        while True:
-            try:
-                return _told(future.result(LOOK_S))
-            except TimeoutError:
-                if future.done():  # with an error of its own, or just now
-                    return _told(future.result())
-            except (KeyboardInterrupt, SystemExit):
-                if not future.done():  # ours: what nobody waits for is not gone on with
-                    future.cancel()
-                    ended.wait(GRACE_S)
-                raise
-            if not thread.is_alive():
-                self._give_up(loop)
-                raise _lost() from None
-            loop.call_soon_threadsafe(loop.collect)
-            if lost_s is None and loop.losses != losses:
-                lost_s = time.monotonic()
-            if lost_s is not None and time.monotonic() - lost_s > GRACE_S:
-                future.cancel()
-                raise _lost() from None
+        return UnderWay(future, ended, self, loop, thread, losses)
 
     def call(self, verb: Callable[[], T]) -> T:
         """Call something on the loop's thread, between two of its steps: it touches what only that
@@ -180,6 +179,31 @@ class LoopThread:
         with self._guard:
             if self._loop is loop:
                 self._loop = self._thread = None
+
+
+@dataclass(slots=True)
+class UnderWay(Generic[T]):
+    """A coroutine on the loop's thread, and what its caller needs to see that it is not lost."""
+
+    future: Future[T | _Ended]
+    ended: threading.Event
+    _thread: LoopThread
+    loop: _Loop
+    _serving: threading.Thread
+    _losses: int
+    _lost_s: float | None = None
+
+    def look(self) -> None:
+        """Hand over what no word was sent of. Raises `StoreError` where the coroutine was lost."""
+        if not self._serving.is_alive():
+            self._thread._give_up(self.loop)
+            raise _lost() from None
+        self.loop.call_soon_threadsafe(self.loop.collect)
+        if self._lost_s is None and self.loop.losses != self._losses:
+            self._lost_s = time.monotonic()
+        if self._lost_s is not None and time.monotonic() - self._lost_s > GRACE_S:
+            self.future.cancel()
+            raise _lost() from None
 
 
 @dataclass(frozen=True, slots=True)

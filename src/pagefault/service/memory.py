@@ -28,7 +28,13 @@ from pagefault.service.arguments import (
     a_window,
     check_name,
 )
-from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
+from pagefault.service.inspection.relayed import (
+    CALL_TYPES,
+    SAID_TYPES,
+    Proxied,
+    find_said,
+    proxied_of,
+)
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import (
     IMPORT_PREFIX,
@@ -184,12 +190,12 @@ class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
         return [row for row in rows if not row.is_note]
 
     async def passed_on(self, session: Session, *, texts: bool = True) -> list[Event]:
-        """What a proxy wrote down of a session's requests and, unless `texts` is off, all that was
-        said there; oldest first, less what was forgotten.
+        """What a proxy wrote down of a session's requests and of the calls that it served and,
+        unless `texts` is off, all that was said there; oldest first, less what was forgotten.
         """
         await session.owned.written()
         await session.owned.refresh()
-        types = (*(map(str, SAID_TYPES) if texts else ()), "relayed")
+        types = (*(map(str, SAID_TYPES) if texts else ()), "relayed", *CALL_TYPES)
         return await asyncio.to_thread(self._runtime.events_of, session.session, types)
 
     async def find_said(self, names: Sequence[str], keys: Sequence[Callable[[str], str]]) -> str:
@@ -229,7 +235,7 @@ class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
     ) -> SearchResult:
         search = self._runtime.search
         only = None
-        if wanted.imported_from and scope.is_everything:
+        if wanted.imported_from and scope.is_wide:
             only = await asyncio.to_thread(places_from, self._runtime, wanted.imported_from, wanted)
             if not wanted.kinds:
                 wanted = SearchFilter(history=wanted.history)  # `only` has the rest of it

@@ -232,7 +232,7 @@ class Candidates:
     """
 
     pages: int  # in scope: those of which `frequencies` counts
-    length_mean: float  # terms in a page of the scope, on average; of everything, in what was said
+    length_mean: float  # terms in a page of the scope, on average; of a wide one, in what was said
     frequencies: tuple[int, ...]  # how many pages in scope contain each term
     places: NDArray[np.int64]  # of pages that contain a term, ascending
     counts: NDArray[np.int64] | NDArray[np.float64]  # for each place (row) how often each term

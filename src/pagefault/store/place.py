@@ -26,8 +26,8 @@ def place_of(session: SessionNo, order: int) -> int:
 
 
 def place_in(scope: Scope, row: PageRow) -> int:
-    """Where a page stands as ranking tells it: its order, or over everything its place."""
-    return place_of(row.session, row.order) if scope.is_everything else row.order
+    """Where a page stands as ranking tells it: its order, or over several sessions its place."""
+    return place_of(row.session, row.order) if scope.is_wide else row.order
 
 
 class Span(NamedTuple):
@@ -67,4 +67,5 @@ def spans_with_vectors(scope: Scope) -> list[tuple[Span, Seq | None]]:
         return [(ALL, None)]
     if scope.of_derived:  # what it was made of has vectors
         return []
-    return [(said_span(session), upto) for session, upto in scope.parts]
+    told = [(said_span(session), upto) for session, upto in scope.parts]
+    return [(span._replace(origin=0) if scope.is_several else span, upto) for span, upto in told]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.service.regions import joined
 from pagefault.store.api import PageFilter
 from pagefault.store.embedded.connections import MEMORY
 from pagefault.store.embedded.index import SqliteIndex
@@ -163,10 +165,14 @@ class IndexMachine(RuleBasedStateMachine):
             assert self.real.events(number) == self.model.events(number)
             assert self.real.events(number, turns=(1,)) == self.model.events(number, turns=(1,))
             assert self.real.find_key(number, "k1") == self.model.find_key(number, "k1")
-        everything = EVERYTHING, QUERY
-        assert told(self.real.candidates(*everything, limit=2)) == told(
-            self.model.candidates(*everything, limit=2)
-        )
+        some = joined(Scope(()), list(self.scopes.values())[::2])
+        for scope in (EVERYTHING, replace(some, is_several=True)):
+            assert told(self.real.candidates(scope, QUERY, limit=2)) == told(
+                self.model.candidates(scope, QUERY, limit=2)
+            )
+            ours, theirs = (one.matching(scope, ANY) for one in (self.real, self.model))
+            assert ours.places.tolist() == theirs.places.tolist()
+            assert self.real.history(scope) == self.model.history(scope)
         assert self.real.check() == []
         assert self.model.check() == []
 

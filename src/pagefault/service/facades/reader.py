@@ -233,6 +233,11 @@ class Reader(SessionParts, Asking):
         return self._runtime.reach(scope) if is_said else []
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
+        if wanted.sessions is not None:
+            raise BadInput(
+                "a session is asked for what it sees itself",
+                hint="a memory's own `recall` looks in several sessions",
+            )
         if wanted.session not in ("", self.name, self.session_id):
             raise BadInput(
                 f"this session sees nothing of {wanted.session!r}",

@@ -35,10 +35,10 @@ from pagefault.pack.bill import Bill, BillItem, add_up
 from pagefault.pack.count import MESSAGE_TOKENS
 from pagefault.pack.ledger import Broke, Disagreement, Line
 from pagefault.service.inspection.ledger import Entry, Ledger
+from pagefault.service.inspection.relayed import SERVED
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 
-SERVED: Final = "served"  # `Relayed.change` of a request that follows calls of memory's tools
 _GOES_ON: Final = ("same", "extended", SERVED)
 _PROVIDERS_DOING: Final = (Disagreement.LESS, Disagreement.NONE_AT_ALL)
 
@@ -111,7 +111,7 @@ def _relayed(
     called: str, entries: Collection[Entry], configured: PriceList | None
 ) -> Iterator[BillItem]:
     before: Entry | None = None
-    own = 0  # tokens of the client's request before
+    own = added = 0  # tokens of the client's request before, and of what we put into it
     for entry in entries:
         told = entry.relayed
         assert told is not None, "it is a proxied session's"
@@ -121,7 +121,6 @@ def _relayed(
         is_ours = told.change == SERVED
         without, shared = _clients(entry, own, is_restart=is_restart)
         line = entry.line(prices or UNKNOWN.prices)
-        added_before = before.relayed.added_tokens if before and before.relayed else 0
         yield BillItem(
             session=called,
             model=told.model,
@@ -136,7 +135,7 @@ def _relayed(
             is_ours=is_ours,
             left=told.left_tokens,
             added=told.added_tokens,
-            added_new=max(0, told.added_tokens - added_before),
+            added_new=max(0, told.added_tokens - added),
             is_cold=entry.packed.is_cold,
             is_unmarked=bool(prices and prices.takes_marks and entry.is_unmarked),
             epoch=told.epoch,
@@ -147,7 +146,8 @@ def _relayed(
             prices=prices,
         )
         before = entry
-        own = own if is_ours else without
+        if not is_ours:
+            own, added = without, told.added_tokens
 
 
 def _as_it_went_on(entry: Entry, before: Entry | None, prices: PriceList) -> tuple[Entry, bool]:

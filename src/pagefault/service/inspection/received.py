@@ -67,12 +67,14 @@ class ConversationItem:
 @dataclass(slots=True)
 class Kept:
     """Drafts of messages, and `problem`, why some cannot be written, or "". With `is_to_repeat`
-    they should be tried again: what is in the way may pass.
+    they should be tried again: what is in the way may pass. `request` is the record of the request
+    that brought them, once it is written.
     """
 
     drafts: list[Draft] = field(default_factory=list)
     problem: str = ""
     is_to_repeat: bool = False
+    request: Seq = NOTHING
 
 
 def drafts_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
+SERVED: Final = "served"
+"""How a request stands that follows calls of memory's tools (`Relayed.change`)."""
+CALL_TYPES: Final = ("searched", "faulted", "call_refused")
+"""The types of records of the model's calls of memory's tools."""
 
 
 async def note_relayed(owned: Owned, body: Relayed, messages: Sequence[FromClient] = ()) -> Kept:
@@ -44,8 +48,9 @@ async def note_relayed(owned: Owned, body: Relayed, messages: Sequence[FromClien
             origin=RUNTIME,
             body=body,
         )
-        await owned.commit([*kept.drafts, relayed], planned=planned if kept.drafts else None)
-        return kept
+        drafts = [*kept.drafts, relayed]
+        events = await owned.commit(drafts, planned=planned if kept.drafts else None)
+        return replace(kept, request=events[-1].seq)
 
     return await owned.whole(verb)
 
@@ -69,9 +74,12 @@ async def note_reported(owned: Owned, request: int, usage: Usage) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxied:
-    """The requests of a session that a proxy passed on, and `last`, the newest of them."""
+    """The requests of a session that a proxy passed on, and `last`, the newest of them. `served`
+    of them are its own: the model had called memory's tools, and was asked again.
+    """
 
     requests: int
+    served: int
     epochs: int
     recalled_pages: int
     over_window: int  # requests that were larger than their window
@@ -85,6 +93,7 @@ class Proxied:
         last = asdict(self.last)
         return {
             "requests": self.requests,
+            "served": self.served,
             "epochs": self.epochs,
             "recalled_pages": self.recalled_pages,
             "over_window": self.over_window,
@@ -104,6 +113,7 @@ def proxied_of(bodies: Iterable[object]) -> Proxied | None:
         return None
     return Proxied(
         requests=len(sent),
+        served=sum(one.change == SERVED for one in sent),
         epochs=sum(bool(one.epoch) for one in sent),
         recalled_pages=sum(len(one.recalled) for one in sent),
         over_window=sum(one.is_over for one in sent),

@@ -16,6 +16,7 @@ from pagefault.model.events import (
     HISTORY_START,
     Called,
     Event,
+    Faulted,
     OriginalBody,
     PageBody,
     Relayed,
@@ -23,7 +24,7 @@ from pagefault.model.events import (
     Said,
     row_of,
 )
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import ItemKind, Level, Role
 from pagefault.model.page import PageRow
 from pagefault.pack.envelope import own_level
@@ -55,7 +56,7 @@ class Seen:
     row: PageRow
     level: Level
     tokens: int
-    place: str  # turn, stub, recalled, core
+    place: str  # turn, stub, recalled, core, faulted
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +66,7 @@ class _Node:
     pages: list[PageId]
     item: Item
     newest: _Node | None = None  # of those that follow it
+    loaded: list[Seen] = field(default_factory=list)  # that the model asked for in this answer
 
 
 @dataclass(slots=True)
@@ -74,6 +76,7 @@ class RelayedWindow:
     _nodes: dict[PageId, _Node] = field(default_factory=dict)
     _rows: dict[PageId, PageRow] = field(default_factory=dict)
     _sizes: dict[PageId, int] = field(default_factory=dict)  # in bytes
+    _faults: dict[Seq, Faulted] = field(default_factory=dict)  # that the proxy served
     _windows: Windows = field(default_factory=Windows)
     _inserts: dict[str, list[Seen]] = field(default_factory=dict)  # before which node
     _cores: dict[str, list[Seen]] = field(default_factory=dict)  # behind the notice of which epoch
@@ -85,6 +88,8 @@ class RelayedWindow:
         match event.body:
             case Relayed() as told:
                 self._fold_relayed(told)
+            case Faulted(relayed=True, refusal="", already_mapped=False) as fault:
+                self._faults[event.seq] = fault
             case PageBody() as body:
                 self._rows[body.page_id] = row_of(event, body)
                 self._sizes[body.page_id] = len(body.text.encode())
@@ -101,16 +106,25 @@ class RelayedWindow:
             return  # nobody said it there
         former = self._nodes.get(body.supersedes)
         if former is not None:
-            former.pages = [body.page_id]
+            former.pages, former.loaded = [body.page_id], []
             self._nodes[body.page_id] = former
             return
         parent = self._nodes.get(body.follows, self._newest)  # else what it followed was forgotten
         if body.follows == HISTORY_START:
             parent = None
         self._newest = node = _Node(body.page_id, parent, [body.page_id], _item_of(body))
+        node.loaded = [one for splice in body.spliced for one in self._loaded(splice.call)]
         self._nodes[body.page_id] = node
         if parent is not None:
             parent.newest = node
+
+    def _loaded(self, call: Seq) -> Iterator[Seen]:
+        fault = self._faults.get(call)
+        row = self._rows.get(fault.page_id) if fault is not None else None
+        if fault is None or row is None or fault.level == Level.REFERENCE:
+            return
+        level = Level(fault.level)
+        yield Seen(row, level or own_level(row), fault.tokens, "faulted")
 
     def _fold_relayed(self, told: Relayed) -> None:
         self.last = told
@@ -172,6 +186,7 @@ class RelayedWindow:
         else:
             for row in rows:
                 yield Seen(row, own_level(row), row.tokens, "turn")
+        yield from nodes[slot.id].loaded
 
 
 def _item_of(body: OriginalBody) -> Item:

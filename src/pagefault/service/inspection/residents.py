@@ -83,11 +83,11 @@ class Residents:
                 self._moved(item.page_id for item in recalled)
             case EpochBegun() as body:
                 self._fold_epoch(body)
-            case Faulted() as body:
+            case Faulted(relayed=False) as body:
                 self._fold_faulted(event, body)
             case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
                 self.window_tokens = tokens
-            case Relayed() | Received():
+            case Relayed() | Received() | Faulted():
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request

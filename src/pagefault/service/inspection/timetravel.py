@@ -168,7 +168,7 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
                 relayed = None
             case Relayed() as relayed:
                 trimmed += bool(relayed.epoch)
-            case Faulted(refusal="", already_mapped=False) as body if body.level:
+            case Faulted(refusal="", already_mapped=False, relayed=False) as body if body.level:
                 level = Level(body.level)
                 partial[body.call_id] = body.page_id, level, body.tokens
     turn, at_ms = TurnNo(max(state.turn, 0)), runtime.log.get(upto).at_ms

@@ -176,7 +176,7 @@ async def _about(
     hits: list[SearchHit] = []
     for part in [*parts_of(scope, wanted), *regions]:
         only = await asyncio.to_thread(_places, runtime, part, topic, task)
-        if wanted.imported_from and part.is_everything:
+        if wanted.imported_from and part.is_wide:
             from_there = await asyncio.to_thread(places_from, runtime, wanted.imported_from)
             only = only[np.isin(only, from_there)]
         found = await runtime.search(
@@ -198,7 +198,7 @@ def _check(limit: int, tokens: int | None) -> None:
 
 def parts_of(scope: Scope, wanted: SearchFilter) -> list[Scope]:
     """Where pages of the wanted kinds are: what was said, what was made of that, or both."""
-    if scope.is_everything or not wanted.kinds:
+    if scope.is_wide or not wanted.kinds:
         return [scope]
     parts = [scope] if any(kind in SAID for kind in wanted.kinds) else []
     return parts + ([scope.derived] if any(kind not in SAID for kind in wanted.kinds) else [])
@@ -223,7 +223,7 @@ def _listed(
     for number, part in enumerate([*own, *regions]):
         matching = runtime.index.matching(part, wanted)
         order = np.lexsort((matching.places, matching.said_ms))
-        if wanted.imported_from and part.is_everything:
+        if wanted.imported_from and part.is_wide:
             only = places_from(runtime, wanted.imported_from)
             order = order[np.isin(matching.places[order], only)]
         if not wanted.history:

@@ -29,7 +29,7 @@ def select(runtime: Runtime, scope: Scope, wanted: SearchFilter, query: str = ""
     index = runtime.index
     wanted = replace(wanted, history=True)
     found: list[PageRow] = []
-    whole = [scope] if scope.is_everything else [scope, scope.derived]
+    whole = [scope] if scope.is_wide else [scope, scope.derived]
     for part in parts_of(scope, wanted) if wanted.kinds else whole:
         places = index.matching(part, wanted).places
         if query:

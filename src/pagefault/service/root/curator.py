@@ -194,6 +194,18 @@ class Curator(MemoryParts):
         who = await asyncio.to_thread(self._who, row)
         return who.project, who.user
 
+    async def assignments(self) -> dict[str, tuple[str, str]]:
+        """The project and the user of every session, by its id, each "" where none was said."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+
+        def told() -> dict[str, tuple[str, str]]:
+            rows = self._runtime.index.sessions()
+            who = {row.session_id: self._who(row) for row in rows}
+            return {session_id: (one.project, one.user) for session_id, one in who.items()}
+
+        return await asyncio.to_thread(told)
+
     # ------------------------------------------------------------------------------------------
 
     def _who(self, row: SessionRow) -> Who:

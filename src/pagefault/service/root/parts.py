@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -26,6 +27,7 @@ from pagefault.service.derived.embedding import Embedding
 from pagefault.service.derived.reranking import Reranking
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.ownership import Owned
+from pagefault.service.regions import joined
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.scrub import CountingScreen
@@ -216,12 +218,23 @@ class MemoryParts(Asking):
     async def _asked(self, wanted: SearchFilter) -> Scope:
         self._committer.check_open()
         await self._runtime.journal.look()
+        if wanted.sessions is not None:
+            return await asyncio.to_thread(self._seen_by, wanted.sessions)
         if not wanted.session:
             return EVERYTHING
-        row = await asyncio.to_thread(self._runtime.index.find_session, wanted.session)
+        return await asyncio.to_thread(lambda: self._runtime.scope(self._number(wanted.session)))
+
+    def _seen_by(self, names: Collection[str]) -> Scope:
+        """All that these sessions see. Blocks on the store."""
+        runtime = self._runtime
+        scopes = [runtime.seen(runtime.scope(self._number(name))) for name in names]
+        return replace(joined(Scope(()), scopes), is_several=True)
+
+    def _number(self, name: str) -> SessionNo:
+        row = self._runtime.index.find_session(name)
         if row is None:
-            raise SessionNotFound(wanted.session)
-        return await asyncio.to_thread(self._runtime.scope, row.session)
+            raise SessionNotFound(name)
+        return row.session
 
     def _check_own(self, session: Session) -> None:
         if session._runtime is not self._runtime and session not in self._above:

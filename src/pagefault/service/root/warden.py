@@ -77,6 +77,11 @@ class Warden(MemoryParts):
         await target.owned.written()
         return await asyncio.to_thread(self._told, target, page)
 
+    async def is_withdrawn(self, session: Session | str, page_id: str) -> bool:
+        """Whether a person withdrew a page, so that no model is shown it. Raises as `origins`."""
+        page = await (await self._target(session)).page(page_id)
+        return await asyncio.to_thread(self._runtime.quarantine.is_withdrawn, page.row)
+
     async def raise_origin(
         self, session: Session | str, page_id: str, digest: str, *, dry_run: bool = False
     ) -> PageOrigin:

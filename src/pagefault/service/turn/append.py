@@ -14,7 +14,7 @@ from pagefault.model.page import is_derived
 from pagefault.service.derived.claims import Claims, WouldBlock
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.drafts import PREVIOUS, Incoming, write_down
+from pagefault.service.turn.drafts import PREVIOUS, Incoming, placed, write_down
 from pagefault.service.window.host_calls import allotted
 from pagefault.service.window.plan import plan_backlog
 
@@ -87,7 +87,7 @@ class Saying:
                 known.append([])
                 fresh.append(item)
                 continue
-            item = item.after(pages[0]) if pages else item
+            item = placed(item, pages[0]) if pages else item
             pages = []
             if item.key:
                 self._runtime.journal.clean(item.key)

@@ -18,6 +18,7 @@ from pagefault.model.events import (
     PageBody,
     Returned,
     Said,
+    Splice,
     Stored,
     expected,
 )
@@ -89,16 +90,11 @@ class Incoming:
     size_bytes: int = 0
     follows: str = ""  # the page before it, in the history of a proxy's client, or `PREVIOUS`
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
+    spliced: tuple[Splice, ...] = ()  # calls that the proxy served in it
     is_error: bool = False  # of a tool's result: the call failed
     is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
     goes_on: bool = False  # on for a block of a message that another began: no turn opens with it
     origin: Origin | None = None  # whose word it is, if another's than that of all it is said with
-
-    def after(self, page_id: PageId) -> Incoming:
-        """The same where `PREVIOUS` is this page."""
-        if self.follows != PREVIOUS:
-            return self
-        return replace(self, follows=page_id, key=self.key.replace(PREVIOUS, page_id))
 
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
@@ -145,6 +141,13 @@ class Incoming:
         return PAGE_PREFIX["tool" if self.role is Role.TOOL else "message"]
 
 
+def placed(item: Incoming, previous: PageId) -> Incoming:
+    """The same where `PREVIOUS` is this page."""
+    if item.follows != PREVIOUS:
+        return item
+    return replace(item, follows=previous, key=item.key.replace(PREVIOUS, previous))
+
+
 def write_down(
     items: Sequence[Incoming],
     origin: Origin,
@@ -178,7 +181,7 @@ def write_down(
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1
         drafts = pages_of(
-            *(item.after(before), parts, item.origin or origin),
+            *(placed(item, before), parts, item.origin or origin),
             session=session,
             turn=turn,
             number=first,
@@ -236,6 +239,7 @@ def pages_of(
                 source=item.source,
                 follows=PageId("" if part else item.follows),
                 supersedes=PageId(item.supersedes),
+                spliced=() if part else item.spliced,
             ),
             key="" if part else item.key,
             model=item.model and clean(item.model),

@@ -277,6 +277,10 @@ class SessionState:
                 self._fold_epoch(event, body)
             case SessionOpened(epoch=epoch):  # no number is given twice, whatever was forgotten
                 self.epoch = max(self.epoch, epoch)
+            case (
+                Searched(relayed=True) | Faulted(relayed=True) | CallRefused(relayed=True)
+            ) as body:
+                self._fold_relayed_call(body)
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
             case Reported(relayed=False, input_tokens=tokens):
@@ -526,6 +530,17 @@ class SessionState:
         self._exchange(event, body.said).calls.append((call, text, shown))
         self.layout.changed()  # it may be an exchange that others follow
         return text
+
+    def _fold_relayed_call(self, body: Searched | Faulted | CallRefused) -> None:
+        """A call that the proxy served counts, and stands in the client's window alone."""
+        match body:
+            case Searched():
+                self.searches_left -= 1
+            case Faulted(refusal="", already_mapped=False, tokens=tokens):
+                self._spend(tokens)
+                self.faults_served += 1
+            case Faulted() if body.refusal:
+                self.faults_refused += 1
 
     def search_result(self, body: Searched) -> str:
         """A search as the model reads it."""

@@ -502,8 +502,8 @@ class SqliteIndex:
         with self._connections.read() as db:
             rows = [
                 (row[14] - span.origin, row[0], self._page_row(db, row))
-                for span in self._spans(db, scope)
-                for row in _SQL.rows(db, "pages_at", _array_within(span, places))
+                for span, wanted in self._at(db, scope, places)
+                for row in _SQL.rows(db, "pages_at", wanted)
             ]
         rows.sort(key=lambda entry: entry[:2])
         return [row for _, _, row in rows]
@@ -513,8 +513,8 @@ class SqliteIndex:
         with self._connections.read() as db:
             return frozenset(
                 place
-                for span in self._spans(db, scope)
-                for (text,) in _SQL.rows(db, "standing", _array_within(span, places), span.origin)
+                for span, wanted in self._at(db, scope, places)
+                for (text,) in _SQL.rows(db, "standing", wanted, span.origin)
                 for place in json.loads(text)
             )
 
@@ -524,8 +524,7 @@ class SqliteIndex:
             if scope.is_everything:
                 ranges = [(ALL, _EVER)]
             else:
-                parts = zip(self._spans(db, scope), scope.parts, strict=True)
-                ranges = [(span, upto) for span, (_, upto) in parts]
+                ranges = [(part.span, upto) for _, upto, part in self._parts(db, scope)]
             return frozenset(
                 place
                 for span, upto in ranges
@@ -631,8 +630,8 @@ class SqliteIndex:
         with self._connections.read() as db:
             found = [
                 np.stack([numbers(text) for text in columns])
-                for span in self._spans(db, scope)
-                for columns in _SQL.rows(db, "traits", _array_within(span, places), span.origin)
+                for span, wanted in self._at(db, scope, places)
+                for columns in _SQL.rows(db, "traits", wanted, span.origin)
             ]
             values = np.concatenate([np.empty((9, 0), dtype=np.int64), *found], axis=1)
             values = values[:, np.argsort(values[0], kind="stable")]
@@ -668,16 +667,40 @@ class SqliteIndex:
     def _spans(self, db: apsw.Connection, scope: Scope) -> list[Span]:
         if scope.is_everything:
             return [ALL]
-        return [part.span for _, part in self._parts(db, scope)]
+        return [part.span for _, _, part in self._parts(db, scope)]
 
-    def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
-        return self._connections.once(
-            ("parts", scope),
-            lambda: [
-                (session, self._part(db, session, upto, of_derived=scope.of_derived))
+    def _at(
+        self, db: apsw.Connection, scope: Scope, places: Collection[int]
+    ) -> list[tuple[Span, str]]:
+        """The spans of a scope, and which of these places each has, as a JSON array."""
+        spans = self._spans(db, scope)
+        if scope.is_several:  # one statement for all, as their places are told alike
+            import numpy as np
+
+            from pagefault.store.embedded.postings import within
+
+            kept = within(np.array(sorted(places), dtype=np.int64), spans)
+            return [(ALL, json.dumps(kept.tolist()))]
+        return [(span, _array_within(span, places)) for span in spans]
+
+    def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[bool, Seq, _Part]]:
+        """What a scope is of: whether each is of derived pages, up to where, and what it holds."""
+
+        def parts() -> list[tuple[bool, Seq, _Part]]:
+            kinds = (False, True) if scope.is_several else (scope.of_derived,)
+            found = [
+                (kind, upto, self._part(db, session, upto, of_derived=kind))
                 for session, upto in scope.parts
-            ],
-        )
+                for kind in kinds
+            ]
+            if not scope.is_several:
+                return found
+            return [
+                (kind, upto, part._replace(span=part.span._replace(origin=0)))
+                for kind, upto, part in found
+            ]
+
+        return self._connections.once(("parts", scope), parts)
 
     def _part(
         self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool
@@ -718,12 +741,12 @@ class SqliteIndex:
         if scope.is_everything:
             [(pages, said, length)] = _SQL.rows(db, "everything")
             return [ALL], pages, length / max(said, 1)
-        parts = [part for _, part in self._parts(db, scope)]
-        pages = sum(part.pages for part in parts)
+        parts = self._parts(db, scope)
+        lengths = [part for kind, _, part in parts if kind is scope.of_derived]
         return (
-            [part.span for part in parts],
-            pages,
-            sum(part.length for part in parts) / max(pages, 1),
+            [part.span for _, _, part in parts],
+            sum(part.pages for _, _, part in parts),
+            sum(part.length for part in lengths) / max(sum(part.pages for part in lengths), 1),
         )
 
     # --- the file itself ----------------------------------------------------------------------

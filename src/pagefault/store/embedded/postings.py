@@ -16,6 +16,7 @@ from pagefault.store.place import ALL, Span
 from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
+SPANS_MAX: Final = 8  # that a word is looked for in one by one
 _NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
@@ -47,7 +48,7 @@ class SqlitePostings:
             return _NOWHERE
         word = token(term, count)
         if word not in self._lists:
-            found = [self._stored(word, span) for span in self._spans]
+            found = self._found(word)
             if begins:
                 fresh = [
                     at for at, all_ in self._fresh if any(one.startswith(begins) for one in all_)
@@ -65,6 +66,15 @@ class SqlitePostings:
             return self.places(terms[0], count)
         return distinct(np.concatenate([self.places(term, count) for term in terms]))
 
+    def _found(self, word: str) -> list[Numbers]:
+        """Its list in each span. Where there are several whose places are told alike, the list of
+        all there is is read once: a statement for each of hundreds takes longer.
+        """
+        spans = self._spans
+        if len(spans) > SPANS_MAX and not any(span.origin for span in spans):
+            return [within(self._stored(word, ALL), spans)]
+        return [self._stored(word, span) for span in spans]
+
     def _stored(self, word: str, span: Span) -> Numbers:
         begins = beginning(word)
         places = self._doclists.find(word) if span == ALL and not begins else None
@@ -73,6 +83,14 @@ class SqlitePostings:
             [(text,)] = _SQL.rows(self._db, "posting", words, span.origin, span.first, span.last)
             places = numbers(text)
         return places
+
+
+def within(places: Numbers, spans: Sequence[Span]) -> Numbers:
+    """Those of these places, ascending, that are in one of the spans. No place is in two."""
+    ordered = sorted(spans)
+    first, last = (np.array([one[at] for one in ordered], dtype=np.int64) for at in (0, 1))
+    at = np.searchsorted(first, places, side="right") - 1
+    return places[(at >= 0) & (places <= last[at])] if ordered else _NOWHERE
 
 
 def numbers(text: str) -> Numbers:

@@ -60,7 +60,7 @@ from pagefault.store.fold import (
 from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
-from pagefault.store.place import ORDER_MAX, place_in, place_of
+from pagefault.store.place import ORDER_BITS, ORDER_MAX, place_in, place_of
 from pagefault.store.said import said_by
 from pagefault.store.sizes import size_of
 from pagefault.store.soundness import sound
@@ -355,10 +355,12 @@ class MemoryIndex:
                 (self._parts[session, is_derived], _LAST, place_of(session, 0))
                 for session, is_derived in sorted(self._parts)
             ]
+        kinds = (False, True) if scope.is_several else (scope.of_derived,)
         return [
-            (self._parts[session, scope.of_derived], upto, 0)
+            (self._parts[session, kind], upto, place_of(session, 0) if scope.is_several else 0)
             for session, upto in scope.parts
-            if (session, scope.of_derived) in self._parts
+            for kind in kinds
+            if (session, kind) in self._parts
         ]
 
     def _in_scope(self, scope: Scope) -> Iterator[_Entry]:
@@ -370,9 +372,12 @@ class MemoryIndex:
     def _seen_at(self, scope: Scope, places: Collection[int]) -> dict[int, _Entry]:
         """The pages in scope that stand at these places, in their order."""
         found = {}
+        uptos = dict(scope.parts)
         for place in sorted(places):
             if scope.is_everything:
                 seqs = {self._at.get(place): _LAST}
+            elif scope.is_several:
+                seqs = {self._at.get(place): uptos.get(SessionNo(place >> ORDER_BITS), NOTHING)}
             elif 0 <= place <= ORDER_MAX and (place >= DERIVED_ORDER) == scope.of_derived:
                 seqs = {self._at.get(place_of(one, place)): upto for one, upto in scope.parts}
             else:
@@ -515,11 +520,13 @@ class MemoryIndex:
         )
 
     def _length_mean(self, scope: Scope) -> float:
-        """Terms in a page of the scope, on average; of everything, in what was said."""
+        """Terms in a page of the scope, on average; of several sessions, in what was said."""
         where = scope
         if scope.is_everything:
             sessions = dict.fromkeys(session for session, _ in self._parts)  # each has two parts
             where = Scope(tuple((session, _LAST) for session in sessions))
+        elif scope.is_several:
+            where = Scope(scope.parts)
         lengths = [part.lengths_seen(upto) for part, upto, _ in self._parts_of(where)]
         pages = sum(map(len, lengths))
         return sum(int(one.sum()) for one in lengths) / pages if pages else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
@@ -78,7 +79,7 @@ class OverlayIndex:
         below = tuple(part for part in scope.parts if part[0] < FIRST)
         above = tuple(part for part in scope.parts if part[0] >= FIRST)
         return [
-            (layer, Scope(parts, of_derived=scope.of_derived))
+            (layer, replace(scope, parts=parts))
             for layer, parts in ((self._base, below), (self._own, above))
             if parts
         ]

@@ -1,0 +1,52 @@
+"""`pagefault mcp`: a memory for clients of the Model Context Protocol that start it themselves."""
+
+from __future__ import annotations
+
+import click
+
+from pagefault.cli.app import App, Command, pass_app
+
+
+@click.command(cls=Command)
+@click.option(
+    "--session",
+    "sessions",
+    metavar="NAME",
+    multiple=True,
+    help="Only this session, by name or id; may be given again.",
+)
+@click.option("--user", metavar="NAME", default="", help="Only sessions of this user.")
+@click.option("--project", metavar="NAME", default="", help="Only sessions of this project.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Offer `remember` too: what the client's model notes is kept as its proposal.",
+)
+@pass_app
+def mcp(app: App, sessions: tuple[str, ...], user: str, project: str, write: bool) -> None:
+    """Memory as a server of the Model Context Protocol, on stdin and stdout.
+
+    A client starts it: see docs/mcp.md for the line to type. Without options it reads every session
+    of the memory, and writes nothing; with several it serves the sessions that all of them hold of.
+    It ends when its stdin does. Stdout carries the protocol and nothing else.
+    """
+    app.existing_directory()
+    app.run(_serve(app, sessions, user, project, write=write))
+
+
+async def _serve(
+    app: App, sessions: tuple[str, ...], user: str, project: str, *, write: bool
+) -> None:
+    from pagefault.mcp_server import check_installed
+    from pagefault.proxy.client import principal_in
+
+    check_installed()
+    from pagefault.mcp_server.reach import Reach, VisibleSessions
+    from pagefault.mcp_server.server import serve_stdio
+
+    reach = Reach(sessions=sessions, user=user, project=project)
+    async with app.writing() if write else app.reading() as memory:
+        seen = VisibleSessions(memory, reach, principal_in)
+        for name in sessions:
+            await seen.row(name)  # one that is not there is a slip, and is told at once
+        await serve_stdio(memory, seen, writes=write)

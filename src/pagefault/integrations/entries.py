@@ -1,0 +1,87 @@
+"""The JSON that a framework keeps of a conversation, entry by entry, as it is.
+
+Each is an artifact of a session that holds nothing else, so it comes back to the letter, but for
+secrets, and no search finds it: what it says is kept as pages elsewhere. What is taken back is
+forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from pagefault.integrations.home import Home
+from pagefault.model.errors import RecordGone, SessionNotFound
+from pagefault.model.ids import NOTHING, PageId
+from pagefault.model.kinds import ControlMode
+from pagefault.service.session import Session
+
+_ALL: Final = 1 << 40
+
+
+class Entries:
+    """Those of one session. Its verbs run on the memory's loop, one at a time."""
+
+    def __init__(self, home: Home, session: str) -> None:
+        self._home = home
+        self._name = session
+        self._known: dict[PageId, Any] = {}
+        self._folded = NOTHING  # up to which record these are what the log says
+        self._session: Session | None = None
+
+    async def all(self) -> list[Any]:
+        await self._read()
+        return list(self._known.values())
+
+    async def add(self, entries: Sequence[Any], mode: ControlMode) -> list[Any]:
+        """Returns all that there are now. They are kept as the control mode of what they say has
+        it: where nothing is, they end with the process.
+        """
+        await self._read()
+        memory = await self._home.memory()
+        for entry in entries:
+            control = None
+            if self._session is None or self._session.kept_as is not None:
+                captured = self._session is None or ControlMode(self._session.control).captures
+                control = str(mode) if captured is not mode.captures else None
+            self._session = await memory.session(self._name, mode="passive", control=control)
+            data = memory.written(json.dumps(entry, ensure_ascii=False)).encode()
+            kind = str(entry.get("role") or entry.get("type"))
+            await self._session.artifact(data, name=kind, media_type="application/json")
+        return await self.all()
+
+    async def pop(self) -> Any:
+        """The newest, which is forgotten; None where there is none."""
+        await self._read()
+        if self._session is None or not self._known:
+            return None
+        page_id, entry = list(self._known.items())[-1]
+        await (await self._home.memory()).forget(self._session, page_id)
+        return entry
+
+    async def clear(self) -> None:
+        with suppress(SessionNotFound):
+            await (await self._home.memory()).forget(self._name)
+        self._known, self._folded, self._session = {}, NOTHING, None
+
+    async def _read(self) -> None:
+        memory = await self._home.memory()
+        try:
+            self._session = await memory.session(self._name, create=False)
+            await self._session.owned.refresh()
+            self._session.owned.check_there()
+        except SessionNotFound:
+            self._known, self._folded, self._session = {}, NOTHING, None
+            return
+        if self._session.owned.folded == self._folded:
+            return
+        found: dict[PageId, Any] = {}
+        for row in await memory.pages(self._session, limit=_ALL):
+            with suppress(RecordGone):
+                known = self._known.get(row.page_id)
+                found[row.page_id] = known or json.loads(
+                    await self._session.artifact_bytes(row.page_id)
+                )
+        self._known, self._folded = found, self._session.owned.folded

@@ -1,0 +1,130 @@
+"""A session of OpenAI's Agents SDK, and the filter that pages what goes to the model.
+
+    session = PagefaultSession("ana", window_tokens=60_000)
+    await Runner.run(agent, "Hello", session=session, run_config=session.paging)
+
+The SDK keeps items, and hands each model call all of them. The items are kept as they are, one
+artifact each, in a session `openai-agents:NAME`. What they say is kept as pages in the session of
+that name: those are searched, and quoted in a later call when the filter left them out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pagefault.integrations.entries import Entries
+from pagefault.integrations.pager import Pager, Root, session_name
+from pagefault.model.errors import BadInput, CallerError, SessionNotFound
+from pagefault.proxy.history import Json
+from pagefault.proxy.responses import Responses
+
+try:
+    from agents import RunConfig
+    from agents.run import CallModelData, ModelInputData
+except ImportError as missing:
+    raise CallerError(
+        "the session needs OpenAI's Agents SDK, which is not installed",
+        hint="pip install 'pagefault[openai-agents]'",
+    ) from missing
+
+if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+    from agents.memory import SessionSettings
+
+_ITEMS: Final = "openai-agents:"
+
+
+class PagefaultSession:
+    """A `Session` of the Agents SDK, kept in a memory under its own name.
+
+    `paging` is a `RunConfig` with the filter; for one of yours, `call_model_input_filter=
+    session.filter`. `memory` is a root, as `pagefault.open` takes it, or a memory that somebody
+    opened; `window_tokens` is how much one call may have, else what is configured. Secrets are
+    taken out of what is kept, as everywhere. What is taken back is forgotten as an item, and quoted
+    no more; `clear_session` forgets all of it.
+    """
+
+    session_settings: SessionSettings | None = None
+
+    def __init__(
+        self, session_id: str, *, memory: Root = None, window_tokens: int | None = None
+    ) -> None:
+        if not session_id:
+            raise BadInput("a session has an id")
+        self.session_id = session_id
+        self._pager = Pager(Responses(), memory, window_tokens)
+        self._lock = asyncio.Lock()
+        self._kept: Entries | None = None
+
+    @property
+    def paging(self) -> RunConfig:
+        return RunConfig(call_model_input_filter=self.filter)
+
+    async def filter(self, data: CallModelData[Any]) -> ModelInputData:
+        """What a model call is sent. The session's own items stay as they are."""
+        given = data.model_data
+        model = data.agent.model if isinstance(data.agent.model, str) else ""
+        body = {"model": model, "instructions": given.instructions or "", "input": given.input}
+        fitted = await self._pager.home.awaited(self._pager.fit(self.session_id, body))
+        return ModelInputData(input=fitted.body["input"], instructions=given.instructions)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        items = await self._pager.home.awaited(self._all())
+        found = items if limit is None else items[-limit:] if limit > 0 else []
+        return cast("list[TResponseInputItem]", found)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        await self._pager.home.awaited(self._add([json.loads(_plain(one)) for one in items]))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        return cast("TResponseInputItem | None", await self._pager.home.awaited(self._pop()))
+
+    async def clear_session(self) -> None:
+        await self._pager.home.awaited(self._clear())
+
+    def close(self) -> None:
+        """Close the memory, if it was opened here and nobody else uses it."""
+        self._pager.close()
+
+    # --- on the memory's loop -----------------------------------------------------------------
+
+    async def _all(self) -> list[Json]:
+        async with self._lock:
+            return await (await self._entries()).all()
+
+    async def _add(self, items: list[Json]) -> None:
+        async with self._lock:
+            mode = await self._pager.mode_of(self.session_id)
+            items = await (await self._entries()).add(items, mode)
+            if problem := await self._pager.keep(self.session_id, {"input": items}):
+                warnings.warn(f"items are not searched: {problem}", RuntimeWarning, stacklevel=2)
+
+    async def _pop(self) -> Json | None:
+        async with self._lock:
+            popped: Json | None = await (await self._entries()).pop()
+            return popped
+
+    async def _clear(self) -> None:
+        async with self._lock:
+            await (await self._entries()).clear()
+            memory = await self._pager.home.memory()
+            with suppress(SessionNotFound):
+                await memory.forget(session_name(memory, self.session_id))
+
+    async def _entries(self) -> Entries:
+        if self._kept is None:
+            memory = await self._pager.home.memory()
+            name = _ITEMS + session_name(memory, self.session_id)
+            self._kept = Entries(self._pager.home, name)
+        return self._kept
+
+
+def _plain(item: Any) -> str:
+    plain = item if isinstance(item, dict) else item.model_dump(exclude_none=True)
+    return json.dumps(plain, ensure_ascii=False)

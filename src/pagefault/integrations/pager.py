@@ -1,0 +1,171 @@
+"""What frameworks have in common: a history goes to a model, and comes out as it fits a window.
+
+The engine is the proxy's (`proxy/conversation.py`), in the wire format that a framework speaks, or
+that its messages are told in. What a framework keeps of a conversation is left as it is: only what
+goes to the model is paged. Nothing in here stops a request: where memory fails, the messages go on
+as they came, and a warning says why.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pagefault import sync
+from pagefault.integrations.home import HOMES, window_of
+from pagefault.model.clock import SystemClock
+from pagefault.model.errors import BadInput, PagefaultError
+from pagefault.model.kinds import ControlMode
+from pagefault.pack.count import O200k
+from pagefault.proxy.client import is_plain
+from pagefault.proxy.conversation import Conversation, Passed
+from pagefault.proxy.history import Json, digest
+from pagefault.proxy.wire import Unreadable, Wire
+from pagefault.service.arguments import a_window
+from pagefault.service.memory import Memory
+
+CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
+
+Root = str | Path | Memory | sync.Memory | None
+"""A root, as `pagefault.open` takes it; or a memory that somebody opened, and will close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A request as it goes on. `passed` is None where nothing of it is kept."""
+
+    body: Json
+    conversation: Conversation | None = None
+    passed: Passed | None = None
+
+
+class Pager:
+    """The conversations of one framework, over one memory. `fit` and `learn` run on the memory's
+    loop: `home.waited` or `home.awaited` brings them there.
+    """
+
+    def __init__(self, wire: Wire, memory: Root, window_tokens: int | None) -> None:
+        if window_tokens:
+            a_window(window_tokens)
+        self.home = HOMES.take(memory)
+        self.wire = wire
+        self._window_tokens = window_tokens
+        self._conversations: OrderedDict[str, Conversation] = OrderedDict()
+
+    async def fit(self, session: str, body: Json) -> Fitted:
+        """The request of a session that fits, kept. Raises nothing."""
+        try:
+            if not session:
+                raise BadInput("a conversation has a name")
+            conversation = await self.conversation(session)
+            mode = await self.mode_of(session)
+            if not mode.captures:
+                return Fitted(body)
+            history = self.wire.read(body)
+            passed = await conversation.receive(body, history, pages=mode.recalls)
+        except (PagefaultError, Unreadable) as error:
+            return _as_it_came(body, str(error))
+        except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
+            return _as_it_came(body, type(bug).__name__)
+        return Fitted(body if passed.body is None else passed.body, conversation, passed)
+
+    async def learn(self, fitted: Fitted, answer: Json) -> None:
+        """Keep what the model answered, in the wire's format, and what was counted for it."""
+        if fitted.conversation is None or fitted.passed is None:
+            return
+        try:
+            await fitted.conversation.answered(fitted.passed, self.wire.answer(answer))
+        except Exception as bug:  # the answer is with its asker already
+            _warn(type(bug).__name__)
+
+    async def keep(self, session: str, body: Json) -> str:
+        """Keep what was said, where no request brings it. Returns what is in the way of that, "" if
+        nothing is, or nothing is to be kept.
+        """
+        try:
+            if not (await self.mode_of(session)).captures:
+                return ""
+            return await (await self.conversation(session)).keep(self.wire.read(body))
+        except (PagefaultError, Unreadable) as error:
+            return str(error)
+
+    async def mode_of(self, session: str) -> ControlMode:
+        """What memory may do with a session."""
+        memory = await self.home.memory()
+        return ControlMode(await memory.control_of(session_name(memory, session)))
+
+    async def conversation(self, session: str) -> Conversation:
+        memory = await self.home.memory()
+        found = self._conversations.get(session)
+        if found is None:
+            found = self._conversations[session] = Conversation(
+                memory=memory,
+                name=session_name(memory, session),
+                wire=self.wire,
+                counter=O200k(),
+                clock=SystemClock(),
+                window_tokens=window_of(memory, self._window_tokens),
+            )
+            while len(self._conversations) > CONVERSATIONS_MAX:
+                self._conversations.popitem(last=False)
+        self._conversations.move_to_end(session)
+        return found
+
+    def close(self) -> None:
+        """Close the memory, if it was opened here and nobody else uses it."""
+        HOMES.close(self.home)
+
+
+def session_name(memory: Memory, session: str) -> str:
+    """What a framework's id of a conversation is in the memory: itself, if it can stand there."""
+    if is_plain(session) and memory.written(session) == session:
+        return session
+    return f"id:{memory.keyed(f'session {session}')[:12]}"
+
+
+def _as_it_came(body: Json, why: str) -> Fitted:
+    _warn(why)
+    return Fitted(body)
+
+
+def _warn(why: str) -> None:
+    warnings.warn(
+        f"a request goes on as it came, and is not kept: {why}", RuntimeWarning, stacklevel=3
+    )
+
+
+# --- messages that are objects ------------------------------------------------------------------
+
+_MARK: Final = "pagefault_of"
+
+
+@dataclass(slots=True)
+class Originals:
+    """The messages of a framework behind the plain ones that the engine sees.
+
+    What is sent on is the very object, unless its text is another; a copy with that text then.
+    """
+
+    with_content: Callable[[Any, Any, Json], Any]  # the object, what it now says, as it was told
+    content: str = "content"  # the field of a plain message that says it
+    _objects: dict[str, tuple[Any, Json]] = field(default_factory=dict)
+
+    def told(self, message: Any, plain: Json, exact: str) -> Json:
+        """A plain message that leads back to its object; `exact` tells that from any other."""
+        mark = digest(exact)
+        self._objects[mark] = message, plain
+        return {**plain, _MARK: mark}
+
+    def of(self, message: Json) -> Any | None:
+        """The object of a message that is sent on, or None of one that none is behind."""
+        known = self._objects.get(message.get(_MARK, ""))
+        if known is None:
+            return None
+        original, plain = known
+        if message.get(self.content) == plain.get(self.content):
+            return original
+        return self.with_content(original, message.get(self.content), plain)

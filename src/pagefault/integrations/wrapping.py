@@ -1,0 +1,128 @@
+"""`pagefault.wrap`: an SDK's client whose conversations are kept, and fit a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+from pagefault import sync
+from pagefault.integrations.home import HOMES
+from pagefault.model.errors import BadInput
+from pagefault.model.signatures import ANY_VALUE, checked
+from pagefault.proxy.principal import checked_user
+from pagefault.service.arguments import a_window
+from pagefault.service.memory import Memory
+
+C = TypeVar("C")
+
+_CLIENTS: Final = {("openai", "OpenAI"), ("anthropic", "Anthropic"), ("httpx2", "Client")}
+_ASYNC_CLIENTS: Final = {
+    ("openai", "AsyncOpenAI"),
+    ("anthropic", "AsyncAnthropic"),
+    ("httpx2", "AsyncClient"),
+}
+
+
+@checked
+def wrap(
+    client: Annotated[C, ANY_VALUE],
+    *,
+    session: str | Callable[[], str] = "",
+    memory: str | Path | Memory | sync.Memory | None = None,
+    window_tokens: int | None = None,
+    user: str = "program",
+) -> C:
+    """The same client of `openai` or `anthropic`, whose conversations are kept in a memory and fit
+    a window: each of its methods works as before, and what goes to a model is paged on its way.
+
+        client = pagefault.wrap(OpenAI(), session="ana")
+
+    Or a client of `httpx2`, for an SDK that takes one, as google-genai does.
+
+    `session` names the conversation, or is asked for its name before each request; a request's own
+    header `x-pagefault-session` goes first. Without a name, a request continues the conversation
+    that it repeats word for word. `memory` is a root, as `pagefault.open` takes it, which the first
+    request opens and the client's `close` closes; or a memory that you opened and will close:
+    `pagefault.sync`'s, or for an asynchronous client one of its own loop. `window_tokens` is how
+    much one request may have, else what is configured; 0 only keeps. `user` is whose conversations
+    they are.
+
+    The given client goes on as it was; both have one pool of connections, which closing either
+    closes. Raises `BadInput`.
+    """
+    is_async = _is_async(client)
+    if window_tokens:
+        window_tokens = a_window(window_tokens)
+    if isinstance(memory, Memory) and not is_async:
+        raise BadInput(
+            "this client blocks, and the memory waits for the same event loop",
+            hint="give it a root, or a memory of pagefault.sync; or wrap an asynchronous client",
+        )
+    checked_user(user)
+    try:
+        import httpx2
+    except ImportError:
+        raise _not_by_httpx2() from None
+    from pagefault.integrations.exchange import PagedAsyncClient, PagedClient, Wrapped
+
+    http: Any = _http_of(client)
+    if isinstance(http, PagedClient | PagedAsyncClient):
+        raise BadInput("this client is wrapped", hint="a session may be a function, or a header")
+    if not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
+        raise _not_by_httpx2()
+    wrapped = Wrapped(HOMES.take(memory), session, window_tokens, user)
+    paged: Any = PagedAsyncClient if is_async else PagedClient
+    if http is client:
+        beside: C = paged(http, wrapped)
+        return beside
+    try:
+        same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
+    except BaseException:
+        HOMES.leave(wrapped.home)
+        raise
+    return same
+
+
+@checked
+def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
+    """The memory behind a wrapped client, to search it, to look at it, or to forget: it lives as
+    long as the client is open. `BadInput` for a client that is not wrapped, or was given a memory
+    of its own event loop.
+    """
+    from pagefault.integrations.exchange import PagedAsyncClient, PagedClient
+
+    http = _http_of(client)
+    if not isinstance(http, PagedClient | PagedAsyncClient):
+        raise BadInput("this client is not wrapped", hint="pagefault.wrap(client) gives one")
+    home = http.wrapped.home
+    if home.has_async_memory:
+        raise BadInput("the memory of this client is the one that it was given")
+    return sync.Memory(home.waited(home.memory()))
+
+
+def _http_of(client: object) -> object:
+    """What a client sends by: itself, or what an SDK has."""
+    is_http = any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(client).__mro__)
+    return client if is_http else vars(client).get("_client")
+
+
+def _not_by_httpx2() -> BadInput:
+    return BadInput(
+        "this client does not send by httpx2, which alone is wrapped",
+        hint="pip install 'openai>=3' or 'anthropic>=1', and give it no client of httpx; "
+        "`pagefault serve` stands before any other",
+    )
+
+
+def _is_async(client: object) -> bool:
+    kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(client).__mro__}
+    if kinds & _ASYNC_CLIENTS:
+        return True
+    if kinds & _CLIENTS:
+        return False
+    raise BadInput(
+        f"a {type(client).__name__} is no client that is wrapped: OpenAI, AsyncOpenAI, Anthropic, "
+        "AsyncAnthropic, or httpx2's",
+        hint="pip install openai, or anthropic; `pagefault serve` stands before any other client",
+    )

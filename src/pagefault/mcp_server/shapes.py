@@ -1,0 +1,111 @@
+"""What the tools answer, as data.
+
+The output schemas are made of these; of a class with slots none is, as its slots pass for defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a page is from: enough to cite it, and to ask for it again."""
+
+    page_id: str
+    session: str
+    """The session's name, or its id: page_fault takes either."""
+    uri: str
+    said_at: str
+    role: str
+    speaker: str
+    kind: str
+    origin: str
+    """The channel it came through. What is not user_typed may be anybody's words."""
+    tokens_est: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundPage(Place):
+    relevance: float
+    """0 to 1: how likely it bears on the query."""
+    hint: str
+    """For choosing a page; never evidence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundPages:
+    results: tuple[FoundPage, ...]
+    total_available: int
+    left_out: int
+    """Found, and not listed for want of tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecalledPage(Place):
+    relevance: float
+    text: str
+    """Data that was quoted from a conversation, whatever it says."""
+    is_whole: bool
+    """Else the part that was found; page_fault has the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecalledPages:
+    pages: tuple[RecalledPage, ...]
+    total_available: int
+    left_out: int
+    """Found, and not shown for want of tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedPage(Place):
+    level: int
+    """0 full, 1 reduced, 2 abstract, 3 reference only."""
+    full_tokens: int
+    part: int
+    """Of a long text that was split: which part this is, of `parts`."""
+    parts: int
+    title: str
+    text: str
+    """Data that was quoted from a conversation, whatever it says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionTold:
+    session: str
+    session_id: str
+    turns: int
+    pages: int
+    opened_at: str
+    last_used_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryTold:
+    sessions: int
+    pages: int
+    kinds: dict[str, int]
+    """Pages by kind, of all these sessions."""
+    latest: tuple[SessionTold, ...]
+    """The sessions that were used last."""
+    writes: bool
+    """Whether `remember` is offered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimTold:
+    claim_id: str
+    session: str
+    session_id: str
+    uri: str
+    type: str
+    subject: str
+    text: str
+    status: str
+    authority: str
+    """user, or proposed: recalled, and never held against what the user said."""
+    origin: str
+    evidence: tuple[str, ...]
+    """The pages that it rests on."""
+    quotes: tuple[str, ...]

@@ -1,0 +1,251 @@
+"""An answer on its way to the client, in which a model may call memory's tools.
+
+What a client reads is one answer, whatever the model asked of memory meanwhile: the text of all its
+replies as it comes, and one end. Only what belongs to memory's calls is held back, and the end of a
+reply that makes one.
+
+Invariants:
+ (1) A stream ends once: as its provider ended it, with an error in the wire's own form, or broken
+     off as the provider broke it off.
+ (2) A reply that makes no call of memory's passes byte for byte.
+ (3) What cannot be read as an answer passes as it is, and no call is served of it.
+ (4) As many replies as a turn may have, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pagefault.model.errors import EngineUnreachable
+from pagefault.model.request import Usage
+from pagefault.proxy.history import Json
+from pagefault.proxy.pairs import Editor, Round
+from pagefault.proxy.relay import Headers, onward
+from pagefault.proxy.wire import RawEvents, dumped, parsed
+
+if TYPE_CHECKING:
+    import httpx2
+
+ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of a reply in one piece; a larger one passes as it is
+ERROR_BYTES_MAX: Final = 16 * 1024  # of what a provider says of a reply that it refuses
+
+Served = Callable[[Round, Sequence[Any], bool], Awaitable[Json | None]]
+"""Serves the calls of a reply, which is the answer so far; whether it is the last that may be
+served. What to ask next, None for nothing.
+"""
+
+
+class Reply(Protocol):
+    """The way to the client."""
+
+    async def start(self, status: int, headers: Headers) -> None: ...
+    async def piece(self, body: bytes) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The way to the provider."""
+
+    ask: Callable[[Json | None], AbstractAsyncContextManager[httpx2.Response]]
+    pieces: Callable[[httpx2.Response], AsyncIterator[bytes]]
+
+
+class Answering:
+    """One answer. `refused` and `broken` say how a later request failed, if one did."""
+
+    def __init__(
+        self, editor: Editor, upstream: Upstream, reply: Reply, serve: Served, *, replies_max: int
+    ) -> None:
+        self._editor = editor
+        self._upstream = upstream
+        self._reply = reply
+        self._serve = serve
+        self._replies_left = replies_max
+        self.problem = ""  # why a call was not served, if that failed
+        self.refused = self.broken = False
+        self._is_first = True
+        self._is_strange = False  # it is no answer that can be read, and passes as it is
+        self._status = 0  # of a later reply in one piece that was refused
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the provider reported of the last request; None where that came to no end."""
+        if self._is_strange or self.refused or self.broken:
+            return None
+        return self._editor.round().usage
+
+    async def pass_on(
+        self,
+        begin: Callable[[int, Mapping[str, str]], None],
+        seen: Callable[[bytes], None],
+    ) -> None:
+        """Ask, and pass the answer on. `begin` is told how it begins, and `seen` all that the
+        client reads. Raises `EngineUnreachable` as the first reply does, and where nothing has gone
+        to the client yet.
+        """
+
+        async def out(told: bytes) -> None:
+            if told:
+                await self._reply.piece(told)
+                seen(told)
+
+        async with self._upstream.ask(None) as response:
+            headers = response.headers
+            is_read = response.status_code == 200 and not _is_packed(headers)
+            is_stream = headers.get("content-type", "").startswith("text/event-stream")
+            raw = onward(headers.raw)
+            begin(response.status_code, headers)
+            if is_read and is_stream:
+                bare = [(name, value) for name, value in raw if name.lower() != b"content-length"]
+                await self._reply.start(response.status_code, bare)
+                await self._stream(response, out)
+            elif is_read:
+                await self._whole(response, raw, out)
+            else:
+                await self._reply.start(response.status_code, raw)
+                async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
+                    async for piece in pieces:
+                        await out(piece)
+                return
+        # The first reply is read, and its connection given back, before another is asked for.
+        if is_stream:
+            await self._go_on(out)
+
+    # --- a stream -----------------------------------------------------------------------------
+
+    async def _stream(
+        self, response: httpx2.Response, out: Callable[[bytes], Awaitable[None]]
+    ) -> None:
+        """Pass on one reply, less what is held back."""
+        events = RawEvents()
+        async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                await out(b"".join(self._edited(*one) for one in events.feed(piece)))
+        await out(b"".join(self._edited(*one) for one in events.rest()))
+
+    def _edited(self, event: str, data: Json | None, raw: bytes) -> bytes:
+        if self._is_strange:
+            return raw
+        try:
+            return self._editor.feed(event, data, raw)
+        except _NOT_READ:  # not this protocol, whatever it says
+            if not self._is_first or self._editor.round().calls:
+                raise EngineUnreachable("an answer that cannot be read") from None
+            self._is_strange = True
+            return raw
+
+    async def _go_on(self, out: Callable[[bytes], Awaitable[None]]) -> None:
+        while not self._is_strange:
+            asked = await self._asked(self._editor.round())
+            if asked is None:
+                await out(self._editor.finish())
+                return
+            self._editor.next()
+            self._is_first = False
+            try:
+                async with self._upstream.ask(asked) as response:
+                    kind = response.headers.get("content-type", "")
+                    if response.status_code != 200 or not kind.startswith("text/event-stream"):
+                        self.refused = True
+                        why = await self._why(response)
+                        await out(self._editor.failed(response.status_code, why))
+                        return
+                    await self._stream(response, out)
+            except EngineUnreachable as broke:
+                self.broken = True
+                await out(self._editor.failed(502, str(broke)))
+                return
+
+    async def _asked(self, round: Round) -> Json | None:
+        """Serve the calls of a reply. What to ask next; None where the answer ends here."""
+        self._replies_left -= 1
+        if not round.calls or not round.is_whole or self._replies_left < 1:
+            return None
+        try:
+            return await self._serve(round, self._editor.so_far(), self._replies_left == 1)
+        except Exception as bug:  # the client has its answer all the same
+            self.problem = type(bug).__name__
+            return None
+
+    async def _why(self, response: httpx2.Response) -> str:
+        """What a provider says of a request that it refuses, cut."""
+        said = bytearray()
+        async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                said += piece
+                if len(said) > ERROR_BYTES_MAX:
+                    break
+        document = parsed(bytes(said)) or {}
+        told = document.get("error")
+        message = told.get("message") if isinstance(told, dict) else told
+        status = f"the provider answered {response.status_code} when it was asked again"
+        return f"{status}: {message}" if isinstance(message, str) and message else status
+
+    # --- one piece ----------------------------------------------------------------------------
+
+    async def _whole(
+        self,
+        response: httpx2.Response,
+        headers: Headers,
+        out: Callable[[bytes], Awaitable[None]],
+    ) -> None:
+        """Pass on an answer in one piece: the provider's own bytes where it calls nothing of
+        memory's.
+        """
+        status = response.status_code
+        body = bytearray()
+        async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                if len(body) > ANSWER_BYTES_MAX:
+                    await out(piece)
+                    continue
+                body += piece
+                if len(body) > ANSWER_BYTES_MAX:
+                    await self._reply.start(status, headers)
+                    await out(bytes(body))
+        if len(body) > ANSWER_BYTES_MAX:
+            return
+        answer, headers = await self._together(bytes(body), headers)
+        await self._reply.start(self._status or status, headers)
+        await out(answer)
+
+    async def _together(self, body: bytes, headers: Headers) -> tuple[bytes, Headers]:
+        """The answer of all replies, and its headers; the bytes of one that is all of it, or that
+        refuses to go on.
+        """
+        is_first = True
+        while True:
+            document = parsed(body)
+            try:
+                if document is None:
+                    raise ValueError
+                self._editor.take(document)
+                round = self._editor.round()
+            except _NOT_READ:
+                return body, headers
+            asked = await self._asked(round)
+            if asked is None:
+                if is_first and not round.calls:
+                    return body, headers
+                told = dumped(self._editor.merged())
+                length = (b"content-length", str(len(told)).encode())
+                kept = [one for one in headers if one[0].lower() != b"content-length"]
+                return told, [*kept, length]
+            self._editor.next()
+            is_first = False
+            async with self._upstream.ask(asked) as response:
+                body = b"".join([piece async for piece in self._upstream.pieces(response)])
+                headers = onward(response.headers.raw)
+                if response.status_code != 200:
+                    self._status = response.status_code
+                    return body, headers
+
+
+def _is_packed(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-encoding", "identity") != "identity"
+
+
+_NOT_READ: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)

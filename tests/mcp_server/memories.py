@@ -1,0 +1,70 @@
+"""Memories that clients of the protocol are given, and a client of them in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp import Client
+from mcp.types import TextResourceContents
+
+from pagefault import Memory
+from pagefault.mcp_server.answers import Answers
+from pagefault.mcp_server.reach import Reach, VisibleSessions
+from pagefault.mcp_server.server import make_server
+from pagefault.proxy.client import principal_in
+
+TALKS: Mapping[str, tuple[str, ...]] = {
+    "planning": (
+        "We decided to run the greenhouse heating on wood chips.",
+        "The compressor must not run on Sundays.",
+    ),
+    "workshop": ("Bob repairs the compressor on Tuesday.",),
+}
+
+
+async def fill(memory: Memory, talks: Mapping[str, tuple[str, ...]] = TALKS) -> None:
+    for name, lines in talks.items():
+        session = await memory.session(name)
+        for at, line in enumerate(lines):
+            await session.user(line, occurred_at=f"2026-11-{at + 16}T09:00:00Z")
+
+
+@asynccontextmanager
+async def client(
+    memory: Memory, *, writes: bool = False, mode: str = "auto", **reach: Any
+) -> AsyncIterator[Client]:
+    """One of this process. `mode` is "legacy" for the era of the handshake."""
+    answers = Answers(memory, VisibleSessions(memory, Reach(**reach), principal_in), writes=writes)
+    async with Client(make_server(lambda: answers, writes=writes), mode=mode) as one:
+        yield one
+
+
+async def data(one: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """What a tool answers, as data."""
+    result = await one.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+async def refused(one: Client, tool: str, **arguments: Any) -> str:
+    """Why a tool did not answer."""
+    result = await one.call_tool(tool, arguments)
+    assert result.is_error, result
+    return text_of(result)
+
+
+def text_of(result: Any) -> str:
+    [content] = result.content
+    assert content.type == "text"
+    return str(content.text)
+
+
+async def resource(one: Client, uri: str) -> Any:
+    """What a resource says."""
+    [content] = (await one.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return json.loads(content.text)

@@ -1,0 +1,157 @@
+"""`/mcp` of `pagefault serve`, as a process on loopback: who is let in, and what each reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.mcp_server.memories import data, refused
+from tests.proxy.upstream import Upstream, always
+
+WAIT_S = 60
+TOKENS = {"ann": "ann-0123456789abcdef", "bob": "bob-0123456789abcdef"}
+SAID = {
+    "ann": "We decided to heat the greenhouse with wood chips.",
+    "bob": "The orchard is heated with straw from Aalen.",
+}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+TAKES = {"accept": "application/json, text/event-stream"}
+
+
+@dataclass
+class Serving:
+    url: str
+    http: httpx2.Client
+
+    def tell(self, user: str) -> None:
+        """Have a client of this user say something by way of the proxy."""
+        body = {"model": "scripted", "messages": [{"role": "user", "content": SAID[user]}]}
+        answer = self.http.post(
+            f"{self.url}/v1/chat/completions",
+            json=body,
+            headers={"x-pagefault-token": TOKENS[user], "x-pagefault-session": "talk"},
+        )
+        assert answer.status_code == 200
+
+    def post(self, **headers: str) -> httpx2.Response:
+        return self.http.post(f"{self.url}/mcp", json=LIST, headers=TAKES | headers)
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    folder = tmp_path_factory.mktemp("serving")
+    tokens = folder / "tokens"
+    tokens.write_text("".join(f"{name} {token}\n" for name, token in TOKENS.items()))
+    tokens.chmod(0o600)
+    with Upstream(always()) as upstream, httpx2.Client(timeout=WAIT_S) as http:
+        words = ["--root", str(folder / "m"), "serve", "--upstream", upstream.url, "--json"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pagefault.cli", *words, "--port", "0", "--tokens", str(tokens)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            one = Serving(json.loads(process.stdout.readline())["url"], http)
+            for user in TOKENS:
+                one.tell(user)
+            yield one
+        finally:
+            process.terminate()
+            process.communicate(timeout=WAIT_S)
+            assert process.returncode == 0
+
+
+@asynccontextmanager
+async def client(serving: Serving, user: str, mode: str) -> AsyncIterator[Client]:
+    token = {"x-pagefault-token": TOKENS[user]}
+    async with httpx2.AsyncClient(headers=token, timeout=WAIT_S) as http:
+        transport = streamable_http_client(f"{serving.url}/mcp", http_client=http)
+        async with Client(transport, mode=mode) as one:
+            yield one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_each_user_reads_what_is_theirs(serving: Serving, mode: str) -> None:
+    seen: dict[str, Any] = {}
+    for user in TOKENS:
+        async with client(serving, user, mode) as one:
+            found = await data(one, "memory_recall", query="How is it heated?", limit=50)
+            seen[user] = found["pages"]
+            texts = [page["text"] for page in found["pages"]]
+            assert SAID[user] in texts
+            other = next(name for name in TOKENS if name != user)
+            assert SAID[other] not in texts
+            status = await data(one, "memory_status")
+            assert status["sessions"] == 1
+            assert status["latest"][0]["session"].endswith(f"@{user}")
+    async with client(serving, "bob", mode) as one:
+        theirs = seen["ann"][0]
+        said = await refused(one, "page_fault", page_id="msg_1", session=theirs["session"])
+        nobodys = await refused(one, "page_fault", page_id="msg_1", session="nobody")
+        assert said.replace(theirs["session"], "nobody") == nobodys
+
+
+@pytest.mark.slow
+async def test_no_writer_is_offered_there(serving: Serving) -> None:
+    async with client(serving, "ann", "auto") as one:
+        assert "remember" not in {tool.name for tool in (await one.list_tools()).tools}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"x-pagefault-token": "somebody-0123456789"}, 401),
+        ({"authorization": f"Bearer {TOKENS['ann']}"}, 401),
+        ({"x-pagefault-token": TOKENS["ann"]}, 200),
+        ({"x-pagefault-token": TOKENS["ann"], "origin": "http://evil.example"}, 403),
+        ({"x-pagefault-token": TOKENS["ann"], "origin": "null"}, 403),
+        ({"x-pagefault-token": TOKENS["ann"], "host": "evil.example"}, 421),
+        ({"x-pagefault-token": TOKENS["ann"], "host": "127.0.0.1.evil.example"}, 421),
+        ({"x-pagefault-token": TOKENS["ann"], "content-type": "text/plain"}, 400),
+    ],
+)
+def test_who_is_not_let_in_is_told_so(
+    serving: Serving, headers: dict[str, str], status: int
+) -> None:
+    answer = serving.post(**headers)
+    assert answer.status_code == status
+    assert ("memory_recall" in answer.text) is (status == 200)
+
+
+@pytest.mark.slow
+def test_nothing_is_kept_open(serving: Serving) -> None:
+    for method in ("GET", "DELETE"):
+        answer = serving.http.request(
+            method, f"{serving.url}/mcp", headers={"x-pagefault-token": TOKENS["ann"]}
+        )
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    answer = serving.post(**{"x-pagefault-token": TOKENS["ann"]})
+    assert "mcp-session-id" not in answer.headers
+
+
+@pytest.mark.slow
+def test_a_body_that_is_too_large_is_not_read(serving: Serving) -> None:
+    answer = serving.http.post(
+        f"{serving.url}/mcp",
+        content=b'"' + b"x" * 2_000_000 + b'"',
+        headers=TAKES | {"content-type": "application/json", "x-pagefault-token": TOKENS["ann"]},
+    )
+    assert answer.status_code == 413

@@ -1,0 +1,219 @@
+"""`pagefault mcp` as a client runs it: a process whose stdin and stdout are the protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagefault
+
+pytest.importorskip("mcp")
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.faults.media import tmpfs
+from tests.mcp_server.memories import TALKS, data, fill, refused, text_of
+
+WAIT_S = 60
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.fixture
+async def root(tmp_path: Path, empty_home: Path) -> Path:
+    path = tmp_path / "m"
+    async with pagefault.open(path, sync="os") as memory:
+        await fill(memory)
+    return path
+
+
+def command(root: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "pagefault.cli", "--root", str(root), "mcp", *words]
+
+
+def started_as(root: Path, *words: str) -> StdioServerParameters:
+    """How a client is told to start it; one gives its children few variables by itself."""
+    program, *arguments = command(root, *words)
+    return StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+
+
+class Child:
+    """A server that is spoken to in lines."""
+
+    def __init__(self, root: Path, *words: str) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            command(root, *words), stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def say(self, message: dict[str, Any] | str) -> None:
+        assert self.process.stdin is not None
+        line = message if isinstance(message, str) else json.dumps(message)
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def end(self) -> tuple[int, str, str]:
+        """Close stdin, and tell how it ended: its code, and what it still said on either side."""
+        out, err = self.process.communicate(timeout=WAIT_S)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def child(root: Path) -> Iterator[Child]:
+    one = Child(root)
+    yield one
+    one.process.kill()
+    with suppress(ValueError):  # it was told to end, and read to its end
+        one.process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_client_of_either_era_starts_it_and_is_answered(root: Path, mode: str) -> None:
+    server = started_as(root)
+    async with Client(stdio_client(server), mode=mode) as one:
+        era = one.protocol_version
+        assert era == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+        found = await data(one, "memory_recall", query="What did we decide about the heating?")
+        assert found["pages"][0]["text"] == TALKS["planning"][0]
+        assert "no page" in await refused(one, "page_fault", page_id="msg_9", session="planning")
+
+
+@pytest.mark.slow
+async def test_what_another_process_writes_meanwhile_is_found(root: Path) -> None:
+    server = started_as(root)
+    async with Client(stdio_client(server)) as one:
+        before = text_of(await one.call_tool("memory_recall", {"query": "thermostat"}))
+        async with pagefault.open(root, sync="os") as memory:
+            session = await memory.session("planning")
+            await session.user("The thermostat hangs beside the door.")
+            after = text_of(await one.call_tool("memory_recall", {"query": "thermostat"}))
+    assert ("door" in before, "door" in after) == (False, True)
+
+
+@pytest.mark.slow
+async def test_a_note_is_kept_for_the_next_process(root: Path) -> None:
+    server = started_as(root, "--write")
+    async with Client(stdio_client(server)) as one:
+        await data(one, "remember", text="The boiler is a Viessmann.")
+    async with pagefault.open(root) as memory:
+        [hit, *_] = (await memory.recall("Viessmann")).hits
+        assert hit.page.origin == "tool:mcp"
+
+
+@pytest.mark.slow
+def test_stdout_carries_the_protocol_and_nothing_else(child: Child) -> None:
+    child.say("this is no message")
+    child.say(HELLO)
+    answer = child.hear()
+    while answer.get("id") != 1:
+        answer = child.hear()
+    assert answer["result"]["serverInfo"]["name"] == "pagefault"
+    assert "memory_recall" in answer["result"]["instructions"]
+    code, out, err = child.end()
+    assert (code, out) == (0, "")
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_it_ends_when_told_to_while_it_waits_for_a_line(
+    child: Child, number: signal.Signals, code: int
+) -> None:
+    child.say(HELLO)
+    child.hear()
+    child.process.send_signal(number)
+    assert child.process.wait(timeout=WAIT_S) == code
+    assert child.process.stderr is not None
+    assert child.process.stderr.read().strip() in ("interrupted", "")
+
+
+@pytest.mark.slow
+def test_a_line_without_an_end_is_not_kept(child: Child) -> None:
+    child.say("x" * 6_000_000)
+    child.say(HELLO)
+    answer = child.hear()
+    while answer.get("id") != 1:
+        answer = child.hear()
+    assert answer["result"]["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [((), 3, "no memory"), (("--session", "nowhere"), 3, "no session 'nowhere'")],
+)
+def test_what_is_not_there_is_said_before_anything_is_served(
+    root: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    where = root if words else root / "elsewhere"
+    done = subprocess.run(
+        command(where, *words),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+
+
+@pytest.mark.slow
+def test_without_its_package_it_says_how_to_get_it(root: Path) -> None:
+    blocked = "import sys; sys.modules['mcp'] = None; from pagefault.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", blocked, "--root", str(root), "mcp"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "pip install 'pagefault[mcp]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+async def test_on_a_full_disk_memory_is_read_and_a_note_is_refused(
+    tmp_path: Path, empty_home: Path
+) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    with tmpfs(folder, 20_000) as disk:
+        root = disk.folder / "m"
+        async with pagefault.open(root, sync="os") as memory:
+            await fill(memory)
+        async with Client(stdio_client(started_as(root, "--write"))) as one:
+            disk.fill()
+            for number in range(200):
+                asked = {"text": f"Note {number}: {'the boiler is new ' * 20}"}
+                result = await one.call_tool("remember", asked)
+                if result.is_error:
+                    break
+            assert "full" in text_of(result) or "space" in text_of(result)
+            found = await data(one, "memory_recall", query="What did we decide about the heating?")
+            assert found["pages"][0]["text"] == TALKS["planning"][0]
