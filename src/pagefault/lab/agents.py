@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -83,7 +83,7 @@ def script(seed: int, *, tokens: int, result_tokens: int = 1_000) -> list[Turn]:
         fact, place = said.format(name, code), number % 3
         upto = tokens * (number + 1) // FACTS
         is_told = False
-        while spent < upto:
+        while spent < upto or not is_told:
             steps = []
             for _ in range(chance.randint(1, 8)):
                 size = min(
@@ -168,10 +168,14 @@ def agent(name: str, recordings: Path, *, head_tokens: int, session: str) -> Age
         _lines(recordings / f"{name}-{what}.jsonl") for what in ("task", "compaction")
     )
     first = next(one for one in task if one["body"].get("tools"))
-    made = {"claude": _Claude, "codex": _Codex, "opencode": _Opencode}[name]
+    made: dict[str, Callable[..., Agent]] = {
+        "claude": _Claude,
+        "codex": _Codex,
+        "opencode": _Opencode,
+    }
     headers = {k: session if v in _ids(first) else v for k, v in first["headers"].items()}
     filling = _filling(head_tokens - len(json.dumps(first["body"])) // 4)
-    return made(first["path"].partition("?")[0], headers, first["body"], compaction, filling)
+    return made[name](first["path"].partition("?")[0], headers, first["body"], compaction, filling)
 
 
 def _ids(first: Json) -> set[str]:
@@ -464,7 +468,7 @@ class _Opencode:
         said = "\n\n".join(f"[{m['role']}]: {m['content']}" for m in self.messages[1:])
         asks = f"Here is the conversation so far:\n\n<conversation>\n{said}\n</conversation>"
         first = self._asks["messages"][0]
-        return self._asks | {
+        return dict(self._asks) | {
             "stream": False, "model": self.head["model"],
             "messages": [first, {"role": "user", "content": asks}],
         }  # fmt: skip
