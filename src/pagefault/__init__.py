@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from pagefault.model.request import Message, Reply, Request, ToolCall, ToolSpec, Usage
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
+    from pagefault.pack.bill import Bill, BillPart, BillRow
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.ledger import Line
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
@@ -161,6 +162,9 @@ __all__ = [
     "ArchiveMissing",
     "AutoPins",
     "BadInput",
+    "Bill",
+    "BillPart",
+    "BillRow",
     "CallerError",
     "CannotUndo",
     "Checkpoint",
@@ -354,6 +358,9 @@ _HOMES = {
     "LayoutName": "model.kinds",
     "Level": "model.kinds",
     "Limits": "service.limits",
+    "Bill": "pack.bill",
+    "BillPart": "pack.bill",
+    "BillRow": "pack.bill",
     "Line": "pack.ledger",
     "Measured": "model.prices",
     "Memory": "service.memory",

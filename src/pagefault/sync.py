@@ -33,6 +33,7 @@ from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.model.signatures import ANY_TEXT, checked, checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
+from pagefault.pack.bill import Bill
 from pagefault.paging import deferred as _deferred
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
@@ -483,6 +484,29 @@ class Memory(_Asks):
                 until=until,
                 limit=limit,
             )
+        )
+
+    def bill(
+        self,
+        session: str = "",
+        *,
+        by: str = "session",
+        since: str | datetime = "",
+        until: str | datetime = "",
+        per_million: Mapping[str, float] | None = None,
+    ) -> Bill:
+        """What requests cost, beside what the same conversations would have cost without us: of one
+        session (its name or id) or of all, proxied and of the library, from `since` to before
+        `until`; a row for each session, day (of UTC) or model, by `by`.
+
+        Costs are in effective input tokens, by the prices that this memory was opened with, or
+        else those of the model that was asked; of a model that nobody knows there are tokens alone.
+        Money is told where `per_million` says what a million uncached input tokens of a model
+        cost, or of all models under "". What is estimated, what reported, and what is assumed,
+        `docs/bill.md` says. Raises `SessionNotFound`, `BadInput`.
+        """
+        return _LOOP.run(
+            self._memory.bill(session, by=by, since=since, until=until, per_million=per_million)
         )
 
     def regions(self) -> list[Region]:

@@ -79,6 +79,7 @@ WALK: dict[str, list[list[str]]] = {
     "items": [[], ["--message", "1"]],
     "events": [[], ["--file", ACTING], ["--session", NAMED]],
     "ledger": [[]],
+    "bill": [[], [NAMED, "--by", "model", "--price", "5"]],
     "abi": [[]],
     "faults": [[]],
     "config": [["show"], ["show", "--origin"]],

@@ -32,7 +32,7 @@ CHOICES = {
     "Memory.consent.mode", "Session.mount.mode",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.record_event.event_type",
-    "Memory.events.event_type", "Memory.events.outcome",
+    "Memory.events.event_type", "Memory.events.outcome", "Memory.bill.by",
     "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
     "Incoming.spliced",
@@ -51,13 +51,15 @@ TIMES = {
     "Session.at.time", "Session.page_at.time", "Session.fork.time",
     "Session.timeline.start", "Session.timeline.end",
     "Memory.timeline.start", "Memory.timeline.end",
-    "Memory.events.since", "Memory.events.until", "Session.record_event.occurred_at",
+    "Memory.events.since", "Memory.events.until", "Memory.bill.since", "Memory.bill.until",
+    "Session.record_event.occurred_at",
 }  # fmt: skip
 """A time, and no words; those that are kept are dates of their own below."""
 
 NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
-    "Memory.usage.session", "Memory.events.session",
+    "Memory.usage.session", "Memory.events.session", "Memory.bill.session",
+    "Memory.bill.per_million",
     "Memory.control_of.session", "Memory.set_control.session", "Memory.set_retention.session",
     "Incoming.origin",  # of a page, which tells it; `say` takes none
     "Memory.import_history.paths",  # whose words are looked for in test_imports.py

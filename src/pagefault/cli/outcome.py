@@ -162,6 +162,7 @@ COMMANDS: Final = {
     "Memory.origins": "`pagefault origins show PAGE`",
     "Memory.raise_origin": "`pagefault origins raise PAGE DIGEST`",
     "Memory.revoke_origin": "`pagefault origins revoke`",
+    "Memory.bill": "`pagefault bill`",
     "Memory.forget_matching": "`pagefault forget --query WORDS`",
     "Memory.set_control": "`pagefault mode assist`",
     "Memory.regions": "`pagefault scopes`",

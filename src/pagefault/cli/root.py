@@ -38,6 +38,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "items": "A conversation by kind, and what a proxy's client sent, as it sent it.",
         "events": "What was done: commands, changes of files, tests; the newest first.",
         "ledger": "What every request should have cost, what the provider reported, and why.",
+        "bill": "What requests cost, beside what they would have cost without us: saved, or lost.",
         "abi": "What a session's window holds and could still take, for programs.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "scan": "What of a file would be redacted before it is written, and by which rule.",

@@ -443,6 +443,9 @@ class Relayed:
     messages: int = 0  # that were sent
     client_messages: int = 0  # that the client sent
     left_tokens: int = 0  # of turns that were left out
+    client_tokens: int = 0  # of what the client sent; 0 where that is not known
+    client_shared: int = 0  # of these, at its beginning, those of what it had sent before
+    added_tokens: int = 0  # of quotes and notices that the client did not send
     hidden: int = 0  # pages of this conversation that the request does not show
     before: int = -1  # tokens of the request before it; -1 for the first
     shared: int = 0  # tokens at its beginning that are those of the request before

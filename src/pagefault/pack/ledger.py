@@ -33,6 +33,7 @@ class Broke(StrEnum):
     EPOCH = "epoch"
     CLIENT_CHANGED = "client_changed"  # a proxy's client: a branch, a compaction, another model
     PREFIX_CHANGED = "prefix_changed"  # outside an epoch: a mistake
+    UNMARKED = "unmarked"  # the client marks nothing, and the provider caches at marks alone
     BELOW_MINIMUM = "below_minimum"  # the prefix is too short to be cached
     QUANTUM = "quantum"  # the last part of it is no full step, or stands behind the last mark
 
@@ -57,6 +58,7 @@ class Sending:
     `shared_tokens` how much of that this one begins with; `matchable_tokens` how much of it ends
     where the provider's cache can match (all of it, unless that matches only at marks).
     `client_changed`: a proxy's client went on from something else than the request before it.
+    `is_unmarked`: it marked nothing, for a provider that caches at marks alone.
     """
 
     prompt_tokens: int
@@ -68,6 +70,7 @@ class Sending:
     epoch: str = ""  # its reason, where the call began one
     tools_changed: bool = False
     client_changed: bool = False
+    is_unmarked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,24 +94,25 @@ class Line:
 def line(prices: PriceList, call: Sending, usage: Usage | None = None) -> Line:
     """The ledger's line for a call and what was reported of it."""
     cached = 0
-    if call.before_tokens is not None and not call.is_cold:
+    if call.before_tokens is not None and not (call.is_cold or call.is_unmarked):
         cached = prices.cacheable(call.matchable_tokens)
-    cost = effective_input_cost(
-        prices, call.prompt_tokens, cached, volatile_tokens=call.volatile_tokens
-    )
+    volatile = call.prompt_tokens if call.is_unmarked else call.volatile_tokens
+    cost = effective_input_cost(prices, call.prompt_tokens, cached, volatile_tokens=volatile)
     survival = None
     if call.before_tokens is not None and not call.client_changed:
         survival = call.shared_tokens / call.before_tokens if call.before_tokens else 1.0
     return Line(
         prompt_tokens=call.prompt_tokens,
-        volatile_tokens=call.volatile_tokens,
+        volatile_tokens=volatile,
         survival=survival,
         predicted_cached=cached,
         predicted_cost=cost,
         broke=_broke(call, cached),
         epoch=call.epoch,
         reported=usage,
-        reported_cost=None if usage is None else _reported_cost(prices, usage),
+        reported_cost=None
+        if usage is None
+        else reported_cost(prices, usage, is_unwritten=call.is_unmarked),
         disagreement=_disagreement(prices, call, cached, usage),
     )
 
@@ -116,6 +120,8 @@ def line(prices: PriceList, call: Sending, usage: Usage | None = None) -> Line:
 def _broke(call: Sending, cached: int) -> Broke:
     if call.before_tokens is None:
         return Broke.FIRST
+    if call.is_unmarked:
+        return Broke.UNMARKED
     if call.is_cold:
         return Broke.COLD
     if cached >= call.before_tokens:
@@ -131,14 +137,15 @@ def _broke(call: Sending, cached: int) -> Broke:
     return Broke.QUANTUM if cached else Broke.BELOW_MINIMUM
 
 
-def _reported_cost(prices: PriceList, usage: Usage) -> float | None:
+def reported_cost(prices: PriceList, usage: Usage, *, is_unwritten: bool = False) -> float | None:
     """By the report: what it says was written is written; of the rest, nothing was, unless the
-    provider does not say (then all that was not read counts as written).
+    provider does not say (then all that was not read counts as written, but where it is known that
+    nothing was: `is_unwritten`). None where it says nothing of its cache.
     """
     if usage.cached_tokens is None:
         return None
     rest = max(usage.input_tokens - usage.cached_tokens, 0)
-    if not usage.cache_write_tokens:
+    if not usage.cache_write_tokens and not is_unwritten:
         return effective_input_cost(prices, rest + usage.cached_tokens, usage.cached_tokens)
     plain = max(rest - usage.cache_write_tokens, 0)
     return effective_input_cost(

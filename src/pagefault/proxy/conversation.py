@@ -159,6 +159,7 @@ class Conversation:
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
         self._prefix = Prefix(self._wire, self.verbatim.weights)
+        self._clients = Prefix(self._wire, self.verbatim.weights)
         self._quotes = Quotes(
             self._memory,
             self._counter,
@@ -426,6 +427,9 @@ class Conversation:
             weighed = await asyncio.to_thread(self._prefix.weigh, body, history, messages)
         else:
             weighed = self._prefix.weigh(body, history, messages)
+        clients = weighed
+        if self.verbatim.window_tokens:
+            clients = self._clients.weigh(body, received, received.messages)
         if self._session is None or self.full:  # nothing was said yet, or could be written
             return None, NOTHING
         model = self._model(body)
@@ -443,6 +447,9 @@ class Conversation:
             messages=len(messages),
             client_messages=len(received.messages),
             left_tokens=composed.left_tokens if composed else 0,
+            client_tokens=clients.tokens,
+            client_shared=clients.shared,
+            added_tokens=self._added(composed, received, offer) if composed else 0,
             hidden=len(hidden),
             before=weighed.before,
             shared=weighed.shared,
@@ -469,6 +476,13 @@ class Conversation:
         self.problem = self.problem or noted.problem
         self._requests += 1
         return told, noted.request
+
+    def _added(self, composed: Composed, received: History, offer: Offer | None) -> int:
+        """The tokens of what the client did not send: quotes, notices, memory's tools."""
+        if offer is None:
+            return composed.added_tokens
+        tools = map(self.verbatim.weights.of, (list(offer.tools), list(received.tools)))
+        return composed.added_tokens + max(0, next(tools) - next(tools))
 
     async def _tell_again(
         self, body: Json, history: History, passed: Passed, tokens: int

@@ -33,9 +33,9 @@ from pagefault.proxy.chat_pairs import ChatForm
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages_pairs import MessagesForm
 from pagefault.proxy.pairs import (
+    CallForm,
     Cut,
     Editor,
-    Form,
     Kept,
     Pair,
     Round,
@@ -48,7 +48,7 @@ from pagefault.proxy.wire import Wire
 from pagefault.service.session import Session
 from pagefault.service.turn.relayed_calls import RelayedCalls, Served, View
 
-FORMS: Final[Mapping[str, Form]] = {
+FORMS: Final[Mapping[str, CallForm]] = {
     "chat": ChatForm(),
     "messages": MessagesForm(),
     "responses": ResponsesForm(),
@@ -62,7 +62,7 @@ class Offer:
     """What a request offers: all its tools, the client's first."""
 
     tools: Sequence[Any]
-    form: Form
+    form: CallForm
 
     def editor(self) -> Editor:
         return self.form.editor(OURS)

@@ -132,7 +132,7 @@ class Editor(Protocol):
         """The answer in one piece."""
 
 
-class Form(Protocol):
+class CallForm(Protocol):
     """How one wire has tools, calls and results."""
 
     def tools(self, specs: Sequence[ToolSpec]) -> list[Json]:
@@ -225,7 +225,7 @@ class TakenApart:
 
 
 def taken_apart(
-    history: History, match: Match, wire: Wire, form: Form, kept: Mapping[str, Kept]
+    history: History, match: Match, wire: Wire, form: CallForm, kept: Mapping[str, Kept]
 ) -> TakenApart:
     """The history as the provider knows it. `kept` is of answers, by the node of the first item of
     each. What the client does not know of has no position: it stands with what it led to.
@@ -296,7 +296,7 @@ def _answer(
     kept: Kept,
     behind: Any,
     wire: Wire,
-    form: Form,
+    form: CallForm,
 ) -> tuple[Told, Sequence[Pair]]:
     """An answer taken apart, each message with its items; and the pairs that it has now."""
     as_it_is: Told = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pagefault.proxy.history import History, Json, canonical, digest, unmarked
+from pagefault.proxy.history import History, Json, unmarked
 from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
 
@@ -35,10 +35,11 @@ class Prefix:
         head = unmarked(self._wire.head(body))
         bare = [unmarked(list(history.tools)), head, *map(unmarked, messages)]
         placed = history.placed
+        keys, tokens = zip(*map(self._weights.keyed, bare), strict=True)
         now = _Sent(
             model=self._wire.model(body),
-            keys=[digest(canonical(one)) for one in bare],
-            tokens=[self._weights.of(one) for one in bare],
+            keys=keys,
+            tokens=tokens,
             head=2 + (placed[0].message if placed else len(messages)),
             last=bare[-1],
         )
@@ -60,8 +61,8 @@ class _Sent:
     """A request that was sent: a digest and a weight of its head, its tools and each message."""
 
     model: Any
-    keys: list[str]
-    tokens: list[int]
+    keys: Sequence[str]
+    tokens: Sequence[int]
     head: int  # of these, how many stand before the conversation
     last: Any  # its last message
 

@@ -73,6 +73,7 @@ class Composed:
     tokens: int
     factor: float
     left_tokens: int = 0  # of turns that it does not show
+    added_tokens: int = 0  # of what was put in, by our count
     hidden: tuple[Node, ...]  # what the request does not show and the conversation had
     epoch: str = ""  # why one began, or ""
     over: bool = False  # what has to be in the request is larger than the window
@@ -421,6 +422,8 @@ class Outgoing:
             tokens=tokens,
             factor=self._kept.factor,
             left_tokens=sum(self._weigh_left(place, less) for place in self._places) if less else 0,
+            added_tokens=self._kept.weights.of_all(front)
+            + self._kept.weights.of_all([self._kept.inserts[key] for key in self.quoting()]),
             hidden=self.hidden(),
             epoch=self._epoch,
             over=bool(self._kept.window_tokens) and tokens > self._kept.window_tokens,

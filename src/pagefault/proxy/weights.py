@@ -29,7 +29,14 @@ class Weights:
 
     def of_part(self, value: Any) -> int:
         """Of a part of a message, which nothing frames."""
+        return self._of(digest(canonical(value)), value)
+
+    def keyed(self, value: Any) -> tuple[str, int]:
+        """A digest of a message, or of what stands beside messages, and its tokens."""
         key = digest(canonical(value))
+        return key, MESSAGE_TOKENS + self._of(key, value) if value else 0
+
+    def _of(self, key: str, value: Any) -> int:
         if key not in self._known:
             if len(self._known) >= _KEPT_MAX:
                 self._known.clear()

@@ -156,7 +156,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "calls_max": COUNTS,
     "calls": st.lists(CALLS.filter(lambda call: call is not None), max_size=3),
     "callback": st.just(lambda *_: None),
-    "by": st.sampled_from(["", "ann", "nobody"]),
+    "by": st.sampled_from(["", "ann", "nobody", "session", "day", "model"]),
     "checkpoint": NAMES | st.none(),
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
     "consent": st.sampled_from([None, "never", "write", "always", "perhaps"]),
@@ -214,6 +214,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "page_ids": st.lists(IDS, max_size=3),
     "path": st.sampled_from(["", "a.py", "src/", "\0"]),
     "paths": st.lists(st.sampled_from(["", "\0", "nowhere", "x" * 300]), max_size=2),
+    "per_million": st.none()
+    | st.dictionaries(st.sampled_from(["", "gpt-5"]), st.sampled_from([0.0, 1.25, -1.0])),
     "per_turn": st.booleans(),
     "profile": st.sampled_from(["", "measured", "studio-v1", "guessed"]),
     "project": st.sampled_from([None, "", "red"]),

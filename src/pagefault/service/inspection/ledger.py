@@ -108,12 +108,13 @@ class Entry:
             prompt_tokens=self.packed.tokens,
             before_tokens=self.before_tokens,
             shared_tokens=min(self.shared_tokens, self.packed.tokens),
-            matchable_tokens=self._matchable(prices),
+            matchable_tokens=min(self.shared_tokens, self.packed.tokens),
             volatile_tokens=self.packed.tail,
             is_cold=self.packed.is_cold,
             epoch=self.epoch,
             tools_changed=self.tools_changed,
             client_changed=self._is_clients_doing(),
+            is_unmarked=prices.takes_marks and self.is_unmarked,
         )
         return ledger.line(prices, sending, self.reported)
 
@@ -126,15 +127,11 @@ class Entry:
         went_back = one.change == "same" and one.tokens < one.before
         return one.change in _CLIENTS_DOING or went_as_it_came or went_back
 
-    def _matchable(self, prices: PriceList) -> int:
-        """All that is shared; nothing where a client marks nothing for a provider that caches at
-        marks alone.
-        """
+    @property
+    def is_unmarked(self) -> bool:
+        """Whether a client marked nothing in a format in which providers cache at marks alone."""
         one = self.relayed
-        is_unmarked = one is not None and one.wire == "messages" and not one.is_marked
-        if prices.takes_marks and is_unmarked:
-            return 0
-        return min(self.shared_tokens, self.packed.tokens)
+        return one is not None and one.wire == "messages" and not one.is_marked
 
 
 def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:

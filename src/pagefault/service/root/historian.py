@@ -1,10 +1,10 @@
-"""One's conversations as files, imported, approved, revoked, exported; and what was done there."""
+"""Conversations as files: imported, approved, revoked, exported; what was done, and its cost."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -17,8 +17,10 @@ from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.times import iso_ms
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.pack.bill import Bill
 from pagefault.service.arguments import a_count, a_moment, a_path, one_of
 from pagefault.service.control import controls
+from pagefault.service.inspection.bill import BillBy, bill_of
 from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
 from pagefault.service.lookup.imported import (
     Exported,
@@ -37,7 +39,7 @@ _NAMED_MAX: Final = 10  # imports, the latest first, where one is named that is 
 
 @checked_verbs(usable=check_open)
 class Historian(MemoryParts):
-    """The verbs about imports, exports, and what was done."""
+    """The verbs about imports, exports, what was done and what it cost."""
 
     async def import_history(
         self,
@@ -199,6 +201,54 @@ class Historian(MemoryParts):
             return find_events(self._runtime, rows, asked, limit)
 
         return await asyncio.to_thread(found)
+
+    async def bill(
+        self,
+        session: str = "",
+        *,
+        by: str = "session",
+        since: str | datetime = "",
+        until: str | datetime = "",
+        per_million: Mapping[str, float] | None = None,
+    ) -> Bill:
+        """What requests cost, beside what the same conversations would have cost without us: of one
+        session (its name or id) or of all, proxied and of the library, from `since` to before
+        `until`; a row for each session, day (of UTC) or model, by `by`.
+
+        Costs are in effective input tokens, by the prices that this memory was opened with, or
+        else those of the model that was asked; of a model that nobody knows there are tokens alone.
+        Money is told where `per_million` says what a million uncached input tokens of a model
+        cost, or of all models under "". What is estimated, what reported, and what is assumed,
+        `docs/bill.md` says. Raises `SessionNotFound`, `BadInput`.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        rows_of = one_of(BillBy, by, "kind of rows")
+        after_ms, before_ms = iso_ms(a_moment(since)), iso_ms(a_moment(until))
+        worth = dict(per_million or {})
+        if any(amount < 0 for amount in worth.values()):
+            raise BadInput("a price is less than nothing", hint="per_million={'gpt-5': 1.25}")
+        for live in self._live():
+            await live.owned.written()
+        index = self._runtime.index
+
+        def add() -> Bill:
+            rows = index.sessions()
+            if session:
+                row = index.find_session(session)
+                if row is None:
+                    raise SessionNotFound(session)
+                rows = [row]
+            return bill_of(
+                self._runtime,
+                rows,
+                by=rows_of,
+                after_ms=after_ms,
+                before_ms=before_ms,
+                per_million=worth,
+            )
+
+        return await asyncio.to_thread(add)
 
     async def _rule(
         self,

@@ -1,0 +1,207 @@
+"""`pagefault bench bill`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from pagefault.lab.agents import Agent, Json
+    from pagefault.lab.billing import Provider, Proxied
+    from pagefault.pack.bill import BillRow
+
+RECORDINGS: Final = Path("tests/proxy/recordings")
+
+
+@click.command("bill", cls=Command)
+@click.option(
+    "--recordings",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=RECORDINGS,
+    show_default=True,
+    help="Recorded requests of clients, whose heads and shapes are taken.",
+)
+@click.option("--tokens", type=click.IntRange(min=10_000), default=300_000, show_default=True)
+@click.option("--window", type=click.IntRange(min=4_000), default=40_000, show_default=True)
+@click.option("--head-tokens", type=click.IntRange(min=0), default=12_000, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option(
+    "--client",
+    "clients",
+    type=click.Choice(["claude", "codex", "opencode"]),
+    multiple=True,
+    help="Only this one; repeatable.",
+)
+@json_option
+@pass_app
+def bill_bench(
+    app: App,
+    folder: Path,
+    tokens: int,
+    window: int,
+    head_tokens: int,
+    seed: int,
+    clients: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """What agents' sessions cost alone, compacting, and through the proxy; and what they keep.
+
+    Scripted sessions of --tokens of work in the shapes of three recorded clients, at the window of
+    the model that each asks and, for the proxy, at --window; under five price lists. Costs beside
+    the client alone are of the requests that it could send; beside one that compacts, of all.
+
+    JSON: [{client, arm, requests, tokens, whole_tokens, tokens_max, compared_steps, steps, failed,
+    facts, kept, compactions, epochs, lists: {MODEL: {cost, cached_share, over_alone, over_compacts,
+    over_compacts_small, whole_cost}}, bill: {cost, compared_cost, without_cost, alone_cost,
+    impossible, failed_alone}}].
+    """
+    from pagefault.lab.billing import MODELS, bench_bill
+
+    if not folder.is_dir():
+        raise BadInput(f"there is no folder {folder}", hint="--recordings tests/proxy/recordings")
+
+    async def measure(home: Path) -> list[dict[str, Any]]:
+        with app.term.progress() as progress:
+            return await bench_bill(
+                recordings=folder,
+                through=_proxied,
+                home=home,
+                tokens=tokens,
+                window=window,
+                head_tokens=head_tokens,
+                seed=seed,
+                clients=clients or ("claude", "codex", "opencode"),
+                progress=progress,
+            )
+
+    with tempfile.TemporaryDirectory(prefix="pagefault-bench-") as home:
+        rows = app.run(measure(Path(home)))
+    if as_json:
+        app.term.data(rows)
+        return
+    app.term.table(
+        ["client", "arm", "tokens", "largest", "failed", "facts", "rewrites", *MODELS],
+        [
+            [
+                row["client"],
+                row["arm"],
+                f"{row['tokens']:,}",
+                f"{row['tokens_max']:,}",
+                f"{row['failed']} of {row['steps']}",
+                f"{row['kept']} of {row['facts']}",
+                str(row["epochs"] or row["compactions"]),
+                *(
+                    f"{told['cost'] / 1_000:,.0f}k {told['cached_share']:.0%} "
+                    f"({told['over_alone'] - 1:+.0%})"
+                    for told in row["lists"].values()
+                ),
+            ]
+            for row in rows
+        ],
+        right="tokens largest",
+    )
+    for row in rows:
+        if row["bill"] is not None:
+            told = row["bill"]
+            app.term.note(
+                f"{row['client']}: `bill` says {told['without_cost']:,} without us, where the "
+                f"client alone did cost {told['alone_cost']:,}"
+            )
+
+
+@asynccontextmanager
+async def _proxied(provider: Provider, home: Path, window: int) -> AsyncIterator[Proxied]:
+    """A proxy in this process, over a memory of its own."""
+    from pagefault.lab.billing import Proxied
+    from pagefault.pack.count import O200k
+    from pagefault.proxy.relay import Patience, Relay
+    from pagefault.proxy.server import Proxy
+    from pagefault.service.bootstrap import open_memory
+
+    asking: list[Agent] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):  # then the proxy has gone
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+                size = next(int(one[15:]) for one in head if one.startswith(b"content-length:"))
+                told = provider.answer(asking[-1], json.loads(await reader.readexactly(size)))
+                status = b"200 OK" if told is not None else b"400 Bad Request"
+                body = json.dumps(told or {"error": {"message": "too long"}}).encode()
+                writer.write(b"HTTP/1.1 %s\r\ncontent-type: application/json\r\n" % status)
+                writer.write(b"content-length: %d\r\n\r\n" % len(body) + body)
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 26)
+    async with server, open_memory(home, window=window, sync="os") as memory:
+        relay = Relay(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", Patience())
+        proxy = Proxy(
+            memory=memory,
+            relay=relay,
+            counter=O200k(),
+            clock=_ScriptClock(provider),
+            window_tokens=window,
+            user="bench",
+        )
+
+        async def send(client: Agent, body: Json) -> None:
+            asking[:] = [client]
+            await _post(proxy, client, body)
+            await proxy.settled()
+
+        async def bill() -> tuple[BillRow, int]:
+            await proxy.settled()
+            told = (await memory.bill()).total
+            return told, told.rewritten.requests
+
+        try:
+            yield Proxied(send, bill)
+        finally:
+            await proxy.settled()
+            await relay.aclose()
+
+
+class _ScriptClock:
+    """The script's time, which passes between requests."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    def now_ms(self) -> int:
+        return 1_772_700_300_000 + int(self._provider.now_s * 1_000)
+
+    def monotonic_s(self) -> float:
+        return self._provider.now_s
+
+
+async def _post(proxy: Any, client: Agent, body: Json) -> None:
+    raw = json.dumps(body).encode()
+    requests = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if not requests:
+            await asyncio.sleep(3_600)
+        return requests.pop()
+
+    async def send(message: Any) -> None:
+        pass  # the script knows the answer
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+    headers += [(k.encode(), v.encode()) for k, v in client.headers.items()]
+    scope = {
+        "type": "http", "method": "POST", "path": client.path, "raw_path": client.path.encode(),
+        "query_string": b"", "headers": headers, "http_version": "1.1",
+    }  # fmt: skip
+    await asyncio.create_task(proxy(cast(Any, scope), receive, send))

@@ -1,0 +1,205 @@
+"""`pagefault bill`: what requests cost, and what they would have cost without a memory."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.term import plural
+from pagefault.cli.when import after_ms, first_ms
+from pagefault.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from pagefault.pack.bill import Bill, BillPart, BillRow
+
+_WHY: Final = {
+    "cold": "the cache had lapsed",
+    "epoch": "an epoch: we rewrote the conversation",
+    "tools_changed": "the session's tools or settings changed",
+    "reinstructed": "the client changed its tools or instructions",
+    "edited": "the client changed what it had sent",
+    "branched": "the client went on from an earlier message",
+    "compacted": "the client compacted the conversation",
+    "remodelled": "the client asked another model",
+    "begun": "the client began anew",
+    "same": "the client went back",
+    "extended": "the client changed its words outside the conversation",
+    "prefix_changed": "we changed the beginning: a mistake",
+    "unmarked": "the client marks nothing, so nothing is cached",
+    "below_minimum": "too short to be cached",
+    "quantum": "the last part is no full step of the cache",
+    "provider": "the provider read less than it should have: it alone knows why",
+}
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.option(
+    "--by",
+    type=click.Choice(["session", "day", "model"]),
+    default="session",
+    show_default=True,
+    help="What each row is of; days are those of UTC.",
+)
+@click.option("--since", metavar="WHEN", help="From then on.")
+@click.option("--until", metavar="WHEN", help="Up to then.")
+@click.option(
+    "--price",
+    "worth",
+    metavar="[MODEL=]AMOUNT",
+    multiple=True,
+    help="What a million uncached input tokens cost, in your currency.",
+)
+@json_option
+@pass_app
+def bill(
+    app: App,
+    session_name: str | None,
+    by: str,
+    since: str | None,
+    until: str | None,
+    worth: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """What requests cost, beside what they would have cost without us: saved, or lost.
+
+    Of SESSION, or of all. `without us` is the client's own whole history, sent each time to the
+    same provider under the same rules of caching: an estimate, which docs/bill.md spells out. Costs
+    are in effective input tokens, what as many uncached ones cost; with --price also in money.
+    Where the provider reported what it cached, that is counted, and an estimate elsewhere.
+
+    JSON: {by, prices: {MODEL: list}, rows: [{of, requests, unpriced, estimated, tokens,
+    cached_tokens, cached_share, cost, compared: {requests, tokens, cost}, without_tokens,
+    without_cached_tokens, without_cached_share, without_cost, net, net_share, left_tokens,
+    output_tokens, reported: {requests, tokens, cost, estimate}, rewritten, added, memory_calls,
+    impossible, misses: {WHY: …}, unmarked: {…, marking_saves}, money, compared_money,
+    without_money, net_money}], total}.
+    """
+    per_million = dict(map(_priced, worth))
+    now = datetime.now().astimezone()
+
+    async def read() -> Bill:
+        async with app.reading() as memory:
+            only = (await find_row(memory, session_name)).session_id if session_name else ""
+            return await memory.bill(
+                only,
+                by=by,
+                since=_moment(first_ms(since, now)) if since else "",
+                until=_moment(after_ms(until, now)) if until else "",
+                per_million=per_million,
+            )
+
+    told = app.run(read())
+    if as_json:
+        app.term.data(told.to_dict())
+        return
+    total = told.total
+    if not total.requests:
+        app.term.note("no request was sent")
+        return
+    rows = [*told.rows, total] if len(told.rows) > 1 else told.rows
+    app.term.table(
+        [by, "requests", "sent", "cached", "cost", "compared", "without us", "cached", "saved"],
+        [_cells(row, row.of if row is not total else "total") for row in rows],
+        right="requests sent cached cost compared without us saved",
+    )
+    app.term.line("")
+    app.term.table(["of the cost", "requests", "tokens", "cost"], _parts(total), right=_NUMBERS)
+    if total.misses:
+        app.term.line("")
+        missed = sorted(total.misses.items(), key=lambda one: -one[1].cost)
+        app.term.table(
+            ["sent before, and not read from the cache", "requests", "tokens", "cost"],
+            [_part(_WHY.get(why, why.replace("_", " ")), of) for why, of in missed],
+            right=_NUMBERS,
+        )
+    for line in _notes(told):
+        app.term.note(line)
+
+
+_NUMBERS: Final = "requests tokens cost"
+
+
+def _priced(text: str) -> tuple[str, float]:
+    model, _, amount = text.rpartition("=")
+    try:
+        return model.strip(), float(amount)
+    except ValueError:
+        raise BadInput(f"{text!r} is no price", hint="--price 5, or --price gpt-5=1.25") from None
+
+
+def _moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _cells(row: BillRow, name: str) -> list[str]:
+    cost, compared, without = row.cost, row.compared.cost, row.without_cost
+    money = (row.money, row.compared_money, row.without_money) if row.is_valued else None
+    saved = "?"
+    if row.is_priced:
+        saved = f"{row.net:,.0f}" + (f" ({row.net / without:.0%})" if without else "")
+        if money is not None:
+            saved += f" = {money[2] - money[1]:,.2f}"
+    told = [f"{one:,.0f}" if row.is_priced else "?" for one in (cost, compared, without)]
+    if money is not None:
+        told = [f"{one} = {worth:,.2f}" for one, worth in zip(told, money, strict=True)]
+    return [
+        name,
+        f"{row.requests:,}",
+        f"{row.tokens:,}",
+        _share(row.cached_share),
+        *told,
+        _share(row.without_cached_share),
+        saved,
+    ]
+
+
+def _share(share: float | None) -> str:
+    return "?" if share is None else f"{share:.0%}"
+
+
+def _part(name: str, part: BillPart) -> list[str]:
+    return [name, f"{part.requests:,}", f"{part.tokens:,}", f"{part.cost:,.0f}"]
+
+
+def _parts(total: BillRow) -> list[list[str]]:
+    return [
+        _part("written again by epochs", total.rewritten),
+        _part("quotes, notices and tools that we put in", total.added),
+        _part("asked again after calls of memory's tools", total.memory_calls),
+    ]
+
+
+def _notes(told: Bill) -> list[str]:
+    total = told.total
+    priced = total.requests - total.unpriced
+    notes = [
+        f"{total.left_tokens:,} tokens of what clients sent were left out, summed over requests"
+    ]
+    if total.reported.requests:
+        notes.append(
+            f"the provider reported {plural(total.reported.requests, 'request')}: "
+            f"{total.reported.cost:,.0f}, where {total.reported_estimate:,.0f} was predicted"
+        )
+    if total.estimated:
+        notes.append(
+            f"estimated, as nothing of the cache was reported: {total.estimated} of {priced}"
+        )
+    if total.impossible.requests:
+        notes.append(
+            f"larger than the model's window without us, and not compared: "
+            f"{plural(total.impossible.requests, 'request')}, {total.impossible.cost:,.0f}"
+        )
+    if total.unmarked.requests:
+        notes.append(
+            f"{plural(total.unmarked.requests, 'request')} without a mark were not cached at all; "
+            f"marked, they would have cost {total.marking_saves:,.0f} less"
+        )
+    if total.unpriced:
+        notes.append(f"of models whose prices nobody knows, tokens alone: {total.unpriced}")
+    lists = sorted({f"{model or 'all'}: {name}" for model, name in told.prices.items()})
+    notes.append(f"without us is an estimate always; prices: {', '.join(lists) or 'none'}")
+    return notes

@@ -1,0 +1,482 @@
+"""Long sessions of coding clients, replayed: three clients' own requests around a seeded script.
+
+A client's head (instructions, tools, settings), the shape of its messages and how it compacts are
+taken from recordings of the real one; what is said and what tools return is made up, and the same
+for all three. Recordings have heads cut short: they are filled up to a size of one's choice.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from pagefault.lab.kernel import words
+from pagefault.model.errors import BadInput
+from pagefault.pack.count import O200k
+
+Json = dict[str, Any]
+
+CLIENTS: Final = ("claude", "codex", "opencode")
+FACTS: Final = 12
+LINE_WORDS: Final = 9
+LINE_TOKENS: Final = 40  # of a line of so many words, which are made up
+TASK: Final = "Go on with the work on {}."
+
+
+# --- the script -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call of a tool that reads a file, and what it returns."""
+
+    said: str
+    path: str
+    result: str
+    pause_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the user says after a pause, the steps of the answer, and how it ends. With `answer_is`
+    it is a question about a fact: that text is what the request must hold.
+    """
+
+    user: str
+    steps: tuple[Step, ...]
+    answer: str
+    pause_s: float
+    answer_is: str = ""
+
+
+_PLANTED: Final = (
+    ("The staging port of {0} is {1}.", "Which number does {0} listen on in staging?"),
+    ("{0} was paid with invoice {1}.", "How was {0} settled?"),
+    ("Whoever deploys {0} needs gate {1}.", "What lets somebody ship {0}?"),
+    ("The owner of {0} can be rung at {1}.", "How do I reach the person behind {0}?"),
+)
+"""What is said once, and a question that has the name alone in common with it."""
+_NAMES: Final = (
+    *("Heron", "Marlin", "Osprey", "Badger", "Juniper", "Saffron"),
+    *("Quartz", "Tundra", "Willow", "Cobalt", "Falcon", "Magnolia"),
+)
+
+
+def script(seed: int, *, tokens: int, result_tokens: int = 1_000) -> list[Turn]:
+    """About so many tokens of work, with `FACTS` facts in it, each said once: in a line of the
+    user's, in an answer, or in what a tool returned, by turns; and at the end a question for each.
+    """
+    chance, counter = random.Random(seed), O200k()
+    names = chance.sample(_NAMES, FACTS)
+    facts = [
+        (*_PLANTED[n % 4], name, f"{chance.randint(10_000, 99_999)}")
+        for n, name in enumerate(names)
+    ]
+    turns: list[Turn] = []
+    spent = 0
+    for number, (said, _, name, code) in enumerate(facts):
+        fact, place = said.format(name, code), number % 3
+        upto = tokens * (number + 1) // FACTS
+        is_told = False
+        while spent < upto or not is_told:
+            steps = []
+            for _ in range(chance.randint(1, 8)):
+                size = min(
+                    max(int(chance.lognormvariate(0, 0.8) * result_tokens * 0.75), 60), 6_000
+                )
+                steps.append(
+                    Step(
+                        f"I look at {words(chance, 3)}.",
+                        f"/home/user/project/{words(chance, 1)}.py",
+                        _file(chance, size, fact if place == 2 and not is_told else ""),
+                        chance.uniform(4, 40),
+                    )
+                )
+                is_told |= place == 2
+                spent += counter.count(steps[-1].result) + 100
+            user = TASK.format(words(chance, 12)) + (
+                f" {fact}" if place == 0 and not is_told else ""
+            )
+            answer = f"Done with {words(chance, 20)}." + (
+                f" {fact}" if place == 1 and not is_told else ""
+            )
+            is_told = True
+            turns.append(Turn(user, tuple(steps), answer, chance.lognormvariate(4.5, 1.2)))
+    asked = [
+        Turn(question.format(name), (), "As it was said.", 30.0, code)
+        for _, question, name, code in facts
+    ]
+    return turns + asked
+
+
+def _file(chance: random.Random, tokens: int, fact: str) -> str:
+    """Lines of a file, with numbers as files have them; a fact stands somewhere between."""
+    lines = [
+        f"{n:>5}  {words(chance, LINE_WORDS).capitalize()} {chance.randint(0, 99_999)}."
+        for n in range(1, max(3, tokens // LINE_TOKENS))
+    ]
+    if fact:
+        lines.insert(chance.randrange(len(lines)), f"    #  {fact}")
+    return "\n".join(lines)
+
+
+# --- clients --------------------------------------------------------------------------------------
+
+
+class Agent(Protocol):
+    """A client with one conversation, which it sends whole."""
+
+    name: str
+    path: str
+    headers: Mapping[str, str]
+    marks: bool  # it marks where to cache
+
+    @property
+    def model(self) -> str: ...
+
+    def body(self) -> Json:
+        """The next request."""
+        ...
+
+    def ask(self, text: str) -> None: ...
+
+    def answered(self, text: str, call: tuple[str, str] | None) -> None:
+        """The model said this and, with an id, read a file."""
+        ...
+
+    def returned(self, call_id: str, text: str) -> None: ...
+
+    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+        """The provider's answer, with tokens of input and of these cached."""
+        ...
+
+    def summary_body(self) -> Json:
+        """The request by which it has its conversation summed up."""
+        ...
+
+    def compact(self, summary: str) -> None: ...
+
+
+def agent(name: str, recordings: Path, *, head_tokens: int, session: str) -> Agent:
+    """A client as it was recorded. Raises `BadInput` where there is no recording of it."""
+    task, compaction = (
+        _lines(recordings / f"{name}-{what}.jsonl") for what in ("task", "compaction")
+    )
+    first = next(one for one in task if one["body"].get("tools"))
+    made: dict[str, Callable[..., Agent]] = {
+        "claude": _Claude,
+        "codex": _Codex,
+        "opencode": _Opencode,
+    }
+    headers = {k: session if v in _ids(first) else v for k, v in first["headers"].items()}
+    filling = _filling(head_tokens - len(json.dumps(first["body"])) // 4)
+    return made[name](first["path"].partition("?")[0], headers, first["body"], compaction, filling)
+
+
+def _ids(first: Json) -> set[str]:
+    named = ("x-claude-code-session-id", "session-id", "thread-id", "x-session-id")
+    return {first["headers"][one] for one in named if one in first["headers"]} | {
+        first["headers"].get("x-session-affinity", "-")
+    }
+
+
+def _lines(path: Path) -> list[Json]:
+    if not path.is_file():
+        raise BadInput(
+            f"there is no recording {path}", hint="name the folder: tests/proxy/recordings"
+        )
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _filling(tokens: int) -> str:
+    """What a head lost when it was recorded, made up: about so many tokens."""
+    chance = random.Random(0)
+    return "\n".join(f"- {words(chance, 12)}." for _ in range(max(0, tokens) // 20))
+
+
+@dataclass
+class _Claude:
+    """Claude Code: the Messages format, marks that move with the newest message."""
+
+    path: str
+    headers: Mapping[str, str]
+    first: Json
+    compaction: Sequence[Json]
+    filling: str
+    name: str = "claude"
+    marks: bool = True
+    messages: list[Json] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != "messages"})
+        self.head["stream"] = False
+        self.head["system"][-1]["text"] += self.filling
+        self._opening = [copy.deepcopy(self.first["messages"][0]["content"][0])]
+        self._system = [m for m in self.first["messages"] if m["role"] == "system"]
+        asked = next(one for one in self.compaction if one["step"] == "compacted")
+        self._asks = asked["body"]["messages"][-1]["content"][-1]["text"]
+        after = next(one for one in self.compaction if one["step"] == "after")
+        self._goes_on = after["body"]["messages"][0]["content"][1]["text"]
+        self._was = asked["answer"]["text"]
+
+    @property
+    def model(self) -> str:
+        return str(self.head["model"])
+
+    def body(self) -> Json:
+        messages = list(self.messages)
+        at = max(n for n, one in enumerate(messages) if isinstance(one["content"], list))
+        *before, last = messages[at]["content"]
+        marked = last | {"cache_control": {"type": "ephemeral"}}
+        messages[at] = messages[at] | {"content": [*before, marked]}
+        return self.head | {"messages": messages}
+
+    def ask(self, text: str) -> None:
+        said = {"type": "text", "text": text}
+        if not self.messages:
+            self.messages = [{"role": "user", "content": [*self._opening, said]}, *self._system]
+        elif self.messages[-1]["role"] == "user":
+            self.messages[-1]["content"].append(said)
+        else:
+            self.messages.append({"role": "user", "content": [said]})
+
+    def answered(self, text: str, call: tuple[str, str] | None) -> None:
+        self.messages.append({"role": "assistant", "content": self._said(text, call)})
+
+    def returned(self, call_id: str, text: str) -> None:
+        result = {"tool_use_id": call_id, "type": "tool_result", "content": text}
+        self.messages.append({"role": "user", "content": [result]})
+
+    @staticmethod
+    def _said(text: str, call: tuple[str, str] | None) -> list[Json]:
+        said: list[Json] = [{"type": "text", "text": text}]
+        if call is not None:
+            given = {"file_path": call[1]}
+            said.append({"type": "tool_use", "id": call[0], "name": "Read", "input": given})
+        return said
+
+    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+        tokens, cached = usage
+        return {
+            "id": "msg", "type": "message", "role": "assistant", "model": self.head["model"],
+            "content": self._said(text, call), "stop_sequence": None,
+            "stop_reason": "end_turn" if call is None else "tool_use",
+            "usage": {
+                "input_tokens": 0, "cache_creation_input_tokens": tokens - cached,
+                "cache_read_input_tokens": cached, "output_tokens": 60,
+            },
+        }  # fmt: skip
+
+    def summary_body(self) -> Json:
+        asks = {"type": "text", "text": self._asks, "cache_control": {"type": "ephemeral"}}
+        *before, last = self.messages
+        if last["role"] == "user":
+            messages = [*before, last | {"content": [*last["content"], asks]}]
+        else:
+            messages = [*self.messages, {"role": "user", "content": [asks]}]
+        return self.head | {"messages": messages}
+
+    def compact(self, summary: str) -> None:
+        text = self._goes_on.replace(self._was, summary)
+        said = {"type": "text", "text": text}
+        self.messages = [{"role": "user", "content": [*self._opening, said]}, *self._system]
+
+
+@dataclass
+class _Codex:
+    """Codex: the Responses format, reasoning sealed by the provider."""
+
+    path: str
+    headers: Mapping[str, str]
+    first: Json
+    compaction: Sequence[Json]
+    filling: str
+    name: str = "codex"
+    marks: bool = False
+    messages: list[Json] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != "input"})
+        self.head |= {"stream": False, "prompt_cache_key": self.headers["session-id"]}
+        self._opening = copy.deepcopy(self.first["input"][:3])
+        self._opening[0]["content"][0]["text"] += self.filling
+        self.messages = list(self._opening)
+        asked, after = (one for one in self.compaction if one["step"] == "compacted")
+        self._asks = asked["body"]["input"][-1]
+        self._goes_on = next(
+            one for one in after["body"]["input"] if asked["answer"]["text"] in str(one)
+        )
+        self._was = asked["answer"]["text"]
+        self._asked: list[Json] = []
+        self._count = 0
+
+    @property
+    def model(self) -> str:
+        return str(self.head["model"])
+
+    def body(self) -> Json:
+        return self.head | {"input": list(self.messages)}
+
+    def ask(self, text: str) -> None:
+        self._count += 1
+        content = [{"type": "input_text", "text": text}]
+        said = {"type": "message", "id": f"msg_u{self._count}", "role": "user", "content": content}
+        self.messages.append(said)
+        self._asked.append(said)
+
+    def answered(self, text: str, call: tuple[str, str] | None) -> None:
+        self.messages += self._said(text, call)
+
+    def _said(self, text: str, call: tuple[str, str] | None) -> list[Json]:
+        n = len(self.messages)
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        said: list[Json] = [
+            {
+                "type": "reasoning", "id": f"rs_{n}", "summary": [], "content": None,
+                "encrypted_content": f"sealed:{n}" + "x" * 400,
+            },
+            {
+                "type": "message", "status": "completed", "id": f"msg_{n}", "role": "assistant",
+                "content": content,
+            },
+        ]  # fmt: skip
+        if call is not None:
+            said.append(
+                {
+                    "type": "function_call", "status": "completed", "id": f"fc_{call[0]}",
+                    "name": "exec_command", "call_id": call[0],
+                    "arguments": json.dumps({"cmd": f"cat {call[1]}"}),
+                }
+            )  # fmt: skip
+        return said
+
+    def returned(self, call_id: str, text: str) -> None:
+        output = f"Chunk ID: {call_id}\nProcess exited with code 0\nOutput:\n{text}"
+        self.messages.append(
+            {
+                "type": "function_call_output", "id": f"fco_{call_id}", "call_id": call_id,
+                "output": output,
+            }
+        )  # fmt: skip
+
+    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+        tokens, cached = usage
+        return {
+            "id": "resp", "object": "response", "status": "completed", "model": self.head["model"],
+            "output": self._said(text, call),
+            "usage": {
+                "input_tokens": tokens, "input_tokens_details": {"cached_tokens": cached},
+                "output_tokens": 60, "total_tokens": tokens + 60,
+            },
+        }  # fmt: skip
+
+    def summary_body(self) -> Json:
+        body = self.head | {"input": [*self.messages, self._asks]}
+        body.pop("tools", None)  # it offers none, so that its prefix breaks
+        return body
+
+    def compact(self, summary: str) -> None:
+        """What the user said stays, the newest 20,000 tokens of it, and the summary follows."""
+        kept, room = [], 20_000 * 4
+        for said in reversed(self._asked):
+            room -= len(str(said))
+            if room < 0:
+                break
+            kept.append(said)
+        goes_on = json.loads(
+            json.dumps(self._goes_on).replace(
+                json.dumps(self._was)[1:-1], json.dumps(summary)[1:-1]
+            )
+        )
+        self.messages = [*self._opening, *reversed(kept), goes_on]
+
+
+@dataclass
+class _Opencode:
+    """opencode: the Chat Completions format."""
+
+    path: str
+    headers: Mapping[str, str]
+    first: Json
+    compaction: Sequence[Json]
+    filling: str
+    name: str = "opencode"
+    marks: bool = False
+    messages: list[Json] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != "messages"})
+        self.head |= {"stream": False, "model": "deepseek-v4-pro"}
+        self.head.pop("stream_options", None)
+        self._opening = copy.deepcopy(self.first["messages"][:1])
+        self._opening[0]["content"] += self.filling
+        self.messages = list(self._opening)
+        asked = next(
+            one
+            for one in self.compaction
+            if "Here is the conversation so far" in str(one["body"]["messages"][-1])
+        )
+        self._asks = asked["body"]
+        after = self.compaction[self.compaction.index(asked) + 1]
+        self._goes_on = after["body"]["messages"][-1]
+
+    @property
+    def model(self) -> str:
+        return str(self.head["model"])
+
+    def body(self) -> Json:
+        return self.head | {"messages": list(self.messages)}
+
+    def ask(self, text: str) -> None:
+        self.messages.append({"role": "user", "content": json.dumps(text)})
+
+    def answered(self, text: str, call: tuple[str, str] | None) -> None:
+        self.messages.append(self._said(text, call))
+
+    @staticmethod
+    def _said(text: str, call: tuple[str, str] | None) -> Json:
+        said: Json = {"role": "assistant", "content": text}
+        if call is not None:
+            function = {"name": "read", "arguments": json.dumps({"filePath": call[1]})}
+            said["tool_calls"] = [{"id": call[0], "type": "function", "function": function}]
+        return said
+
+    def returned(self, call_id: str, text: str) -> None:
+        content = f"<type>file</type>\n<content>\n{text}\n</content>"
+        self.messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
+
+    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+        tokens, cached = usage
+        reason = "stop" if call is None else "tool_calls"
+        choice = {"index": 0, "message": self._said(text, call), "finish_reason": reason}
+        return {
+            "id": "c", "object": "chat.completion", "model": self.head["model"],
+            "choices": [choice],
+            "usage": {
+                "prompt_tokens": tokens, "completion_tokens": 60, "total_tokens": tokens + 60,
+                "prompt_tokens_details": {"cached_tokens": cached},
+            },
+        }  # fmt: skip
+
+    def summary_body(self) -> Json:
+        """Made apart: other instructions, and the conversation as one text."""
+        said = "\n\n".join(f"[{m['role']}]: {m['content']}" for m in self.messages[1:])
+        asks = f"Here is the conversation so far:\n\n<conversation>\n{said}\n</conversation>"
+        first = self._asks["messages"][0]
+        return dict(self._asks) | {
+            "stream": False, "model": self.head["model"],
+            "messages": [first, {"role": "user", "content": asks}],
+        }  # fmt: skip
+
+    def compact(self, summary: str) -> None:
+        self.messages = [
+            *self._opening,
+            {"role": "user", "content": "What did we do so far?"},
+            {"role": "assistant", "content": summary},
+            self._goes_on,
+        ]

@@ -1,0 +1,291 @@
+"""The bill of sessions, folded from their logs: `pack/bill.py` says what is counted and compared.
+
+Of a proxied session both sides stand in the records of its requests. Of a session of the library
+only what was packed does: without us, it is taken to send all that was said, done or handed in by
+then, and its instructions, each time. The tools of its host and whatever frames a request are not
+in that, so it comes out a little too cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from pagefault.model.catalogue import UNKNOWN, find_model
+from pagefault.model.events import (
+    CallRefused,
+    Event,
+    Faulted,
+    OriginalBody,
+    Packed,
+    PageBody,
+    Priced,
+    Relayed,
+    Searched,
+    SessionConfigured,
+    SessionOpened,
+)
+from pagefault.model.ids import PageId
+from pagefault.model.page import SessionRow
+from pagefault.model.prices import PriceList
+from pagefault.pack.bill import Bill, BillItem, add_up
+from pagefault.pack.count import MESSAGE_TOKENS
+from pagefault.pack.ledger import Broke, Disagreement, Line
+from pagefault.service.inspection.ledger import Entry, Ledger
+from pagefault.service.inspection.relayed import SERVED
+from pagefault.service.restore import records
+from pagefault.service.runtime import Runtime
+
+_GOES_ON: Final = ("same", "extended", SERVED)
+_PROVIDERS_DOING: Final = (Disagreement.LESS, Disagreement.NONE_AT_ALL)
+
+
+class BillBy(StrEnum):
+    """What the rows of a bill are of."""
+
+    SESSION = "session"
+    DAY = "day"  # of UTC
+    MODEL = "model"
+
+
+def bill_of(
+    runtime: Runtime,
+    rows: Collection[SessionRow],
+    *,
+    by: BillBy,
+    after_ms: int | None,
+    before_ms: int | None,
+    per_million: Mapping[str, float],
+) -> Bill:
+    """The bill of the requests of these sessions from one time to before another. Blocks on the
+    store.
+    """
+    named = [
+        (_row_of(item, by), item)
+        for row in sorted(rows, key=lambda row: row.opened_at_ms)
+        for item in items_of(runtime, row)
+        if (after_ms is None or item.at_ms >= after_ms)
+        and (before_ms is None or item.at_ms < before_ms)
+    ]
+    if by is BillBy.DAY:
+        named.sort(key=lambda one: one[0])
+    return add_up(named, by=str(by), per_million=per_million)
+
+
+def _row_of(item: BillItem, by: BillBy) -> str:
+    match by:
+        case BillBy.SESSION:
+            return item.session
+        case BillBy.MODEL:
+            return item.model or "no model named"
+        case BillBy.DAY:
+            return datetime.fromtimestamp(item.at_ms / 1000, UTC).date().isoformat()
+
+
+def items_of(runtime: Runtime, row: SessionRow) -> list[BillItem]:
+    """The requests of a session, oldest first."""
+    default = runtime.epochs.prices
+    configured = default if default != UNKNOWN.prices else None
+    called = row.name or row.session_id
+    proxied = runtime.events_of(row.session, ("relayed", "reported"))
+    if any(isinstance(event.body, Relayed) for event in proxied):
+        ledger = Ledger(row.session)
+        for event in proxied:
+            ledger.fold(event)
+        return list(_relayed(called, ledger.entries, configured))
+    if not any(runtime.index.events(row.session, types=("packed",))):
+        return []
+    history = _History(runtime, Ledger(row.session))
+    for event in records(runtime, runtime.scope(row.session)):
+        history.fold(event)
+    return list(history.items(called, configured))
+
+
+# --- what a proxy passed on -----------------------------------------------------------------------
+
+
+def _relayed(
+    called: str, entries: Collection[Entry], configured: PriceList | None
+) -> Iterator[BillItem]:
+    before: Entry | None = None
+    own = added = 0  # tokens of the client's request before, and of what we put into it
+    for entry in entries:
+        told = entry.relayed
+        assert told is not None, "it is a proxied session's"
+        model = find_model(told.model)
+        prices = configured or (model.prices if model.is_known else None)
+        entry, is_restart = _as_it_went_on(entry, before, prices or UNKNOWN.prices)
+        is_ours = told.change == SERVED
+        without, shared = _clients(entry, own, is_restart=is_restart)
+        line = entry.line(prices or UNKNOWN.prices)
+        yield BillItem(
+            session=called,
+            model=told.model,
+            at_ms=entry.at_ms,
+            tokens=told.tokens,
+            predicted_cached=line.predicted_cached,
+            before=entry.before_tokens,
+            shared=entry.shared_tokens,
+            new=max(0, without - shared),
+            without=own if is_ours else without,
+            without_shared=shared,
+            is_ours=is_ours,
+            left=told.left_tokens,
+            added=told.added_tokens,
+            added_new=max(0, told.added_tokens - added),
+            is_cold=entry.packed.is_cold,
+            is_unmarked=bool(prices and prices.takes_marks and entry.is_unmarked),
+            epoch=told.epoch,
+            broke=_why(line, told),
+            window=model.window_tokens if model.is_known else 0,
+            usage=line.reported,
+            disagreement=line.disagreement,
+            prices=prices,
+        )
+        before = entry
+        if not is_ours:
+            own, added = without, told.added_tokens
+
+
+def _as_it_went_on(entry: Entry, before: Entry | None, prices: PriceList) -> tuple[Entry, bool]:
+    """The first request after the proxy began anew, of which its record tells nothing: the same
+    bytes are sent again then, so only time and the client can have cost it the cache.
+    """
+    told = entry.relayed
+    if before is None or told is None or told.before >= 0:
+        return entry, False
+    goes_on = told.change in _GOES_ON and not told.epoch
+    is_cold = prices.is_cold((entry.at_ms - before.at_ms) / 1000)
+    shared = min(before.packed.tokens, told.tokens) if goes_on else 0
+    packed = replace(entry.packed, is_cold=is_cold, shared=shared)
+    before_tokens = before.packed.tokens
+    went_on = replace(entry, packed=packed, before_tokens=before_tokens, shared_tokens=shared)
+    return went_on, True
+
+
+def _clients(entry: Entry, own: int, *, is_restart: bool) -> tuple[int, int]:
+    """What the client sent, and how much of that it had sent before: as recorded, or else, where
+    an older version wrote the record, what it must have been.
+    """
+    told = entry.relayed
+    assert told is not None
+    without = told.client_tokens or told.tokens + told.left_tokens
+    if told.client_tokens and not is_restart:
+        return without, min(told.client_shared, without)
+    goes_on = told.change in _GOES_ON
+    return without, min(own, without) if goes_on else min(entry.shared_tokens, without)
+
+
+def _why(line: Line, told: Relayed | None = None) -> str:
+    """Why not all of the request before it was read from the cache, or ""."""
+    if line.broke is Broke.FIRST:
+        return ""
+    if line.broke is Broke.CLIENT_CHANGED and told is not None:
+        return told.change
+    is_whole = line.broke in (Broke.NOTHING, Broke.QUANTUM)
+    if is_whole and line.disagreement in _PROVIDERS_DOING:
+        return "provider"
+    return str(line.broke)
+
+
+# --- what a session packed ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What stood behind a request when it was packed."""
+
+    full: int  # tokens of all that had been said
+    shared: int  # of these, at the request before
+    brought: int  # tokens that recall and faults brought in since
+    is_ours: bool  # nothing had been said since: the model had called memory's tools
+    model: str
+
+
+@dataclass(slots=True)
+class _History:
+    """A fold of a session's records, its ancestors' before them."""
+
+    runtime: Runtime
+    ledger: Ledger
+    _asked: list[_Asked] = field(default_factory=list)
+    _sizes: dict[PageId, int] = field(default_factory=dict)
+    _said: int = 0
+    _system: int = 0
+    _before: int = 0
+    _brought: int = 0
+    _calls: int = 0  # of memory's tools, since the request before
+    _news: int = 0  # pages since then
+    _model: str = ""
+
+    def fold(self, event: Event) -> None:
+        known = len(self.ledger.entries)
+        self.ledger.fold(event)
+        match event.body:
+            case SessionOpened(system=system) | SessionConfigured(system=system):
+                self._system = self.runtime.counter.count(system) if system else 0
+            case Priced(model=model):
+                self._model = model
+            case Faulted(refusal="", already_mapped=False, tokens=tokens):
+                self._calls += 1
+                self._brought += tokens
+            case Faulted() | Searched() | CallRefused():
+                self._calls += 1
+            case PageBody() as body:
+                self._sizes[body.page_id] = body.tokens
+                if isinstance(body, OriginalBody):
+                    self._news += 1
+                    self._said += body.tokens + (0 if body.part else MESSAGE_TOKENS)
+            case Packed() as packed:
+                self._fold_packed(packed, is_own=len(self.ledger.entries) > known)
+            case _:
+                pass  # it neither adds to the history nor is a request
+
+    def _fold_packed(self, packed: Packed, *, is_own: bool) -> None:
+        full = self._system + self._said
+        brought = sum(self._sizes.get(one.page_id, 0) for one in packed.recalled)
+        if is_own:
+            self._asked.append(
+                _Asked(
+                    full=full,
+                    shared=self._before,
+                    brought=self._brought + brought,
+                    is_ours=bool(self._calls and not self._news),
+                    model=self._model,
+                )
+            )
+        self._before, self._brought, self._calls, self._news = full, 0, 0, 0
+
+    def items(self, called: str, configured: PriceList | None) -> Iterator[BillItem]:
+        for entry, asked in zip(self.ledger.entries, self._asked, strict=True):
+            model = find_model(asked.model)
+            known = model.prices if model.is_known else None
+            prices = configured or entry.priced or known
+            line = entry.line(prices or UNKNOWN.prices)
+            yield BillItem(
+                session=called,
+                model=asked.model,
+                at_ms=entry.at_ms,
+                tokens=entry.packed.tokens,
+                predicted_cached=line.predicted_cached,
+                volatile=entry.packed.tail,
+                before=entry.before_tokens,
+                shared=entry.shared_tokens,
+                new=entry.new_tokens,
+                without=asked.full,
+                without_shared=min(asked.shared, asked.full),
+                is_ours=asked.is_ours,
+                left=max(0, asked.full - entry.packed.tokens),
+                added=asked.brought,
+                added_new=asked.brought,
+                is_cold=entry.packed.is_cold,
+                epoch=entry.epoch,
+                broke=_why(line),
+                window=model.window_tokens if model.is_known else 0,
+                usage=line.reported,
+                disagreement=line.disagreement,
+                prices=prices,
+            )
