@@ -349,3 +349,28 @@ def test_the_state_folder_is_where_the_proxy_lists_itself(tmp_path: Path) -> Non
             [sys.executable, "-c", code], env={**env, "PATH": ""}, capture_output=True, check=True
         )
         assert _state(env) == done.stdout.decode().strip()
+
+
+def test_two_that_start_at_once_on_one_memory_are_one_proxy(
+    tmp_path: Path, empty_home: Path, cli: Cli
+) -> None:
+    with Upstream(always("Yes.")) as upstream:
+        words = ["--root", str(tmp_path / "memory"), "serve", "--upstream", upstream.url]
+        command = [
+            sys.executable,
+            "-m",
+            "pagefault.cli",
+            *words,
+            "--port",
+            "0",
+            "--detach",
+            "--json",
+        ]
+        both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        try:
+            told = [json.loads(one.communicate(timeout=90)[0]) for one in both]
+        finally:
+            cli("--root", str(tmp_path / "memory"), "stop")
+    assert [one.returncode for one in both] == [0, 0]
+    assert told[0]["instance"] == told[1]["instance"]
+    assert sorted(one["started"] for one in told) == [False, True]

@@ -166,6 +166,8 @@ class _Wanted:
 def _detach(
     app: App, words: list[str], wanted: _Wanted, token: str | None, *, as_json: bool
 ) -> None:
+    import fcntl
+
     from pagefault.cli.background import log_file, running_on, start
     from pagefault.engine.endpoint import checked_url
     from pagefault.model.errors import StoreBusy
@@ -174,22 +176,26 @@ def _detach(
     for url in wanted.upstreams.values():
         checked_url(url, allow_http=config.engine.allow_http)
     root = os.path.realpath(app.directory())
-    found = [one for one in running_on(root) if one.ask() is not None]
-    if found:
-        one = found[0]
-        runs = _Wanted(one.all_upstreams, one.window, one.user, one.wants_token, one.faults)
-        if runs != wanted:
-            raise StoreBusy(
-                f"a proxy runs on {root} already, another than this one would be: {one.url} to "
-                f"{one.upstream}, window {one.window:,}",
-                hint="`pagefault stop` ends it",
-            )
-        _told(app, one, started=False, as_json=as_json)
-        return
-    env = {**os.environ, **({"PAGEFAULT_PROXY_TOKEN": token} if token is not None else {})}
     log = log_file(f"serve-{_digest(root)}")
-    words = ["--root", root, *words, "--log", str(log)]
-    _told(app, start(words, log=log, env=env), started=True, as_json=as_json)
+    with log.with_suffix(".lock").open(
+        "w"
+    ) as lock:  # who comes second finds what the first started
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = [one for one in running_on(root) if one.ask() is not None]
+        if found:
+            one = found[0]
+            runs = _Wanted(one.all_upstreams, one.window, one.user, one.wants_token, one.faults)
+            if runs != wanted:
+                raise StoreBusy(
+                    f"a proxy runs on {root} already, another than this one would be: {one.url} to "
+                    f"{one.upstream}, window {one.window:,}",
+                    hint="`pagefault stop` ends it",
+                )
+            _told(app, one, started=False, as_json=as_json)
+            return
+        env = {**os.environ, **({"PAGEFAULT_PROXY_TOKEN": token} if token is not None else {})}
+        words = ["--root", root, *words, "--log", str(log)]
+        _told(app, start(words, log=log, env=env), started=True, as_json=as_json)
 
 
 def _told(app: App, one: Running, *, started: bool, as_json: bool) -> None:
