@@ -314,6 +314,7 @@ LOOKING = {
     "sent": ["talk", "0"],
     "items": ["talk"],
     "events": [],
+    "bill": [],
     "ledger": ["talk"],
     "abi": ["talk"],
     "faults": ["talk"],
