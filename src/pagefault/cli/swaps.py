@@ -64,7 +64,7 @@ def swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
     a file that another run has changed and not yet put back.
     """
     marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (marker.parent / ".lock").open("w") as lock:
+    with marker.parent.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs at once, the second meets the first's marker
         unclaimed(swaps, marker.parent)
         checked(swaps)
