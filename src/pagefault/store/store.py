@@ -396,12 +396,7 @@ class Store:
         if not events:
             return
         if sync:
-            try:
-                self.log.sync()
-            except StoreLatched:
-                raise
-            except Exception as failure:
-                raise self._latched("what was written may not be kept", failure) from failure
+            self.log.sync()  # `writing` knows that it is not settled, if that fails
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
