@@ -78,8 +78,10 @@ def test_pages_are_in_no_window_that_we_know_of(cli: Cli, proxied_root: Path) ->
     assert "proxied" in cli("--root", proxied_root, "pages", "show", "msg_1").out
 
 
-def test_faults_say_that_there_can_be_none(cli: Cli, proxied_root: Path) -> None:
-    assert "cannot ask for pages" in cli("--root", proxied_root, "faults").err
+def test_faults_say_where_it_is_told_whether_the_model_may_ask(
+    cli: Cli, proxied_root: Path
+) -> None:
+    assert "`pagefault status` tells whether the model" in cli("--root", proxied_root, "faults").err
 
 
 def test_the_abi_of_a_proxied_session_is_refused(cli: Cli, proxied_root: Path) -> None:
