@@ -13,7 +13,7 @@ pytest.importorskip("llm", reason="llm is not installed")
 
 import llm
 from click.testing import CliRunner
-from llm.plugins import pm
+from llm.plugins import load_plugins, pm
 
 import pagefault.integrations.llm as plugin
 
@@ -24,6 +24,7 @@ def memory(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("LLM_USER_PATH", str(empty_home / "llm"))
     with pagefault.sync.open() as memory:
         memory.session("talk").user("The spare key hangs behind the juniper barrel.")
+    load_plugins()  # by entry points, where this package is installed with them
     is_new = not pm.is_registered(plugin)
     if is_new:
         pm.register(plugin)
