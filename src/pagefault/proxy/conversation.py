@@ -177,16 +177,8 @@ class Conversation:
     async def receive(self, body: Json, history: History, *, pages: bool = True) -> Passed:
         """Take a request in, and say what to send on: as it came, unless it `pages`."""
         async with self._lock:
-            self.problem = self.full = ""
-            await self._take_up()
-            placed = history.placed
-            self._learn_names(placed)
-            match = self.trie.match(placed)
-            self._words.clear()
-            self._edited.update(match.path[at].key for at in match.edited)
-            self._unpair_edited(match, placed)
-            aside = bool(placed) and placed[-1].asks_for_summary
-            await self._log(match.path, placed)
+            match = await self._said_so_far(history)
+            aside = bool(history.placed) and history.placed[-1].asks_for_summary
             await self._unquote_forgotten()
             quotes = Chosen()
             outgoing: Outgoing | None = None
@@ -313,16 +305,21 @@ class Conversation:
         the way of keeping it, or "".
         """
         async with self._lock:
-            self.problem = self.full = ""
-            await self._take_up()
-            placed = history.placed
-            self._learn_names(placed)
-            match = self.trie.match(placed)
-            self._words.clear()
-            self._edited.update(match.path[at].key for at in match.edited)
-            self._unpair_edited(match, placed)
-            await self._log(match.path, placed)
+            await self._said_so_far(history)
             return self.problem
+
+    async def _said_so_far(self, history: History) -> Match:
+        """Take in what a history says, and write down what of it is new."""
+        self.problem = self.full = ""
+        await self._take_up()
+        placed = history.placed
+        self._learn_names(placed)
+        match = self.trie.match(placed)
+        self._words.clear()
+        self._edited.update(match.path[at].key for at in match.edited)
+        self._unpair_edited(match, placed)
+        await self._log(match.path, placed)
+        return match
 
     def _evicted(self, match: Match, composed: Composed | None) -> int:
         """How many pages left the window with a request, which is the newest from now on."""
