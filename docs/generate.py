@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pagefault.cli import demo_script
+from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import Clock
 from pagefault.model.defaults import TABLE, Default
 from pagefault.model.ids import IdMinter, Seq
@@ -35,6 +37,8 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.store.embedded.segments import SegmentLog
 from pagefault.testing.builders import opened, said
+from pagefault.views.picture import picture_of
+from pagefault.views.report import render_map
 
 DOCS: Final = Path(__file__).parent
 AT_MS: Final = 1_772_700_300_000  # 2026-03-05 08:45 UTC
@@ -350,6 +354,23 @@ def parts() -> Iterator[tuple[str, Callable[[], str]]]:
         yield name, shown(name)
 
 
+async def memory_map() -> str:
+    """The map of the demo's conversation, its questions asked in it and not on forks."""
+    limits = Limits(recall_tokens_max=0)  # as in the demo, every page that comes back is a fault
+    async with open_memory(
+        ":memory:", limits=limits, window=demo_script.WINDOW_TOKENS, clock=FixedClock()
+    ) as memory:
+        session = await memory.session("bike workshop", mode="active")
+        await demo_script.replay(session)
+        for question in demo_script.QUESTIONS:
+            await session.user(question, speaker="Mira")
+            await session.run(ScriptedEngine())
+        return render_map(await picture_of(memory, session, clean=str))
+
+
+PICTURES: Final = {"images/memory-map.svg": memory_map}
+
+
 def _fenced(language: str, text: str) -> str:
     return f"```{language}\n{text}```\n"
 
@@ -372,15 +393,15 @@ def regenerated(text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    files = {path: regenerated(path.read_text("utf-8")) for path in sorted(DOCS.glob("*.md"))}
+    files |= {DOCS / name: asyncio.run(drawn()) for name, drawn in PICTURES.items()}
     stale = False
-    for path in sorted(DOCS.glob("*.md")):
-        old = path.read_text(encoding="utf-8")
-        new = regenerated(old)
-        if new != old:
+    for path, new in files.items():
+        if not path.exists() or path.read_text("utf-8") != new:
             stale = True
             if "--check" not in arguments:
                 path.write_text(new, encoding="utf-8")
-            sys.stderr.write(f"docs/{path.name}: out of date\n")
+            sys.stderr.write(f"docs/{path.relative_to(DOCS)}: out of date\n")
     return int(stale and "--check" in arguments)
 
 

@@ -45,7 +45,9 @@ from pagefault.service.derived.reranking import RerankingStatus
 from pagefault.service.forget import Forgetting
 from pagefault.service.inspection.checkpoints import Checkpoint
 from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.memory_map import COLUMNS, ROWS, MemoryMap
 from pagefault.service.inspection.received import ConversationItem
+from pagefault.service.inspection.recollections import Recollection
 from pagefault.service.inspection.relayed import Proxied
 from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.status import Status
@@ -1286,6 +1288,18 @@ class Session(_Asks):
         reported. `Entry.line(prices)` tells what it should have cost.
         """
         return _LOOP.run(self.asynchronous.ledger())
+
+    def memory_map(self, *, rows: int = ROWS, columns: int = COLUMNS) -> MemoryMap:
+        """Which messages each request showed: at most so many rows of messages, and columns of
+        requests. Raises `BadInput` where one of them is less than 1.
+        """
+        return _LOOP.run(self.asynchronous.memory_map(rows=rows, columns=columns))
+
+    def recollections(self) -> list[Recollection]:
+        """The turns for which pages were brought back, oldest first: which, and what the answer
+        cites. A fork tells its own.
+        """
+        return _LOOP.run(self.asynchronous.recollections())
 
     @property
     def prices(self) -> PriceList:

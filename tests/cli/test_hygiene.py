@@ -80,6 +80,7 @@ WALK: dict[str, list[list[str]]] = {
     "events": [[], ["--file", ACTING], ["--session", NAMED]],
     "ledger": [[]],
     "bill": [[], [NAMED, "--by", "model", "--price", "5"]],
+    "report": [["-o", "-"], ["--json"], [ACTING]],
     "abi": [[]],
     "faults": [[]],
     "config": [["show"], ["show", "--origin"]],

@@ -315,6 +315,7 @@ LOOKING = {
     "items": ["talk"],
     "events": [],
     "bill": [],
+    "report": ["-o", "{tmp}/report.html"],
     "ledger": ["talk"],
     "abi": ["talk"],
     "faults": ["talk"],

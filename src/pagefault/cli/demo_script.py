@@ -43,8 +43,7 @@ Scene = tuple[str, dict[str, Any]]
 
 async def play(memory: Memory) -> AsyncIterator[Scene]:
     """The scenes in their order: conversation, week, evicted, question, claims, totals."""
-    with as_file(files("pagefault.lab") / "demo.jsonl") as path:
-        [conversation] = read_conversations(path, "jsonl")
+    conversation = _recorded()
     session = await memory.session(SESSION, window=WINDOW_TOKENS, mode="active")
     replayed = (await session.status()).pages == 0
     yield "conversation", _opening(conversation, replayed=replayed)
@@ -59,6 +58,18 @@ async def play(memory: Memory) -> AsyncIterator[Scene]:
         yield "question", {"number": number, "of": len(QUESTIONS), **facts}
     yield "claims", {"claims": [claim_object(one) for one in await session.claims()]}
     yield "totals", await _totals(memory, session, asked)
+
+
+async def replay(session: Session) -> None:
+    """Say the whole conversation in a session."""
+    async for _ in _replay(session, _recorded()):
+        pass
+
+
+def _recorded() -> Conversation:
+    with as_file(files("pagefault.lab") / "demo.jsonl") as path:
+        [conversation] = read_conversations(path, "jsonl")
+    return conversation
 
 
 def _opening(conversation: Conversation, *, replayed: bool) -> dict[str, Any]:

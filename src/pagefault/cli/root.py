@@ -31,6 +31,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "pages": "List, show, search and pin pages.",
         "claims": "List, show, add and retract claims: decisions, preferences, facts and rules.",
         "status": "How a session stands: its window, its figures, and the targets that they miss.",
+        "report": "A session on one page of HTML: what each request held, what came back, what it "
+        "cost.",
         "at": "What the window held at some time.",
         "diff": "What changed in the window from A to B.",
         "history": "Everything that happened to a page.",

@@ -23,7 +23,9 @@ from pagefault.service.arguments import a_time, an_actor
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.checkpoints import Checkpoint, checkpoints
 from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.memory_map import COLUMNS, ROWS, MemoryMap, memory_map
 from pagefault.service.inspection.received import ConversationItem, client_json, items_of
+from pagefault.service.inspection.recollections import Recollection, recollections
 from pagefault.service.inspection.report import Folded, Metrics, fold_session, report
 from pagefault.service.inspection.status import Status, status_of
 from pagefault.service.inspection.timetravel import (
@@ -81,6 +83,24 @@ class Inspector(SessionParts):
         reported. `Entry.line(prices)` tells what it should have cost.
         """
         return (await self._folded()).ledger.entries
+
+    async def memory_map(self, *, rows: int = ROWS, columns: int = COLUMNS) -> MemoryMap:
+        """Which messages each request showed: at most so many rows of messages, and columns of
+        requests. Raises `BadInput` where one of them is less than 1.
+        """
+        if min(rows, columns) < 1:
+            raise BadInput("a map has at least one row and one column")
+        await self.owned.caught_up()
+        return await asyncio.to_thread(
+            lambda: memory_map(self._runtime, self._row(), rows=rows, columns=columns)
+        )
+
+    async def recollections(self) -> list[Recollection]:
+        """The turns for which pages were brought back, oldest first: which, and what the answer
+        cites. A fork tells its own.
+        """
+        await self.owned.caught_up()
+        return await asyncio.to_thread(lambda: recollections(self._runtime, self._row()))
 
     async def _folded(self) -> Folded:
         await self.owned.caught_up()

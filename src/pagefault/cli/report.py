@@ -1,0 +1,85 @@
+"""`pagefault report`: a session as a page of HTML."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import click
+
+from pagefault import __version__
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.term import plural, redacted
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    default="report.html",
+    show_default=True,
+    help="Where to write it, in place of what is there; - is the standard output.",
+)
+@json_option
+@pass_app
+def report(app: App, session_name: str | None, target: Path, as_json: bool) -> None:
+    """A session on one page of HTML: what each request held, what came back, what it cost.
+
+    The page needs no network and no script, and prints. It quotes the conversation: what counts as
+    a secret is taken out first, and a later `pagefault forget` does not reach into it. Without
+    SESSION, the one used last that is no fork.
+
+    JSON: the same as values, and no file: {name, session_id, turns, window_tokens, map: {messages,
+    requests, columns, rows}, answers, claims, bill, concerns, …}.
+    """
+    from pagefault.views.picture import Picture, picture_of, to_dict
+
+    async def read() -> Picture:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            return await picture_of(memory, session, clean=redacted)
+
+    picture = app.run(read())
+    if as_json:
+        app.term.data(to_dict(picture))
+        return
+    from pagefault.views.report import render_report
+
+    words = ["pagefault", "report", picture.name, "-o", target.name or "-"]
+    page = render_report(
+        picture,
+        made_at=datetime.now().astimezone(),
+        command=shlex.join(words),
+        version=__version__,
+    )
+    if str(target) == "-":
+        app.term.exact(page)
+        return
+    size = _place(target, page)
+    app.term.line(
+        f"{app.term.style('✓', 'green', 'bold')} {target}: "
+        f"{plural(picture.map.messages, 'message')}, {plural(picture.map.requests, 'request')}, "
+        f"{size:,} bytes"
+    )
+
+
+def _place(target: Path, page: str) -> int:
+    """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
+    data = page.encode()
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            file.write(data)
+            file.close()
+            os.replace(file.name, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(file.name)
+            raise
+    return len(data)

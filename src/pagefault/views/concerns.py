@@ -1,0 +1,151 @@
+"""What about a session somebody should look at, in plain words: what is the matter, and what to do.
+
+Only what is known to be amiss is told. A figure that is too early to judge, or that nobody aims at,
+is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.pack.bill import BillRow
+from pagefault.service.derived.claims import ClaimInfo
+from pagefault.service.inspection.relayed import Proxied
+from pagefault.service.inspection.report import Metrics
+from pagefault.service.inspection.targets import Judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concern:
+    """`what` is the matter, `why` one should care, and what to `do`; `figure` names the target that
+    is missed, if it is one.
+    """
+
+    what: str
+    why: str
+    do: str
+    figure: str = ""
+
+
+def concerns(
+    metrics: Metrics, proxied: Proxied | None, bill: BillRow, claims: Sequence[ClaimInfo]
+) -> Iterator[Concern]:
+    """All that there are, what costs most first."""
+    if proxied is not None and proxied.over_window:
+        yield Concern(
+            what=f"{_requests(proxied.over_window)} larger than the window.",
+            why="The client's own tools and instructions, with what it just said, took more room "
+            "than the limit leaves.",
+            do="Give `--window` more tokens, or take tools out of the client.",
+        )
+    if bill.unmarked.requests:
+        yield Concern(
+            what=f"{_requests(bill.unmarked.requests)} without a cache mark.",
+            why="This provider caches only what a client marks, so every token was paid in full; "
+            f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
+            do="Turn prompt caching on in the client.",
+        )
+    stale = [one for one in claims if one.status == "stale"]
+    if stale:
+        yield Concern(
+            what=f"{len(stale)} of {len(claims)} claims rest on words that are gone.",
+            why="What they were said in was forgotten or cannot be read, so they are not used.",
+            do="Say them again, or retract them: `pagefault claims`.",
+        )
+    if bill.unpriced:
+        yield Concern(
+            what=f"{_requests(bill.unpriced)} to a model whose prices are not known.",
+            why="The bill counts their tokens, and no cost.",
+            do="Say which price list applies: `pagefault config`, `prices`.",
+        )
+    for judged in metrics.red_flags:
+        yield _missed(judged)
+
+
+def _requests(number: int) -> str:
+    return "1 request" if number == 1 else f"{number:,} requests"
+
+
+def _missed(judged: Judged) -> Concern:
+    target = judged.target
+    what, why, do = _WORDS.get(
+        target.name,
+        (
+            f"{target.name.replace('_', ' ').capitalize()} misses its target",
+            "docs/benchmarks.md says what the figure means.",
+            "See `pagefault status`.",
+        ),
+    )
+    return Concern(
+        what=f"{what}: {judged.value:g}, where {target} is asked.",
+        why=why,
+        do=do,
+        figure=target.name,
+    )
+
+
+_WORDS: Final = {
+    "fault_rate_needed": (
+        "Many needed pages had to be asked for",
+        "Each costs the model a call before it can answer.",
+        "A larger window, or more room for recall, keeps more of them there.",
+    ),
+    "thrash_index": (
+        "The same pages leave and come back",
+        "What is talked about does not fit the window.",
+        "Give the session a larger window, or pin what is always needed.",
+    ),
+    "recall_success": (
+        "Answers about the past are often corrected",
+        "The user's next message said that they were wrong.",
+        "Look at what was brought back for them, above.",
+    ),
+    "compression_ratio": (
+        "Summaries save little",
+        "They are not much shorter than what they stand for.",
+        "Short messages have short summaries: nothing to do, if the talk is like that.",
+    ),
+    "context_utilisation": (
+        "The window stays half empty",
+        "In this layout it is meant to be full.",
+        "A smaller window costs less.",
+    ),
+    "effective_tokens": (
+        "Answers use little of what is sent",
+        "Most of the prompt is neither cited nor asked for.",
+        "A smaller window costs less.",
+    ),
+    "prefetch_hit_rate": (
+        "What is read ahead is not used",
+        "Reading ahead costs time on disk, and no tokens.",
+        "Turn it off: `prefetch = none`.",
+    ),
+    "fault_p95_ms": (
+        "Bringing a page back is slow",
+        "One in twenty takes longer than this, in milliseconds.",
+        "Look at the disk that the memory is on.",
+    ),
+    "tlb_hit_rate": (
+        "Look-ups of pages miss the table in memory",
+        "Each goes to the disk.",
+        "Nothing is wrong with the answers; the session reads far back.",
+    ),
+    "prefix_breaks_outside_epochs": (
+        "The beginning of requests changed when it should not",
+        "The provider's cache was lost each time.",
+        "This is a mistake of pagefault's: please report it with `pagefault ledger --json`.",
+    ),
+    "epochs_share": (
+        "The window is rewritten often",
+        "Each rewrite makes the provider read it all again.",
+        "Give the session a larger window.",
+    ),
+    "regret": (
+        "Rewrites came at a bad time",
+        "In hindsight the same requests could have cost less.",
+        "If prices are not the provider's, set them: `pagefault config`, `prices`.",
+    ),
+}
+"""What a missed target means to somebody who does not know its name."""

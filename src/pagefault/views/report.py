@@ -1,0 +1,93 @@
+"""A report: one page of HTML about one session, for people, to keep and to hand on.
+
+It needs no script and no network: styles and pictures stand in it. Every text in it is escaped by
+the template, and its own policy forbids what would be loaded or run all the same.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from datetime import datetime, tzinfo
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pagefault.views.charts import draw_map, draw_requests
+from pagefault.views.picture import Picture
+
+
+def render_report(
+    picture: Picture, *, made_at: datetime, command: str, version: str, zone: tzinfo | None = None
+) -> str:
+    """The report as HTML. Times are told in `zone`, the machine's own if it is None; the same
+    picture, time, command and version give the same bytes.
+    """
+    style = _style("drawing.css", "report.css")
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            picture=picture,
+            map=draw_map(picture),
+            chart=draw_requests(picture),
+            style=Markup(style),
+            style_hash=b64encode(sha256(style.encode()).digest()).decode(),
+            made_at=made_at,
+            command=command,
+            version=version,
+            zone=zone,
+        )
+    )
+
+
+def render_map(picture: Picture) -> str:
+    """The memory map alone, as SVG; "" where the session sent no request."""
+    drawn = draw_map(picture)
+    if drawn is None:
+        return ""
+    style = Markup(_style("drawing.css"))
+    return _environment().get_template("map.svg").render(of=drawn, picture=picture, style=style)
+
+
+@cache
+def _style(*names: str) -> str:
+    folder = files("pagefault.views") / "templates"
+    return "".join(folder.joinpath(name).read_text("utf-8") for name in names)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pagefault.views"),
+        autoescape=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": lambda value: f"{value:,.0f}",
+        "share": lambda value: f"{value:.0%}",
+        "day": _day,
+        "minute": _minute,
+        "plural": lambda count, one: f"{count:,} {one}" + ("" if count == 1 else "s"),
+    }
+    return environment
+
+
+def _at(at_ms: int, zone: tzinfo | None) -> datetime:
+    at = datetime.fromtimestamp(at_ms / 1000, zone)
+    return at if zone is not None else at.astimezone()
+
+
+def _day(at_ms: int, zone: tzinfo | None) -> str:
+    at = _at(at_ms, zone)
+    return f"{at.day} {at:%b %Y}"
+
+
+def _minute(at_ms: int, zone: tzinfo | None) -> str:
+    at = _at(at_ms, zone)
+    return f"{at.day} {at:%b %Y, %H:%M}"
