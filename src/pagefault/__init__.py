@@ -113,8 +113,16 @@ if TYPE_CHECKING:
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
+    from pagefault.service.inspection.memory_map import (
+        MapColumn,
+        MapPlace,
+        MapRow,
+        MapSpan,
+        MemoryMap,
+    )
     from pagefault.service.inspection.metrics import Tally
     from pagefault.service.inspection.received import ConversationItem
+    from pagefault.service.inspection.recollections import CitedAs, Recollection
     from pagefault.service.inspection.relayed import Proxied
     from pagefault.service.inspection.report import Metrics
     from pagefault.service.inspection.status import AutoPins, PrefetchStatus, PressureStatus, Status
@@ -168,6 +176,7 @@ __all__ = [
     "CallerError",
     "CannotUndo",
     "Checkpoint",
+    "CitedAs",
     "ClaimInfo",
     "Clock",
     "Compressor",
@@ -207,9 +216,14 @@ __all__ = [
     "Level",
     "Limits",
     "Line",
+    "MapColumn",
+    "MapPlace",
+    "MapRow",
+    "MapSpan",
     "Measured",
     "Memory",
     "MemoryABI",
+    "MemoryMap",
     "Message",
     "MessageTooLarge",
     "Metrics",
@@ -243,6 +257,7 @@ __all__ = [
     "QuotaUse",
     "Quotas",
     "Quote",
+    "Recollection",
     "RecordDamaged",
     "RecordGone",
     "Redaction",
@@ -320,6 +335,7 @@ _HOMES = {
     "CallerError": "model.errors",
     "CannotUndo": "model.errors",
     "Checkpoint": "service.inspection.checkpoints",
+    "CitedAs": "service.inspection.recollections",
     "ClaimInfo": "service.derived.claims",
     "Clock": "model.clock",
     "Compressor": "represent.api",
@@ -349,6 +365,11 @@ _HOMES = {
     "Forgetting": "service.forget",
     "Descendants": "service.root.warden",
     "ImportReport": "service.lookup.imported",
+    "MapColumn": "service.inspection.memory_map",
+    "MapPlace": "service.inspection.memory_map",
+    "MapRow": "service.inspection.memory_map",
+    "MapSpan": "service.inspection.memory_map",
+    "MemoryMap": "service.inspection.memory_map",
     "PageOrigin": "service.root.warden",
     "ImportedSession": "service.lookup.imported",
     "InWindow": "service.inspection.timetravel",
@@ -373,6 +394,7 @@ _HOMES = {
     "ModelError": "model.errors",
     "Moment": "service.inspection.timetravel",
     "Mount": "service.regions",
+    "Recollection": "service.inspection.recollections",
     "Sent": "service.inspection.timetravel",
     "Seq": "model.ids",
     "Movement": "service.inspection.timetravel",

@@ -101,11 +101,13 @@ async def test_looking_writes_nothing(tmp_path: Path) -> None:
             "history": await session.history(page),
             "items": await session.items(),
             "ledger": await session.ledger(),
+            "memory_map": await session.memory_map(),
             "metrics": await session.metrics(),
             "on_pressure": session.on_pressure(lambda before, now: None),
             "page_at": await session.page_at(page, turn=0),
             "paged_in_tokens": session.paged_in_tokens,
             "prices": session.prices,
+            "recollections": await session.recollections(),
             "sent": await session.sent(0),
             "status": await session.status(),
         }

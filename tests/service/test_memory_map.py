@@ -9,7 +9,7 @@ import pytest
 import pagefault
 from pagefault import Session
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.inspection.memory_map import MapRow, MemoryMap, Place
+from pagefault.service.inspection.memory_map import MapPlace, MapRow, MemoryMap
 from pagefault.service.inspection.recollections import CitedAs
 from pagefault.service.limits import Limits
 from tests.proxy.standing import standing
@@ -33,7 +33,7 @@ async def talked(session: Session, turns: int = 18) -> list[set[str]]:
     return seen
 
 
-def place_of(row: MapRow, column: int) -> Place | None:
+def place_of(row: MapRow, column: int) -> MapPlace | None:
     return next((one.place for one in row.spans if one.first <= column <= one.last), None)
 
 
@@ -59,8 +59,8 @@ async def test_each_column_has_the_messages_that_its_request_showed(tmp_path: Pa
     for row in of.rows:
         for span in row.spans:
             was_away = any(str(row.first) not in seen[at] for at in range(row.since, span.first))
-            assert (span.place is Place.BROUGHT_BACK) == was_away
-    assert any(span.place is Place.BROUGHT_BACK for row in of.rows for span in row.spans)
+            assert (span.place is MapPlace.BROUGHT_BACK) == was_away
+    assert any(span.place is MapPlace.BROUGHT_BACK for row in of.rows for span in row.spans)
 
 
 async def test_a_smaller_map_tells_the_same_of_several_at_once(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_a_smaller_map_tells_the_same_of_several_at_once(tmp_path: Path) -
             group = whole.rows[6 * number : 6 * number + 6]
             there = [place_of(each, one.last) for each in group]
             said = sum(each.since <= one.last for each in group)
-            if place_of(row, column) is Place.IN_WINDOW:
+            if place_of(row, column) is MapPlace.IN_WINDOW:
                 assert 2 * sum(place is not None for place in there) >= said
             if place_of(row, column) is None and said:
                 assert 2 * sum(place is not None for place in there) < said

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.service.inspection.memory_map import MapColumn, MapRow, Place
+from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow
 from pagefault.views.picture import Picture
 
 WIDTH: Final = 960.0
@@ -99,7 +99,7 @@ def _bars(row: MapRow, y: float, height: float, wide: float, columns: int) -> It
     for span in row.spans:
         x = _LEFT + span.first * wide
         width = (span.last + 1 - span.first) * wide
-        kind = "back" if span.place is Place.BROUGHT_BACK else "window"
+        kind = "back" if span.place is MapPlace.BROUGHT_BACK else "window"
         yield Bar(_round(x), y, _round(max(width, 1.0)), height, kind)
 
 

@@ -35,7 +35,7 @@ ROWS: Final = 400
 COLUMNS: Final = 360
 
 
-class Place(StrEnum):
+class MapPlace(StrEnum):
     """Where a request had a message."""
 
     IN_WINDOW = "in_window"
@@ -71,7 +71,7 @@ class MapSpan:
 
     first: int
     last: int
-    place: Place
+    place: MapPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +159,8 @@ class _Message:
     role: Role
     at_ms: int
     since: int
-    spans: list[tuple[int, int, Place]] = field(default_factory=list)
-    place: Place | None = None
+    spans: list[tuple[int, int, MapPlace]] = field(default_factory=list)
+    place: MapPlace | None = None
     open: int = 0
 
 
@@ -213,7 +213,7 @@ class _Fold:
         for one in found.values():
             if one.place is None:
                 is_new = one.since == self._column
-                one.place = Place.IN_WINDOW if is_new else Place.BROUGHT_BACK
+                one.place = MapPlace.IN_WINDOW if is_new else MapPlace.BROUGHT_BACK
                 one.open = self._column
         self._shown = list(found.values())
         self._column += 1
@@ -252,13 +252,13 @@ def _spans(group: Sequence[_Message], columns: int) -> Iterator[MapSpan]:
         _counts(columns, (span[:2] for one in group for span in one.spans)),
         _counts(
             columns,
-            (span[:2] for one in group for span in one.spans if span[2] is Place.BROUGHT_BACK),
+            (span[:2] for one in group for span in one.spans if span[2] is MapPlace.BROUGHT_BACK),
         ),
     )
     places = [
-        Place.BROUGHT_BACK
+        MapPlace.BROUGHT_BACK
         if back[at]
-        else (Place.IN_WINDOW if shown[at] and 2 * shown[at] >= said[at] else None)
+        else (MapPlace.IN_WINDOW if shown[at] and 2 * shown[at] >= said[at] else None)
         for at in range(columns)
     ]
     first = 0
