@@ -13,7 +13,7 @@ import click
 
 from pagefault import __version__
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
-from pagefault.cli.term import plural, redacted
+from pagefault.cli.term import plural, printable, redacted
 
 
 @click.command(cls=Command)
@@ -44,7 +44,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
     async def read() -> Picture:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            return await picture_of(memory, session, clean=redacted)
+            return await picture_of(memory, session, clean=lambda text: printable(redacted(text)))
 
     picture = app.run(read())
     if as_json:
