@@ -7,6 +7,7 @@ Texts are short and cleaned: a picture is handed on, and nobody can forget what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -138,7 +139,7 @@ class _Drawing:
         excerpts = [await self._excerpt(self.session, row.first) for row in told.rows]
         times = [one.at_ms for one in excerpts] or [0]
         return Picture(
-            name=self.clean(self.session.name or self.session.session_id),
+            name=self._shown(self.session.name or self.session.session_id),
             session_id=self.session.session_id,
             is_proxied=proxied is not None,
             turns=status.turns,
@@ -164,7 +165,7 @@ class _Drawing:
         ]
         for row in await self._forks():
             fork = await self.memory.session(row.session_id, create=False)
-            name = self.clean(row.name or row.session_id)
+            name = self._shown(row.name or row.session_id)
             found += [(fork, name, one) for one in await fork.recollections()]
         found.sort(key=lambda one: one[2].at_ms)
         citing = sum(any(page_id in one.brought for page_id, _ in one.cited) for _, _, one in found)
@@ -198,16 +199,16 @@ class _Drawing:
             spans.append(
                 SpanView(
                     page_id=span.page_id,
-                    before=_tail(self.clean(before), _AROUND),
-                    words=self.clean(quote) or _GONE,
-                    after=_head(self.clean(after), _AROUND),
+                    before=_tail(self._shown(before), _AROUND),
+                    words=self._shown(quote) or _GONE,
+                    after=_head(self._shown(after), _AROUND),
                 )
             )
         return ClaimView(
             claim_id=one.claim_id,
             type=one.type,
-            subject=self.clean(one.subject),
-            text=self.clean(one.text),
+            subject=self._shown(one.subject),
+            text=self._shown(one.text),
             status=one.status,
             closed_by=one.closed_by,
             authority=one.authority,
@@ -222,11 +223,15 @@ class _Drawing:
         said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
         return Excerpt(
             page_id=page_id,
-            who=self.clean(who),
+            who=self._shown(who),
             at_ms=page.row.at_ms if said_ms is None else said_ms,
             tokens=page.row.tokens,
-            text=_head(_one_line(self.clean(page.text)), EXCERPT),
+            text=_head(self._shown(page.text).strip(), EXCERPT),
         )
+
+    def _shown(self, text: str) -> str:
+        """Cleaned, and on one line."""
+        return re.sub(r"\s+", " ", self.clean(text))
 
     async def _page(self, session: Session, page_id: PageId) -> Page | None:
         try:
@@ -236,10 +241,6 @@ class _Drawing:
 
 
 _ROLES: Final = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _head(text: str, most: int) -> str:
