@@ -1001,7 +1001,7 @@ class Session(_Asks):
         _LOOP.run(self.asynchronous.pin(page_id))
 
     def unpin(self, page_id: str) -> None:
-        """Let policy decide about a page again. Harmless if it is not pinned."""
+        """Unpin a page: it may leave the window again. Harmless if it is not pinned."""
         _LOOP.run(self.asynchronous.unpin(page_id))
 
     def goal(self, text: str) -> PageId | None:

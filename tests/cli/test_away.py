@@ -215,4 +215,4 @@ def test_what_went_to_the_archive_is_told_to_be_there_whether_it_can_be_reached_
             (tmp_path / "cold").rename(tmp_path / "elsewhere")
     assert seen[0] == seen[1]
     assert set(seen[0].values()) == {"L0", "L4"}
-    assert "L4" in cli("--root", archived, "status", "talk").out
+    assert "L4" in cli("--root", archived, "status", "talk", "--all").out

@@ -41,7 +41,7 @@ def test_status_tells_what_was_sent(cli: Cli, proxied_root: Path) -> None:
     assert (told["window_tokens"], told["requests"]) == (600, 14)
     assert 0 < told["request_tokens"] == last["tokens"] <= 600
     assert last["messages"] < last["client_messages"] == 27
-    shown = cli("--root", proxied_root, "status", "planning").out
+    shown = cli("--root", proxied_root, "status", "planning", "--all").out
     assert "the client decides the window" in shown
     assert f"{last['messages']} of the client's 27 messages" in shown
     assert "900 tokens" in shown

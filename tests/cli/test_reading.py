@@ -443,3 +443,16 @@ def test_python_m_pagefault_is_pagefault() -> None:
         [sys.executable, "-m", "pagefault", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("pagefault ")
+
+
+def test_status_is_a_few_lines_and_every_figure_where_it_is_asked_for(
+    cli: Cli, memory_root: Path
+) -> None:
+    told = cli("--root", memory_root, "status", "talk")
+    assert 4 <= len(told.out.splitlines()) <= 9
+    assert "2,000 tokens" in told.out
+    assert "thrash" not in told.out
+    assert told.err == "nothing needs a look\n"
+    whole = cli("--root", memory_root, "status", "talk", "--all").out
+    assert "thrash index" in whole
+    assert "target" in whole

@@ -314,7 +314,7 @@ def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None
 @json_option
 @pass_app
 def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
-    """Let policy decide about a page again.
+    """Unpin a page: it may leave the window again.
 
     JSON: {session, page_id, pinned, pins, proxied}.
     """

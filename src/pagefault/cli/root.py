@@ -30,7 +30,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "recall": "Ask for pages: the latest, by topic, by task, by time, by words.",
         "pages": "List, show, search and pin pages.",
         "claims": "List, show, add and retract claims: decisions, preferences, facts and rules.",
-        "status": "How a session stands: its window, its figures, and the targets that they miss.",
+        "status": "How a session stands: its window, what came back, and what needs a look.",
         "report": "A session on one page of HTML: what each request held, what came back, what it "
         "cost.",
         "at": "What the window held at some time.",

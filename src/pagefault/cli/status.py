@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
-from pagefault.cli.term import iso, plural
+from pagefault.cli.term import Term, iso, plural
+from pagefault.views.concerns import Concern, concerns_of
 
 if TYPE_CHECKING:
     from pagefault.pack.ledger import Line
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
     from pagefault.store.allowance import QuotaUse
 
 _Read = tuple[
-    "Status", "Metrics", "Proxied | None", "EmbeddingStatus | None", bool, "list[QuotaUse]"
+    "Status",
+    "Metrics",
+    "Proxied | None",
+    "EmbeddingStatus | None",
+    bool,
+    "list[QuotaUse]",
+    "list[Concern]",
 ]
 
 _SHOWN = {  # of the figures, for people; JSON has them all
@@ -58,21 +65,20 @@ _SHOWN = {  # of the figures, for people; JSON has them all
 
 @click.command(cls=Command)
 @click.argument("session_name", metavar="[SESSION]", required=False)
+@click.option("--all", "every", is_flag=True, help="Every figure, and the targets.")
 @click.option("--per-turn", is_flag=True, help="The figures of each turn, too; JSON only.")
 @json_option
 @pass_app
-def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) -> None:
-    """How a session stands: its window, its figures, and the targets that they miss.
+def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:
+    """How a session stands: its window, what came back, and what needs a look.
 
-    Without SESSION, the one used last that is no fork. The figures are folded from the log; a red
-    flag marks those that somebody should look at.
+    Without SESSION, the one used last that is no fork. All figures are folded from the log.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
     mode`), quotas: [{quota, owner, used, limit}] (those that are set, of this session, its tenant
-    and the project), epoch, requests, resident_pages, resident_derived, pinned, faults_left,
-    tlb_hits, tlb_misses, proxied, metrics:
-    {FIGURE: …, targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags,
-    per_turn}};
+    and the project), concerns: [{what, why, do, figure}], epoch, requests, resident_pages,
+    resident_derived, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …,
+    targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags, per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
     those of what was passed on, and `proxied` tells more. With an embedder also embedding:
     {embedder, embedded, missing, failure, hint}, of the whole memory.
@@ -86,9 +92,10 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
             now, embedding = await session.status(), await memory.embedding()
             now = replace(now, control=await memory.control_of(session.session_id))
             uses = await memory.usage(session.session_id)
-            return now, metrics, proxied, embedding, memory.is_adopted, uses
+            amiss = await concerns_of(memory, session, metrics, proxied)
+            return now, metrics, proxied, embedding, memory.is_adopted, uses, amiss
 
-    now, metrics, proxied, embedding, is_adopted, uses = app.run(read())
+    now, metrics, proxied, embedding, is_adopted, uses, amiss = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
@@ -98,10 +105,74 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         told = asdict(now) | {"budget": budget, "proxied": None}
         told |= instead_of_own_window(proxied) if proxied is not None else {}
         told |= {"embedding": asdict(embedding)} if embedding is not None else {}
-        told |= {"quotas": [use._asdict() for use in uses]}
+        told |= {"quotas": [use._asdict() for use in uses], "concerns": [asdict(c) for c in amiss]}
         app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
+    if every:
+        _show_all(app.term, now, metrics, proxied, embedding, uses)
+    else:
+        _show(app.term, now, metrics, proxied, uses)
+    for one in amiss:
+        app.term.warn(f"{one.what} {one.why} {one.do}")
+    if not amiss:
+        app.term.note("nothing needs a look")
+
+
+_WIDTH: Final = 16  # of the gauge
+
+
+def _show(
+    term: Term, now: Status, metrics: Metrics, proxied: Proxied | None, uses: list[QuotaUse]
+) -> None:
+    """What most people want to know, a line each."""
+    told = metrics.figures
+    rows = [["said", f"{plural(now.turns, 'turn')}, {plural(now.pages, 'page')}"]]
+    if proxied is not None:
+        rows += rows_of(proxied)[:4]
+    else:
+        filled = min(_WIDTH, round(_WIDTH * now.request_tokens / now.window_tokens))
+        gauge = "█" * filled + "░" * (_WIDTH - filled)
+        share = now.request_tokens / now.window_tokens
+        size = f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"
+        rows += [["window", f"{gauge} {size}"], ["pages in it", pages_of(now)]]
+        if now.pinned:
+            rows.append(["pinned", ", ".join(now.pinned)])
+    if now.control != "assist":
+        rows.append(["memory's mode", now.control])
+    if told["requests"]:
+        survival = told["prefix_survival"]
+        kept = "" if survival is None else f"; {survival:.0%} of each began as the one before"
+        times = f"rewritten {plural(told['epochs'], 'time')}"
+        rows.append(["requests", f"{told['requests']:,}, {times}{kept}"])
+    back = told["recalled_pages"] + told["faults"]
+    if back:
+        how = f"{told['recalled_pages']:,} by memory itself, {told['faults']:,} by the model"
+        rows.append(["brought back", f"{plural(back, 'page')}: {how}"])
+    if told["recalls"]:
+        wrong = told["recalls_corrected"]
+        rows.append(
+            ["recalls", f"{told['recalls']:,}, of which the user corrected {wrong or 'none'}"]
+        )
+    rows += _quotas(uses)
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        term.line(f"  {term.style(name.ljust(width), 'dim')}  {value}")
+
+
+def _quotas(uses: list[QuotaUse]) -> list[list[str]]:
+    return [[f"{use.quota} {use.owner}".rstrip(), f"{use.used:,} of {use.limit:,}"] for use in uses]
+
+
+def _show_all(
+    term: Term,
+    now: Status,
+    metrics: Metrics,
+    proxied: Proxied | None,
+    embedding: EmbeddingStatus | None,
+    uses: list[QuotaUse],
+) -> None:
+    """Every figure, and beside those that have one, the target."""
     rows = [["turns", f"{now.turns:,}"]]
     if proxied is not None:
         rows += [["pages", f"{now.pages:,}"], *rows_of(proxied)]
@@ -115,18 +186,16 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         ]
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
-    rows += [
-        [f"{use.quota} {use.owner}".rstrip(), f"{use.used:,} of {use.limit:,}"] for use in uses
-    ]
+    rows += _quotas(uses)
     rows.append(["pages by tier", _tiers(metrics.figures["tiers"])])
     rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
     rows += [
         [f"faults, {reason.replace('_', ' ')}", _success(told)]
         for reason, told in metrics.figures["fault_success_by_reason"].items()
     ]
-    app.term.table(["measure", "value"], rows)
-    app.term.line("")
-    app.term.table(
+    term.table(["measure", "value"], rows)
+    term.line("")
+    term.table(
         ["target", "asked", "measured", "met"],
         [
             [
@@ -139,9 +208,6 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         ],
         right="measured",
     )
-    flags = metrics.red_flags
-    named = ", ".join(one.target.name.replace("_", " ") for one in flags)
-    app.term.note(f"{plural(len(flags), 'red flag')}{': ' if flags else ''}{named}")
 
 
 def pages_of(now: Status) -> str:

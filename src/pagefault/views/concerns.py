@@ -15,6 +15,8 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.inspection.relayed import Proxied
 from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.targets import Judged
+from pagefault.service.memory import Memory
+from pagefault.service.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,14 @@ class Concern:
     why: str
     do: str
     figure: str = ""
+
+
+async def concerns_of(
+    memory: Memory, session: Session, metrics: Metrics, proxied: Proxied | None
+) -> list[Concern]:
+    """Those of a session; `metrics` and `proxied` are what it tells of itself just now."""
+    bill = await memory.bill(session.session_id)
+    return list(concerns(metrics, proxied, bill.total, await session.claims()))
 
 
 def concerns(
@@ -54,7 +64,7 @@ def concerns(
             why="What they were said in was forgotten or cannot be read, so they are not used.",
             do="Say them again, or retract them: `pagefault claims`.",
         )
-    if bill.unpriced:
+    if bill.unpriced and proxied is not None:  # else it may be no provider's model at all
         yield Concern(
             what=f"{_requests(bill.unpriced)} to a model whose prices are not known.",
             why="The bill counts their tokens, and no cost.",
@@ -70,14 +80,7 @@ def _requests(number: int) -> str:
 
 def _missed(judged: Judged) -> Concern:
     target = judged.target
-    what, why, do = _WORDS.get(
-        target.name,
-        (
-            f"{target.name.replace('_', ' ').capitalize()} misses its target",
-            "docs/benchmarks.md says what the figure means.",
-            "See `pagefault status`.",
-        ),
-    )
+    what, why, do = WORDS[target.name]
     return Concern(
         what=f"{what}: {judged.value:g}, where {target} is asked.",
         why=why,
@@ -86,7 +89,7 @@ def _missed(judged: Judged) -> Concern:
     )
 
 
-_WORDS: Final = {
+WORDS: Final = {
     "fault_rate_needed": (
         "Many needed pages had to be asked for",
         "Each costs the model a call before it can answer.",
@@ -146,6 +149,26 @@ _WORDS: Final = {
         "Rewrites came at a bad time",
         "In hindsight the same requests could have cost less.",
         "If prices are not the provider's, set them: `pagefault config`, `prices`.",
+    ),
+    "user_requested_recall": (
+        "Few pages are asked for because the user wants them",
+        "The model loads pages for reasons of its own, a share of them for nothing.",
+        "Look at `pagefault faults --by reason`.",
+    ),
+    "resolve_reference": (
+        "Most pages are asked for to find out what something refers to",
+        "What is referred to leaves the window too early.",
+        "A larger window, or more room for recall, keeps more of it there.",
+    ),
+    "tool_prereq": (
+        "Many pages are asked for because a tool needs them",
+        "Tools read what the window no longer has.",
+        "Pin what tools always need.",
+    ),
+    "speculative": (
+        "Many pages are asked for in case they are needed",
+        "Each is paid for, needed or not.",
+        "Look at `pagefault faults --by reason`.",
     ),
 }
 """What a missed target means to somebody who does not know its name."""

@@ -435,7 +435,7 @@ class Writer(SessionParts):
             )
 
     async def unpin(self, page_id: str) -> None:
-        """Let policy decide about a page again. Harmless if it is not pinned."""
+        """Unpin a page: it may leave the window again. Harmless if it is not pinned."""
 
         async def verb() -> None:
             if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since

@@ -1,0 +1,43 @@
+"""What somebody should look at is told in plain words, and nothing else is."""
+
+from __future__ import annotations
+
+from pagefault.pack.bill import BillPart, BillRow
+from pagefault.service.inspection.metrics import Tally
+from pagefault.service.inspection.report import Metrics
+from pagefault.service.inspection.targets import REASONS, TARGETS, Judged
+from pagefault.views.concerns import WORDS, concerns
+
+
+def measured(*judged: Judged) -> Metrics:
+    return Metrics(figures={}, turns=[], tally=Tally(), judged=list(judged))
+
+
+def test_every_target_that_can_be_a_red_flag_has_words() -> None:
+    flagged = {one.name for one in [*TARGETS, *REASONS.values()] if one.is_aim}
+    assert flagged == WORDS.keys()
+
+
+def test_a_missed_target_is_told_and_one_that_is_met_or_too_early_is_not() -> None:
+    thrash = next(one for one in TARGETS if one.name == "thrash_index")
+    regret = next(one for one in TARGETS if one.name == "regret")
+    [told] = concerns(
+        measured(
+            Judged(thrash, 0.9, False, is_red_flag=True),
+            Judged(regret, 1.0, True, is_red_flag=False),
+            Judged(regret, 9.0, None, is_red_flag=False, waits_for="20 requests"),
+        ),
+        None,
+        BillRow("talk"),
+        [],
+    )
+    assert told.what == "The same pages leave and come back: 0.9, where < 0.5 is asked."
+    assert told.figure == "thrash_index"
+    assert "pin" in told.do
+
+
+def test_a_client_that_marks_nothing_is_told_what_that_costs() -> None:
+    bill = BillRow("talk", requests=3, unmarked=BillPart(3, 9_000, 9_000), marking_saves=7_000)
+    [told] = concerns(measured(), None, bill, [])
+    assert told.what == "3 requests without a cache mark."
+    assert "7,000 input tokens less" in told.why
