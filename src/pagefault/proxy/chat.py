@@ -7,7 +7,15 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, sealed_item
+from pagefault.proxy.history import (
+    History,
+    Item,
+    Json,
+    Part,
+    begun,
+    instructions_in,
+    sealed_item,
+)
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -39,17 +47,14 @@ class Chat:
     def head(self, body: Json) -> list[Any]:
         return []
 
-    def read(self, body: Json) -> History:
+    def read(self, body: Json, earlier: History | None = None) -> History:
         messages = listed(body, "messages")
-        items: list[Item] = []
-        instructions: list[str] = []
-        for number, message in enumerate(messages):
+        known, items = begun(earlier, messages)
+        for number, message in enumerate(messages[known:], known):
             if not isinstance(message, dict) or not isinstance(message.get("role"), str):
                 raise Unreadable("a message without a role")
             role = message["role"]
             if role in ("system", "developer"):
-                if not any(item.place for item in items):
-                    instructions.append(content_text(message.get("content")))
                 text = content_text(message.get("content"))
                 items.append(Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=text))
             elif role == "tool":
@@ -62,7 +67,7 @@ class Chat:
         return History(
             messages=messages,
             items=items,
-            instructions="\n\n".join(instructions),
+            instructions="\n\n".join(instructions_in(items)),
             tools=tools if isinstance(tools, list) else [],
         )
 

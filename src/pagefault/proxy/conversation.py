@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +53,6 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.faults import Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
-from pagefault.proxy.marks import is_marked
 from pagefault.proxy.pairs import Pair, Round, TakenApart
 from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.quotes import Chosen, Quotes
@@ -216,7 +216,7 @@ class Conversation:
             put: Json | None = None
             if composed is not None and (composed.changed or offer is not None):
                 put = self._wire.put(body, composed.messages)
-                put = put | {"tools": list(offer.tools)} if offer is not None else put
+                put = put | {"tools": offer.tools} if offer is not None else put
             relayed, record = await self._tell(
                 put or body, history, received, match, composed, outgoing, quotes, offer
             )
@@ -237,6 +237,10 @@ class Conversation:
                 if offer is not None and outgoing is not None and composed is not None
                 else None,
             )
+
+    def written(self, body: Json) -> bytes:
+        """A body that is sent on. Raises ValueError for numbers that JSON does not have."""
+        return self.verbatim.weights.known.written(body)
 
     def _unpair_edited(self, match: Match, placed: Sequence[Item]) -> None:
         """Answers that the client has in other words have no calls of memory's any more, nor has
@@ -311,6 +315,7 @@ class Conversation:
     async def _said_so_far(self, history: History) -> Match:
         """Take in what a history says, and write down what of it is new."""
         self.problem = self.full = ""
+        self.verbatim.weights.known.turn()
         await self._take_up()
         placed = history.placed
         self._learn_names(placed)
@@ -326,7 +331,7 @@ class Conversation:
         if composed is None:
             return 0
         before, path = self.window, len(match.path)
-        gone = sum(node in composed.hidden for node in match.path)
+        gone = len(set(composed.hidden).intersection(match.path))
         self.window = Window(
             tokens=composed.tokens,
             window_tokens=self.verbatim.window_tokens,
@@ -455,7 +460,7 @@ class Conversation:
             epoch=composed.epoch if composed else "",
             is_over=composed.over if composed else False,
             is_cold=self._is_cold(model),
-            is_marked=is_marked(body),
+            is_marked=self.verbatim.weights.known.is_marked(body),
             opening=self._page_of(quotes.opening),
             upto=self._page_in(reversed(match.path)),
             core=tuple(page.page_id for page in quotes.core),
@@ -478,7 +483,7 @@ class Conversation:
         """The tokens of what the client did not send: quotes, notices, memory's tools."""
         if offer is None:
             return composed.added_tokens
-        tools = map(self.verbatim.weights.of, (list(offer.tools), list(received.tools)))
+        tools = map(self.verbatim.weights.of, (offer.tools, received.tools))
         return composed.added_tokens + max(0, next(tools) - next(tools))
 
     async def _tell_again(
@@ -587,6 +592,13 @@ class Conversation:
         """Write down what is not written yet, of this model if it is an answer, and the word of the
         tool that this was given `under`. A failure is noted, and nothing waits for it.
         """
+        fresh = (at for at, node in enumerate(nodes) if not self._is_kept(node))
+        first = next(fresh, len(nodes))
+        if first == len(nodes):
+            return
+        number = items[first].message
+        first = bisect_left(items, number, hi=first, key=lambda item: item.message)
+        nodes, items = nodes[first:], items[first:]  # all of the messages before are written
         try:
             blocks = Counter(item.message for item in items)
             await self._log_run(nodes, items, blocks, model=model, under=under)

@@ -61,7 +61,7 @@ OURS: Final = frozenset({PAGE_FAULT, SEARCH_PAGES})
 class Offer:
     """What a request offers: all its tools, the client's first."""
 
-    tools: Sequence[Any]
+    tools: list[Any]
     form: CallForm
 
     def editor(self) -> Editor:
@@ -77,6 +77,7 @@ class Faults:
         self._form = form if wanted is not False and limits is not None else None
         self._wanted = bool(wanted)
         self._ours = form.tools(vm_tools(limits)) if form is not None and limits is not None else []
+        self._offered: tuple[Sequence[Any], list[Any]] | None = None  # the client's, and with ours
         self.is_begun = False  # a request was sent
         self.has_them = False  # the conversation has the tools
         self.kept: dict[str, Kept] = {}  # by the node of an answer's first item
@@ -101,7 +102,9 @@ class Faults:
             return None
         if any(name.startswith(ours) for name in form.names(tools) for ours in OURS):
             return None
-        return Offer([*tools, *self._ours], form)
+        if self._offered is None or self._offered[0] is not tools:
+            self._offered = tools, [*tools, *self._ours]
+        return Offer(self._offered[1], form)
 
     def loaded(self, apart: TakenApart, here: Collection[str]) -> dict[PageId, Level]:
         """The pages that the results in a request show, whose answers begin with these nodes."""

@@ -66,7 +66,7 @@ class Gemini:
     def head(self, body: Json) -> list[Any]:
         return [_field(body, "systemInstruction"), _field(body, "cachedContent")]
 
-    def read(self, body: Json) -> History:
+    def read(self, body: Json, earlier: History | None = None) -> History:
         contents = listed(body, "contents")
         for content in contents:
             if not isinstance(content, dict) or not isinstance(content.get("parts", []), list):

@@ -11,10 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import takewhile
+from operator import is_
 from typing import Any, Final
 
 from pagefault.model.defaults import NAME_CHARS
@@ -164,17 +167,15 @@ class History:
         if known is None:
             return self
         last = self.placed[-1] if self.placed else None
-        items = [
-            replace(
-                item,
-                asks_for_summary=item is last
-                and known.is_request(item.text, offers_tools=bool(self.tools)),
-                continues=known.is_outcome(item.text),
-            )
-            if item.part is Part.TEXT and item.role is Role.USER
-            else item
-            for item in self.items
-        ]
+        items = list(self.items)
+        for at, item in enumerate(items):
+            if item.part is not Part.TEXT or item.role is not Role.USER:
+                continue
+            offers_tools = bool(self.tools)
+            asks = item is last and known.is_request(item.text, offers_tools=offers_tools)
+            continues = known.is_outcome(item.text)
+            if (asks, continues) != (item.asks_for_summary, item.continues):
+                items[at] = replace(item, asks_for_summary=asks, continues=continues)
         return replace(self, items=items)
 
     @property
@@ -185,6 +186,31 @@ class History:
         """
         words = essence(_VOLATILE_INSTRUCTIONS.sub("", self.instructions))
         return " ".join(words.split())[:_LANE_CHARS]
+
+
+def begun(earlier: History | None, messages: Sequence[Any]) -> tuple[int, list[Item]]:
+    """How many of these messages an earlier history begins with, the very same objects, and the
+    items of these.
+    """
+    if earlier is None:
+        return 0, []
+    count = in_common(earlier.messages, messages)
+    return count, list(earlier.items[: bisect_left(earlier.items, count, key=_number)])
+
+
+def instructions_in(items: Iterable[Item]) -> list[str]:
+    """The instructions among the items that stand before the conversation."""
+    before = takewhile(lambda item: not item.place, items)
+    return [one.text for one in before if one.part is Part.DRESS and one.role is Role.SYSTEM]
+
+
+def in_common(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """With how many of the very same objects both begin."""
+    return sum(takewhile(bool, map(is_, one, other)))
+
+
+def _number(item: Item) -> int:
+    return item.message
 
 
 _LANE_CHARS: Final = 80
@@ -355,16 +381,20 @@ def canonical(value: Any) -> str:
 
 def unmarked(value: Any, *, nulls: bool = True) -> Any:
     """The same value without cache markers: they say where to cache, not what was said. Without
-    `nulls` it is what those say who leave a field out rather than have nothing in it.
+    `nulls` it is what those say who leave a field out rather than have nothing in it. Where there is
+    nothing to leave out, it is the value itself.
     """
-    if isinstance(value, Mapping):
-        return {
+    if isinstance(value, dict):
+        told = {
             name: unmarked(one, nulls=nulls)
             for name, one in value.items()
             if name not in CACHE_MARKS and (nulls or one is not None)
         }
+        is_same = len(told) == len(value) and all(map(is_, told.values(), value.values()))
+        return value if is_same else told
     if isinstance(value, list):
-        return [unmarked(one, nulls=nulls) for one in value]
+        ones = [unmarked(one, nulls=nulls) for one in value]
+        return value if all(map(is_, ones, value)) else ones
     return value
 
 

@@ -5,33 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, essence, unmarked
+from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, essence
+from pagefault.proxy.known import Known
 
 
-def is_marked(body: Any) -> bool:
-    """Whether a client says anywhere in a request where to cache."""
-    waiting = [body]  # its end comes first: most mark what is newest
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            if not CACHE_MARKS.isdisjoint(one):
-                return True
-            one = one.values()
-        waiting += [inner for inner in one if isinstance(inner, (dict, list))]
-    return False
-
-
-def with_marks(sent: Sequence[Any], now: Sequence[Any]) -> list[Any]:
+def with_marks(sent: Sequence[Any], now: Sequence[Any], known: Known) -> list[Any]:
     """The unmarked messages with the client's cache markers where they are now: on the same blocks,
     else at the end of the same message.
     """
     out = list(sent)
     end = len(out)
     for message in reversed(now):  # from the end: of equal messages the latest is meant
-        marks = _marks(message)
+        if not known.of(message).is_marked:
+            continue
+        marks, bare = _marks(message), known.bare(message)
         if not marks:
             continue
-        bare = unmarked(message)
         at = next((n for n in range(end - 1, -1, -1) if _is_same(sent[n], bare)), None)
         if at is not None:
             end = at

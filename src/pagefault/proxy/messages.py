@@ -13,6 +13,7 @@ from pagefault.proxy.history import (
     Item,
     Json,
     Part,
+    begun,
     essence,
     sealed_item,
     short_id,
@@ -57,10 +58,10 @@ class Messages:
     def head(self, body: Json) -> list[Any]:
         return [body.get("system")]
 
-    def read(self, body: Json) -> History:
+    def read(self, body: Json, earlier: History | None = None) -> History:
         messages = listed(body, "messages")
-        items: list[Item] = []
-        for number, message in enumerate(messages):
+        known, items = begun(earlier, messages)
+        for number, message in enumerate(messages[known:], known):
             if not isinstance(message, dict) or not isinstance(message.get("role"), str):
                 raise Unreadable("a message without a role")
             items += _items(message, number)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import eq
 from typing import Any
 
-from pagefault.proxy.history import History, Json, unmarked
+from pagefault.proxy.history import History, Json, in_common, unmarked
 from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
 
@@ -32,25 +34,36 @@ class Prefix:
 
     def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
         """What is sent, beside what was sent before it, which from now on is this."""
-        head = unmarked(self._wire.head(body))
-        bare = [unmarked(list(history.tools)), head, *map(unmarked, messages)]
+        before, known, weights = self._before, self._weights.known, self._weights
+        same = in_common(before.messages, messages) if before is not None else 0
+        bare = list(map(known.bare, messages[same:]))
+        tools, head = known.bare(history.tools), list(map(known.bare, self._wire.head(body)))
+        keys = [known.of(tools).key, " ".join(known.of(one).key for one in head)]
+        sums = [weights.of(tools)]
+        sums.append(sums[0] + (weights.of_parts(head) if head else 0))
+        if before is not None:
+            keys += before.keys[2 : 2 + same]
+            moved = sums[1] - before.sums[1]
+            sums += [one + moved for one in before.sums[2 : 2 + same]]
+        for one in bare:
+            keys.append(known.of(one).key)
+            sums.append(sums[-1] + weights.of(one))
         placed = history.placed
-        keys, tokens = zip(*map(self._weights.keyed, bare), strict=True)
         now = _Sent(
             model=self._wire.model(body),
+            messages=messages,
             keys=keys,
-            tokens=tokens,
+            sums=sums,
             head=2 + (placed[0].message if placed else len(messages)),
-            last=bare[-1],
         )
-        before, self._before = self._before, now
+        self._before = now
         if before is None:
-            return Weighed(tokens=now.total, before=-1, shared=0)
+            return Weighed(tokens=now.sums[-1], before=-1, shared=0)
         other = before.model != now.model
         return Weighed(
-            tokens=now.total,
-            before=before.total,
-            shared=0 if other else before.shared_with(now, bare, self._wire.content),
+            tokens=now.sums[-1],
+            before=before.sums[-1],
+            shared=0 if other else before.shared_with(now, self._wire.content),
             has_another_model=other,
             has_another_head=before.keys[: before.head] != now.keys[: now.head],
         )
@@ -58,34 +71,25 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sent:
-    """A request that was sent: a digest and a weight of its head, its tools and each message."""
+    """A request that was sent: digests of its tools, its head and each message, without marks, and
+    how many tokens it has up to there.
+    """
 
     model: Any
+    messages: Sequence[Any]
     keys: Sequence[str]
-    tokens: Sequence[int]
-    head: int  # of these, how many stand before the conversation
-    last: Any  # its last message
+    sums: Sequence[int]
+    head: int  # of the keys, how many stand before the conversation
 
-    @property
-    def total(self) -> int:
-        return sum(self.tokens)
-
-    def shared_with(self, now: _Sent, bare: Sequence[Any], content: str) -> int:
-        """How much of this stands at the beginning of `now`, whose messages are `bare`, each with
-        its blocks as `content`.
+    def shared_with(self, now: _Sent, content: str) -> int:
+        """How much of this stands at the beginning of `now`, whose messages have their blocks as
+        `content`.
         """
-        same = 0
-        for ours, theirs in zip(self.keys, now.keys, strict=False):
-            if ours != theirs:
-                break
-            same += 1
-        if (
-            same == len(self.keys) - 1
-            and same < len(bare)
-            and _goes_on(self.last, bare[same], content)
-        ):
-            same += 1
-        return sum(self.tokens[:same])
+        same = sum(takewhile(bool, map(eq, self.keys, now.keys)))
+        if same == len(self.keys) - 1 and 1 < same < len(now.keys):
+            last, other = unmarked(self.messages[-1]), unmarked(now.messages[same - 2])
+            same += _goes_on(last, other, content)
+        return self.sums[same - 1] if same else 0
 
 
 def _goes_on(before: Any, now: Any, content: str) -> bool:

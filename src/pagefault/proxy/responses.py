@@ -7,7 +7,15 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, sealed_item
+from pagefault.proxy.history import (
+    History,
+    Item,
+    Json,
+    Part,
+    begun,
+    instructions_in,
+    sealed_item,
+)
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -42,19 +50,16 @@ class Responses:
     def head(self, body: Json) -> list[Any]:
         return [body.get("instructions")]
 
-    def read(self, body: Json) -> History:
+    def read(self, body: Json, earlier: History | None = None) -> History:
         if isinstance(body.get("input"), str):
             body = {**body, "input": [{"role": "user", "content": body["input"]}]}
         messages = listed(body, "input")
-        items: list[Item] = []
-        instructions = [content_text(body.get("instructions"))]
-        for number, message in enumerate(messages):
+        known, items = begun(earlier, messages)
+        for number, message in enumerate(messages[known:], known):
             if not isinstance(message, dict):
                 raise Unreadable("an item that is no object")
-            found = _items(message, number)
-            if _is_instruction(message) and not any(item.place for item in items):
-                instructions.append(content_text(message.get("content")))
-            items += found
+            items += _items(message, number)
+        instructions = [content_text(body.get("instructions")), *instructions_in(items)]
         tools = body.get("tools")
         return History(
             messages=messages,

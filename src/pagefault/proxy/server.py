@@ -39,13 +39,15 @@ from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
+from pagefault.proxy.parsing import parse
 from pagefault.proxy.principal import principal_of
+from pagefault.proxy.readings import Reading, Readings
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.upstreams import Upstreams
-from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed, values
+from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, values
 from pagefault.service.memory import Memory
 from pagefault.service.turn.turn import encodable
 
@@ -126,6 +128,7 @@ class Proxy:
         self._faults = faults
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
+        self._readings = Readings()
         self._desk = desk or Desk()
         self._log = log
         self._mcp = mcp
@@ -268,7 +271,7 @@ class Proxy:
                 return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
             if taken is not None and taken.passed.body is not None:
                 try:
-                    body = dumped(taken.passed.body)
+                    body = taken.conversation.written(taken.passed.body)
                     drop = (*drop, b"content-encoding")
                 except ValueError:
                     pass  # a number that JSON does not have: the client's own bytes
@@ -320,7 +323,7 @@ class Proxy:
         reader = _Reader(wire)
 
         def ask(asked: Json | None) -> AbstractAsyncContextManager[Any]:
-            return asking(body if asked is None else dumped(asked))
+            return asking(body if asked is None else conversation.written(asked))
 
         async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
             nonlocal passed
@@ -379,16 +382,23 @@ class Proxy:
         except NotOpened:
             told.words = "not read: its encoding"
             return None
-        document = parsed(plain)
-        if document is None:
+        client = recognise(asked.headers, {}, asked.named)
+        lane = asked.principal, wire.name, client.key if client is not None else ""
+        before = self._readings.find(lane, plain)
+        try:
+            parsed = parse(plain, before.parsed if before is not None else None)
+        except (ValueError, RecursionError):
             told.words = "not read: no JSON object"
             return None
         try:
-            document = wire.addressed(document, asked.path)
-            history = wire.read(document)
+            document = wire.addressed(parsed.document, asked.path)
+            by = program(asked.headers, document)
+            is_alike = before is not None and before.program == by
+            history = wire.read(document, before.history if before and is_alike else None)
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
-            history = history.of_program(program(asked.headers, document))
+            history = history.of_program(by)
+            self._readings.keep(lane, Reading(parsed, history, by), before)
             mode = ControlMode(asked.headers.get(CONTROL_HEADER, ControlMode.ASSIST))
             if mode.captures:
                 conversation, chain, mark = await self._find(wire, asked, document, history)

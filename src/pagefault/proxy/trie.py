@@ -23,7 +23,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
-from pagefault.proxy.history import Item, Part, is_blanked, is_same_call
+from pagefault.proxy.history import Item, Part, in_common, is_blanked, is_same_call
 
 KEPT_MIN: Final = 2  # items of the old end that a shortened history must still have, to be known
 
@@ -115,6 +115,8 @@ class Trie:
         self._count = 0
         self._root = self._new(None, "", "")
         self._latest: tuple[Node, ...] = ()
+        self._matched: Sequence[Item] = ()  # the items of the newest request
+        self._exact = 0  # of these, how many were found as they are, from the first on
         self._words = words
         self._unknown = 0  # nodes that were restored and not recognised yet
         self._lost: list[Node] = []  # of these, those whose parent was forgotten
@@ -167,9 +169,12 @@ class Trie:
 
     def match(self, items: Sequence[Item]) -> Match:
         """Find the path of a request, adding what is new. `items` are those that have a place."""
-        node, path, edited = self._root, list[Node](), set[int]()
-        for at, item in enumerate(items):
+        path, edited = self._repeated(items), set[int]()
+        node, exact = path[-1] if path else self._root, len(path)
+        for at, item in enumerate(items[exact:], exact):
             found = self._same(node, item)
+            if found is not None and at == exact and _is_exact(found, item):
+                exact += 1
             if found is None and self._unknown:
                 found = self._recovered(node, items, at)
             found = found or self._reworded(node, items, at)
@@ -180,6 +185,7 @@ class Trie:
             path.append(found)
             node = found
         known = len(path)
+        exact = len(items) if exact == known else exact  # what is added is as it is
         change = self._change(items, path)
         kept = self._kept(items, known) if change is Change.COMPACTED else {}
         replaced = self._latest if change is Change.COMPACTED else ()
@@ -189,8 +195,17 @@ class Trie:
             path.append(node)
         for node in path:
             node.is_sent = True
-        self._latest = tuple(path)
+        self._latest, self._matched = tuple(path), items
+        self._exact = 0 if edited else exact
         return Match(change, tuple(path), known, frozenset(edited))
+
+    def _repeated(self, items: Sequence[Item]) -> list[Node]:
+        """The nodes of the items that the newest request begins with, too, as far as these were
+        found as they are. They would be found again: children are only added behind others, and
+        two do not stand at one place with one digest. An edit, which may change that, and what is
+        recognised of an earlier run, end it.
+        """
+        return list(self._latest[: min(self._exact, in_common(self._matched, items))])
 
     def follow(self, path: Sequence[Node], items: Sequence[Item]) -> tuple[Node, ...]:
         """The nodes of an answer to the request of that path, which becomes the newest."""
@@ -255,6 +270,7 @@ class Trie:
             return False
         if item.part is Part.CALL and is_same_call(node.text, item.text):
             return False
+        self._exact = 0
         if (node.place, node.digest) not in node.former:
             node.former.append((node.place, node.digest))
         node.place, node.digest, node.text = item.place, item.digest, _text_of(item)
@@ -363,6 +379,7 @@ class Trie:
     def _recognise(self, one: Node, parent: Node, item: Item, *, is_edited: bool) -> Node:
         """A restored node, at its place from now on."""
         assert one.logged is not None
+        self._exact = 0
         if one in self._lost:
             self._lost.remove(one)
         else:
@@ -440,6 +457,10 @@ class Trie:
 
 FIRST: Final = "start"
 _UNKNOWN: Final = "?"  # the digest of what was said before an edit, in an earlier run
+
+
+def _is_exact(node: Node, item: Item) -> bool:
+    return node.place == item.place and (node.digest == item.digest or item.part is Part.CALL)
 
 
 def _stands_at(node: Node, place: str) -> bool:

@@ -29,7 +29,6 @@ from pagefault.proxy.history import (
     Part,
     digest,
     reminders,
-    unmarked,
 )
 from pagefault.proxy.marks import with_marks
 from pagefault.proxy.trie import Match, Node
@@ -226,10 +225,11 @@ class Outgoing:
         self._is_pinned = is_pinned
         self._pages_of = pages_of
         self._places = self._find_places()
+        self._bare = kept.weights.known.bare
         beside = self._wire.head(body)
         upto = self._places[0].number if self._places else len(history.messages)
-        self._head = [*beside, list(history.tools), list(history.messages[:upto])]
-        self._head_tokens = kept.weights.of(self._head)
+        self._head = [*beside, *history.messages[:upto]]
+        self._head_tokens = kept.weights.of_parts([history.tools, *self._head])
         self.path = match.path
         self._path = [node.key for node in reversed(match.path)]
         self.window: Window = kept.windows.at(self._path)
@@ -239,8 +239,7 @@ class Outgoing:
     def offer(self, tools: Sequence[Any], pages_of: Callable[[Node], Sequence[str]]) -> None:
         """Offer these tools from this request on, which an epoch begins."""
         self._pages_of = pages_of
-        self._head[-2] = list(tools)
-        self._head_tokens = self._kept.weights.of(self._head)
+        self._head_tokens = self._kept.weights.of_parts([tools, *self._head])
 
     # --- what the engine decides ----------------------------------------------------------------
 
@@ -416,7 +415,7 @@ class Outgoing:
             sent += [*lead, message, *stayed, *kept.gap]
             stayed, is_first = [], False
         tokens = int(self.measure(slots) * self._kept.factor)
-        marked = with_marks(sent, self._history.messages)
+        marked = with_marks(sent, self._history.messages, self._kept.weights.known)
         return Composed(
             messages=marked,
             tokens=tokens,
@@ -500,7 +499,7 @@ class Outgoing:
     def _now(self, place: _Place) -> Any:
         """A message as it would be sent whole."""
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
-        return unmarked(place.message) if sent is None else sent.message
+        return self._bare(place.message) if sent is None else sent.message
 
     # --- places and what was sent of them -------------------------------------------------------
 
@@ -527,7 +526,7 @@ class Outgoing:
     def _leading(self) -> list[Any]:
         """What stands before the first place: instructions as they are now, the rest as first."""
         upto = self._places[0].number if self._places else len(self._history.messages)
-        now = [unmarked(message) for message in self._history.messages[:upto]]
+        now = [self._bare(message) for message in self._history.messages[:upto]]
         if not self._kept.keeps:
             return now
         key = self._places[0].nodes[0].key if self._places else ""
@@ -547,12 +546,12 @@ class Outgoing:
         if sent is not None and kept.keeps and not is_edited:
             if not sent.closed:
                 known = [_spelt_alike(message) for message in sent.gap]
-                more = map(unmarked, place.gap)
+                more = map(self._bare, place.gap)
                 sent.gap += [one for one in more if _spelt_alike(one) not in known]
                 sent.closed, sent.tokens = not is_last, -1
             return sent
-        now, gap = unmarked(place.message), [unmarked(message) for message in place.gap]
-        lead = [unmarked(message) for message in place.lead]
+        now, gap = self._bare(place.message), [self._bare(message) for message in place.gap]
+        lead = [self._bare(message) for message in place.lead]
         if kept.keeps:
             now = self._continued(place, now)
         put_in = kept.inserts.get(place.node.key)
@@ -587,7 +586,7 @@ class Outgoing:
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
         if sent is not None:
             return [message for message in (*sent.lead, *sent.gap) if _instructs(message)]
-        return [unmarked(message) for message in (*place.lead, *place.gap) if _instructs(message)]
+        return [self._bare(message) for message in (*place.lead, *place.gap) if _instructs(message)]
 
     def _news(self) -> list[str]:
         """Reminders that a client rewrote in what was sent already, and that were never sent."""
@@ -623,7 +622,7 @@ class Outgoing:
         if sent is None or not self._kept.keeps:
             if place.tokens < 0:
                 place.tokens = weights.of_all(
-                    [unmarked(one) for one in (*place.lead, place.message, *place.gap)]
+                    [self._bare(one) for one in (*place.lead, place.message, *place.gap)]
                 )
             put_in = self._kept.inserts.get(place.node.key, "") if place.opens else ""
             return place.tokens + weights.of(put_in)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
-from pagefault.proxy.history import canonical, digest
+from pagefault.proxy.known import Fact, Known
 
 OPAQUE_TOKENS: Final = 1_600  # of an image at most, about; of anything else that is not text
 _WORD_MAX: Final = 2_000  # characters without a space: not text
@@ -14,39 +14,44 @@ _KEPT_MAX: Final = 20_000  # of values that are remembered
 
 
 class Weights:
-    """Of values that come again and again: each is counted once."""
+    """Of values that come again and again: each is counted once, as an object by what is `known` of
+    it, and by its digest where an equal one comes.
+    """
 
     def __init__(self, counter: TokenCounter) -> None:
+        self.known = Known()
         self._counter = counter
-        self._known: dict[str, int] = {}
+        self._tokens: dict[str, int] = {}
 
     def of(self, value: Any) -> int:
         """Of a message, or of anything that stands beside messages; nothing of what is empty."""
         return MESSAGE_TOKENS + self.of_part(value) if value else 0
 
-    def of_all(self, values: Sequence[Any]) -> int:
+    def of_all(self, values: Iterable[Any]) -> int:
         return sum(map(self.of, values))
+
+    def of_parts(self, values: Iterable[Any]) -> int:
+        """Of several that stand in one frame."""
+        return MESSAGE_TOKENS + sum(map(self.of_part, values))
 
     def of_part(self, value: Any) -> int:
         """Of a part of a message, which nothing frames."""
-        return self._of(digest(canonical(value)), value)
+        fact = self.known.of(value)
+        if fact.tokens < 0:
+            fact.tokens = self._of(fact)
+        return fact.tokens
 
-    def keyed(self, value: Any) -> tuple[str, int]:
-        """A digest of a message, or of what stands beside messages, and its tokens."""
-        key = digest(canonical(value))
-        return key, MESSAGE_TOKENS + self._of(key, value) if value else 0
-
-    def _of(self, key: str, value: Any) -> int:
-        if key not in self._known:
-            if len(self._known) >= _KEPT_MAX:
-                self._known.clear()
-            words = list(_strings(value))
+    def _of(self, fact: Fact) -> int:
+        if fact.key not in self._tokens:
+            if len(self._tokens) >= _KEPT_MAX:
+                self._tokens.clear()
+            words = list(_strings(fact.value))
             texts = [word for word in words if not _is_opaque(word)]
             opaque = [word for word in words if _is_opaque(word)]
-            self._known[key] = sum(self._counter.count_all(texts)) + sum(
+            self._tokens[fact.key] = sum(self._counter.count_all(texts)) + sum(
                 min(OPAQUE_TOKENS, len(word) // 4) for word in opaque
             )
-        return self._known[key]
+        return self._tokens[fact.key]
 
 
 def _strings(value: Any) -> Iterable[str]:

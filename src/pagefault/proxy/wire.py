@@ -37,8 +37,10 @@ class Wire(Protocol):
     def head(self, body: Json) -> list[Any]:
         """The instructions that stand before the messages, as far as they are apart from them."""
 
-    def read(self, body: Json) -> History:
-        """What a request says. Raises `Unreadable` for what is not this format."""
+    def read(self, body: Json, earlier: History | None = None) -> History:
+        """What a request says. Raises `Unreadable` for what is not this format. Messages that an
+        `earlier` one begins with, as the same objects, need not be read again.
+        """
 
     def put(self, body: Json, messages: Sequence[Any]) -> Json:
         """The same body with these messages."""
