@@ -14,7 +14,8 @@ import pytest
 from pagefault.proxy import conversation
 from pagefault.proxy.history import Json
 from pagefault.proxy.prefix import survival
-from pagefault.proxy.verbatim import STUB, Verbatim
+from pagefault.proxy.verbatim import Verbatim
+from pagefault.proxy.wording import STUB
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.window.law import Law
 from tests.proxy.histories import COUNTER

@@ -18,7 +18,7 @@ from pagefault.proxy.listen import bound
 from pagefault.proxy.prefix import survival
 from pagefault.proxy.relay import Patience
 from pagefault.proxy.token import checked_token
-from pagefault.proxy.verbatim import GONE
+from pagefault.proxy.wording import GONE
 from pagefault.service.session import Session
 from tests.proxy.histories import (
     FACT,

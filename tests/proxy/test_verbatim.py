@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from pagefault.proxy.history import Json, unmarked
+from pagefault.proxy.outgoing import Composed, Outgoing
 from pagefault.proxy.prefix import survival
 from pagefault.proxy.trie import Change, Trie
-from pagefault.proxy.verbatim import GONE, Composed, Outgoing, Verbatim
+from pagefault.proxy.verbatim import Verbatim
 from pagefault.proxy.wire import Wire
+from pagefault.proxy.wording import GONE
 from tests.proxy.histories import (
     COUNTER,
     MARK,

@@ -53,11 +53,12 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.faults import Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
+from pagefault.proxy.outgoing import Composed, Outgoing
 from pagefault.proxy.pairs import Pair, Round, TakenApart
 from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.quotes import Chosen, Quotes
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
-from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
+from pagefault.proxy.verbatim import Verbatim
 from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.inspection.relayed import SERVED, note_relayed, note_reported
 from pagefault.service.inspection.relayed_window import window_of
@@ -149,6 +150,7 @@ class Conversation:
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
+        self._changes = 0  # times that it became another what memory says of what was sent
         self.window: Window | None = None  # of the newest request
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
@@ -199,10 +201,12 @@ class Conversation:
                     is_said=lambda node: bool(self._said_in(node)),
                     is_pinned=self._pinned_now(),
                     pages_of=self._said_in if offer is not None else None,
+                    state=(self._changes, self._pins()),
                 )
                 is_compacted = match.change is Change.COMPACTED
                 if not aside:  # a summary is made of what the model has seen: nothing leaves
-                    loaded = self._faults.loaded(apart, {n.key for n in outgoing.shown()})
+                    here = {n.key for n in outgoing.shown()} if apart.pairs else ()
+                    loaded = self._faults.loaded(apart, here)
                     quotes = await self._quotes.choose(
                         outgoing, _newest(history), is_compacted=is_compacted, loaded=loaded
                     )
@@ -322,6 +326,7 @@ class Conversation:
         match = self.trie.match(placed)
         self._words.clear()
         self._edited.update(match.path[at].key for at in match.edited)
+        self._changes += bool(match.edited)
         self._unpair_edited(match, placed)
         await self._log(match.path, placed)
         return match
@@ -360,6 +365,7 @@ class Conversation:
             if self._session is not None:  # what is new begins another
                 self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
+                self._changes += 1
                 self._first_sent = FirstSent(self._written_in)
                 self._keys.clear()
                 self._faults.kept.clear()
@@ -559,10 +565,13 @@ class Conversation:
 
     def _pinned_now(self) -> Callable[[Node], bool]:
         """Whether somebody pinned what a node says."""
-        pins = frozenset[str]()
-        if self._session is not None:
-            pins = frozenset(self._session.owned.state.pins_there())
+        pins = self._pins()
         return lambda node: not pins.isdisjoint(self._said_in(node))
+
+    def _pins(self) -> frozenset[str]:
+        if self._session is None:
+            return frozenset()
+        return frozenset(self._session.owned.state.pins_there())
 
     def _said_in(self, node: Node) -> Sequence[str]:
         """The pages that hold what a node says."""

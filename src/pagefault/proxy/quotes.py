@@ -23,8 +23,9 @@ from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import is_untrusted
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
+from pagefault.proxy.outgoing import Outgoing
 from pagefault.proxy.trie import Node
-from pagefault.proxy.verbatim import Outgoing, Verbatim
+from pagefault.proxy.verbatim import Verbatim
 from pagefault.recall.gate import gate
 from pagefault.recall.passages import passage
 from pagefault.service.memory import Memory
@@ -161,7 +162,7 @@ class Quotes:
         has_pins = any(page.row.kind is not Kind.CLAIM for page in pages)
         has_shorter = any(page.derived and page.derived.represents for page in pages)
         why = SHORTER if has_shorter else PINNED if has_pins else STANDS
-        self._verbatim.cores[epoch] = self._quoted(pages, why)
+        self._verbatim.put_in_front(epoch, self._quoted(pages, why))
 
     async def _put_before(
         self, opening: str, page_ids: Iterable[PageId], passages: Iterable[Evidence]

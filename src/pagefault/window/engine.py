@@ -174,13 +174,20 @@ def _taken(
 
 
 def lay_out(
-    window: Window, items: Sequence[Item], law: Law, *, without: Set[str] = frozenset()
+    window: Window,
+    items: Sequence[Item],
+    law: Law,
+    *,
+    without: Set[str] = frozenset(),
+    after: int = 0,
 ) -> tuple[Slot, ...]:
-    """Every item, the absent ones too, and what is put in, in the order of the request."""
+    """Every item, the absent ones too, and what is put in, in the order of the request. The first
+    so many items are left out, if they come `after` them.
+    """
     first = _first(window, items)
     gone = set(law.orphans(items, first)) if first else set()
     slots = [Slot(one, window.forms.get(one, Form.WHOLE), FRONT) for one in window.front]
-    for at, item in enumerate(items):
+    for at, item in enumerate(items[after:], after):
         is_absent = at < first or at in gone or item.id in without
         if not is_absent:
             slots += [Slot(one, anchor=item.id) for one in item.before]
