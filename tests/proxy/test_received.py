@@ -272,17 +272,17 @@ async def test_a_message_in_which_something_breaks_is_passed_on_and_told_of_once
 async def test_a_request_is_told_of_though_its_messages_cannot_be_looked_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note, told_by = relayed.note_relayed, "pagefault.proxy.conversation.note_relayed"
+    drafts = relayed.Telling.drafts
 
-    async def noted_while_no_key_is_found(*given: Any) -> Any:
+    async def drafts_while_no_key_is_found(*given: Any) -> Any:
         with monkeypatch.context() as patch:
             patch.setattr(SqliteIndex, "find_key", refused)
-            return await note(*given)
+            return await drafts(*given)
 
     with Upstream(always()) as upstream:
         async with standing(upstream, root=tmp_path / "m", window=100_000) as to:
             with monkeypatch.context() as patch:
-                patch.setattr(told_by, noted_while_no_key_is_found)
+                patch.setattr(relayed.Telling, "drafts", drafts_while_no_key_is_found)
                 session = await sent(to, "/v1/messages", MESSAGES)
                 assert "the disk is full" in (await to.lines())[-1]
             assert await given_back(session) == []

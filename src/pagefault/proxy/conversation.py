@@ -51,7 +51,7 @@ from pagefault.model.kinds import (
 from pagefault.model.request import Usage
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.faults import Faults, Offer, Serving
-from pagefault.proxy.first_sent import FirstSent
+from pagefault.proxy.first_sent import FirstSent, News
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.outgoing import Composed, Outgoing
 from pagefault.proxy.pairs import Pair, Round, TakenApart
@@ -60,7 +60,7 @@ from pagefault.proxy.quotes import Chosen, Quotes
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.verbatim import Verbatim
 from pagefault.proxy.wire import Answered, Unreadable, Wire
-from pagefault.service.inspection.relayed import SERVED, note_relayed, note_reported
+from pagefault.service.inspection.relayed import SERVED, Telling, reported, tell
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
@@ -150,6 +150,9 @@ class Conversation:
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
+        self._late: Telling | None = None  # what of the newest request is to be written yet
+        self._late_news: News | None = None  # what the client sent first with it
+        self._has_told_offers = False  # that memory's tools are offered
         self._changes = 0  # times that it became another what memory says of what was sent
         self.window: Window | None = None  # of the newest request
         self._forgettings = memory.forgettings  # when quotes were put in
@@ -176,9 +179,16 @@ class Conversation:
         self._words: dict[bytes, str] = {}
         self._first_sent = FirstSent(self._written_in)
 
-    async def receive(self, body: Json, history: History, *, pages: bool = True) -> Passed:
-        """Take a request in, and say what to send on: as it came, unless it `pages`."""
+    async def receive(
+        self, body: Json, history: History, *, pages: bool = True, will_end: bool = False
+    ) -> Passed:
+        """Take a request in, and say what to send on: as it came, unless it `pages`.
+
+        Who says that it `will_end`, calls `answered` or `ended`. Then that it was passed on may be
+        written with its answer: nothing that was sent rests on it.
+        """
         async with self._lock:
+            await self._tell_late()
             match = await self._said_so_far(history)
             aside = bool(history.placed) and history.placed[-1].asks_for_summary
             await self._unquote_forgotten()
@@ -222,8 +232,9 @@ class Conversation:
                 put = self._wire.put(body, composed.messages)
                 put = put | {"tools": offer.tools} if offer is not None else put
             relayed, record = await self._tell(
-                put or body, history, received, match, composed, outgoing, quotes, offer
-            )
+                put or body, history, received, match, composed, outgoing, quotes, offer,
+                may_wait=will_end and bool(match.new),
+            )  # fmt: skip
             self._faults.is_begun = True
             return Passed(
                 match=match,
@@ -276,8 +287,8 @@ class Conversation:
 
     async def served(
         self, passed: Passed, reply: Round, so_far: Sequence[Any], *, is_last: bool
-    ) -> Passed:
-        """Serve the calls of memory's tools that a reply makes, and say what to ask next: nothing
+    ) -> Passed | None:
+        """Serve the calls of memory's tools that a reply makes, and say what to ask next: None
         where it calls the client's tools, too, whose results the client will bring. `so_far` is the
         answer until here, in the client's form; with the last reply that a turn may have, no call
         is served any more.
@@ -287,6 +298,8 @@ class Conversation:
         assert offer is not None
         assert composed is not None
         async with self._lock:
+            late = await self._tell_late()
+            passed = replace(passed, record=passed.record or late)
             if reply.usage is not None and passed.request >= 0 and not reply.has_others:
                 await self._report(passed.request, reply.usage)
             serving.room -= self.verbatim.weights.of_all(so_far) - serving.weighed
@@ -294,7 +307,7 @@ class Conversation:
             await serving.serve(reply, self._session, cause=passed.record, is_last=is_last)
             self.problem = self.problem or serving.problem
             if reply.has_others or passed.body is None or passed.history is None:
-                return passed
+                return None
             said = offer.form.taken_apart(so_far, serving.pairs)
             if said is None:
                 raise Unreadable("what the model said cannot be put beside its calls")
@@ -400,8 +413,10 @@ class Conversation:
                 asked = replace(passed.composed, tokens=tokens)
                 self.verbatim.observe(asked, answered.input_tokens)
             if answered.usage is not None and passed.request >= 0:
-                await self._report(passed.request, answered.usage)
+                report = reported(passed.request, answered.usage)
+                self._late = replace(self._late or Telling(), reported=report)
             if not answered.complete or passed.aside or not is_next:
+                await self._tell_late()
                 return
             placed = [item for item in answered.items if item.place]
             self._learn_names(placed)
@@ -411,6 +426,12 @@ class Conversation:
                 self._faults.keep(nodes[0].key, passed.serving)  # else the same was said before
             if all(map(self._is_kept, passed.match.path)):
                 await self._log(nodes, placed, model=passed.model, under=answered.under)
+            await self._tell_late()
+
+    async def ended(self) -> None:
+        """A request has come to its end, and no answer."""
+        async with self._lock:
+            await self._tell_late()
 
     # --- what is told of requests -------------------------------------------------------------
 
@@ -424,9 +445,12 @@ class Conversation:
         outgoing: Outgoing | None,
         quotes: Chosen,
         offer: Offer | None,
+        *,
+        may_wait: bool,
     ) -> tuple[Relayed | None, Seq]:
         """Write down what is sent; returns what was written and where, None and NOTHING where there
-        is no session. `received` is the history as the client has it.
+        is no session. `received` is the history as the client has it. If it `may_wait`, it is
+        written with what comes next, unless what is sent later depends on it.
 
         Counting an unpaged request takes a thread: nothing of it was counted before.
         """
@@ -473,17 +497,47 @@ class Conversation:
             offers=offer is not None,
             **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
+        first = self._first_sent.find(received, match)
+        self._late, self._late_news = Telling(relayed=told, messages=first.messages), first
+        if may_wait and not self.problem and self._is_plain(told):
+            self._requests += 1
+            return told, NOTHING
+        record = await self._tell_late()
+        if record == NOTHING:
+            return None, NOTHING
+        self._requests += 1
+        return told, record
+
+    def _is_plain(self, told: Relayed) -> bool:
+        """Whether no later request rests on what the log tells of this one: it neither decided nor
+        quoted anything.
+        """
+        decides = told.epoch or told.recalled or told.change == Change.COMPACTED
+        is_first_offer = told.offers and not self._has_told_offers
+        self._has_told_offers = self._has_told_offers or told.offers
+        return not decides and not is_first_offer
+
+    async def _tell_late(self) -> Seq:
+        """Write down what is left to be told of a request; returns where it is."""
+        telling, self._late = self._late, None
+        if telling is None or self._session is None:
+            return NOTHING
         try:
-            first = self._first_sent.find(received, match)
-            noted = await note_relayed(self._session.owned, told, first.messages)
+            await tell(self._session.owned, telling)
         except PagefaultError as error:
             self.problem = error.message
-            return None, NOTHING
-        if not noted.is_to_repeat:
-            self._first_sent.keep(first)
-        self.problem = self.problem or noted.problem
-        self._requests += 1
-        return told, noted.request
+            return NOTHING
+        self._has_told(telling)
+        return telling.kept.request
+
+    def _has_told(self, telling: Telling) -> None:
+        """It is written."""
+        news, self._late_news = self._late_news, None
+        if telling.relayed is None:
+            return
+        if news is not None and not telling.kept.is_to_repeat:
+            self._first_sent.keep(news)
+        self.problem = self.problem or telling.kept.problem
 
     def _added(self, composed: Composed, received: History, offer: Offer | None) -> int:
         """The tokens of what the client did not send: quotes, notices, memory's tools."""
@@ -520,12 +574,12 @@ class Conversation:
             offers=True,
         )
         try:
-            noted = await note_relayed(self._session.owned, told)
+            kept = await tell(self._session.owned, Telling(relayed=told))
         except PagefaultError as error:
             self.problem = error.message
             return None, NOTHING
         self._requests += 1
-        return told, noted.request
+        return told, kept.request
 
     def _epoch_of(self, outgoing: Outgoing) -> dict[str, Any]:
         """The epoch that begins with a request, by pages."""
@@ -548,7 +602,7 @@ class Conversation:
     async def _report(self, request: int, usage: Usage) -> None:
         assert self._session is not None, "it was told of"
         try:
-            await note_reported(self._session.owned, request, usage)
+            await tell(self._session.owned, Telling(reported=reported(request, usage)))
         except PagefaultError as error:
             self.problem = error.message
 
@@ -661,8 +715,12 @@ class Conversation:
             if len(said_here) < 2:
                 return
             session = await self._opened()
+            telling = self._late
             try:
-                written = iter(await session._say_each(said_here, USER_TYPED))
+                written = iter(await session._say_each(said_here, USER_TYPED, telling))
+                if telling is not None:
+                    self._late = None
+                    self._has_told(telling)
             except QuotaExceeded:
                 raise
             except PagefaultError:
@@ -749,8 +807,12 @@ class Conversation:
         return HISTORY_START
 
     async def _write(self, session: Session, said: Incoming) -> list[PageId]:
+        telling = self._late
         try:
-            [pages] = await session._say_each([said], USER_TYPED)
+            [pages] = await session._say_each([said], USER_TYPED, telling)
+            if telling is not None:
+                self._late = None
+                self._has_told(telling)
         except MessageTooLarge:  # larger than a window: kept as a document, to be found in parts
             document = replace(
                 said, role=Role.USER, event_type=EventType.DOCUMENT, title="a long message"

@@ -15,7 +15,7 @@ import json
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -163,11 +163,11 @@ class Proxy:
             raise BrokenOff from None  # the server then ends the connection unfinished
         finally:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
+            if told.learning is not None:  # the client has its answer; who called waits for both
+                await asyncio.wait([told.learning])
             status = told.status or "---"
             self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
-        if told.learning is not None:  # the client has its answer; who called this waits for both
-            await asyncio.wait([told.learning])
 
     async def settled(self) -> None:
         """Wait until every request is served and its line written, and every answer logged."""
@@ -307,6 +307,9 @@ class Proxy:
                 raise
             status = 504 if isinstance(broke, NoAnswer) else 502
             await reply.refuse(wire, status, str(broke), outcome=Outcome.UNREACHABLE)
+        finally:
+            if taken is not None and reply.told.learning is None:
+                self._settle(taken.conversation, taken.conversation.ended(), reply.told)
 
     async def _answered(
         self,
@@ -327,11 +330,11 @@ class Proxy:
 
         async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
             nonlocal passed
-            before = passed
-            passed = await conversation.served(before, reply, so_far, is_last=is_last)
+            asked = await conversation.served(passed, reply, so_far, is_last=is_last)
             self._metrics.served(len(reply.calls))
-            if passed is before:
+            if asked is None:
                 return None
+            passed = asked
             if reply.usage is not None:
                 self._metrics.reported(reply.usage)
                 self._desk.answered(conversation.name, reply.usage)
@@ -407,7 +410,9 @@ class Proxy:
                 told.words = f"{mode}: passed on, not kept"
                 return None
             self._problem = ""
-            passed = await conversation.receive(document, history, pages=mode.recalls)
+            passed = await conversation.receive(
+                document, history, pages=mode.recalls, will_end=True
+            )
         except Unreadable as why:
             told.words = f"not read: {why}"
             return None
@@ -499,7 +504,21 @@ class Proxy:
             said = [item for item in answered.items if item.place]
             is_next = self._chains.answered(taken.chain, taken.mark, said)
         work = taken.conversation.answered(taken.passed, answered, is_next=is_next)
-        task = asyncio.create_task(work)
+        self._settle(taken.conversation, work, told)
+
+    def _settle(
+        self, conversation: Conversation, work: Coroutine[Any, Any, None], told: Told
+    ) -> None:
+        """Write down what is left of a request, and tell whether that failed."""
+
+        async def settle() -> None:
+            before = conversation.problem
+            await work
+            if conversation.problem != before and not told.not_logged:
+                told.not_logged = conversation.full or THE_MEMORY
+                told.words += f" · not logged: {conversation.problem}"
+
+        task = asyncio.create_task(settle())
         self._learning.add(task)
         task.add_done_callback(self._learning.discard)
         told.learning = task

@@ -349,15 +349,21 @@ class Writer(SessionParts):
     async def _log(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
         return await self.owned.whole(lambda: self._say(items, origin))
 
-    async def _say_each(self, items: Sequence[Incoming], origin: Origin) -> list[list[PageId]]:
-        """The same of a client's history, in one batch: the pages of each."""
-        return await self.owned.whole(lambda: self._said(items, origin))
+    async def _say_each(
+        self, items: Sequence[Incoming], origin: Origin, telling: Telling | None = None
+    ) -> list[list[PageId]]:
+        """The same of a client's history, in one batch, with what is `telling` of its requests: the
+        pages of each.
+        """
+        return await self.owned.whole(lambda: self._said(items, origin, telling))
 
     async def _say(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
         return [page for pages in await self._said(items, origin) for page in pages]
 
-    async def _said(self, items: Sequence[Incoming], origin: Origin) -> list[list[PageId]]:
-        made, fresh = await self._saying.say(items, origin)
+    async def _said(
+        self, items: Sequence[Incoming], origin: Origin, telling: Telling | None = None
+    ) -> list[list[PageId]]:
+        made, fresh = await self._saying.say(items, origin, telling=telling)
         for item in fresh:
             if item.role is Role.TOOL and item.title:
                 self.prefetcher.tool_returned(item.title)

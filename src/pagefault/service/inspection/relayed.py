@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.model.events import HISTORY_START, Draft, Relayed, Reported
+from pagefault.model.events import HISTORY_START, Draft, Event, Relayed, Reported
 from pagefault.model.kinds import DERIVED_TYPES, RUNTIME, Actor, EventType
 from pagefault.model.request import Usage
 from pagefault.service.inspection.received import FromClient, Kept, drafts_of
@@ -30,34 +30,58 @@ CALL_TYPES: Final = ("searched", "faulted", "call_refused")
 """The types of records of the model's calls of memory's tools."""
 
 
-async def note_relayed(owned: Owned, body: Relayed, messages: Sequence[FromClient] = ()) -> Kept:
-    """Write down that a request is passed on, in the present turn, and the messages that came with
-    it for the first time, as far as these can be kept.
+@dataclass(slots=True, kw_only=True)
+class Telling:
+    """What is to be written of a request that is passed on: that it is, with the `messages` that
+    came with it for the first time, as far as these can be kept; and what its provider counted.
     """
 
-    async def verb() -> Kept:
+    relayed: Relayed | None = None
+    messages: Sequence[FromClient] = ()
+    reported: Reported | None = None
+    kept: Kept = field(default_factory=Kept)  # once it is written
+
+    async def drafts(self, owned: Owned) -> tuple[list[Draft], int | None]:
+        """Drafts of it, in the present turn, and the plan that they rest on. Within a verb."""
         planned = owned.runtime.journal.forgets
-        kept = Kept()
-        if messages:
-            look = partial(drafts_of, owned.runtime, owned.state, owned.scope, messages)
-            kept = await asyncio.to_thread(look)
-        relayed = Draft(
-            session=owned.session,
-            turn=turn_now(owned.state),
-            actor=Actor.SYSTEM,
-            origin=RUNTIME,
-            body=body,
-        )
-        drafts = [*kept.drafts, relayed]
-        events = await owned.commit(drafts, planned=planned if kept.drafts else None)
-        return replace(kept, request=events[-1].seq)
+        self.kept = Kept()
+        if self.messages:
+            look = partial(drafts_of, owned.runtime, owned.state, owned.scope, self.messages)
+            self.kept = await asyncio.to_thread(look)
+        told = [
+            Draft(
+                session=owned.session,
+                turn=turn_now(owned.state),
+                actor=Actor.SYSTEM,
+                origin=RUNTIME,
+                body=body,
+            )
+            for body in (self.relayed, self.reported)
+            if body is not None
+        ]
+        return [*self.kept.drafts, *told], planned if self.kept.drafts else None
+
+    def written(self, events: Sequence[Event]) -> None:
+        """It is written, as the first of these."""
+        at = len(self.kept.drafts)
+        if self.relayed is not None:
+            self.kept = replace(self.kept, request=events[at].seq)
+
+
+async def tell(owned: Owned, telling: Telling) -> Kept:
+    """Write it down by itself."""
+
+    async def verb() -> Kept:
+        drafts, planned = await telling.drafts(owned)
+        telling.written(await owned.commit(drafts, planned=planned))
+        return telling.kept
 
     return await owned.whole(verb)
 
 
-async def note_reported(owned: Owned, request: int, usage: Usage) -> None:
-    """Write down what a provider counted for a request that was passed on."""
-    body = Reported(
+def reported(request: int, usage: Usage) -> Reported:
+    """What a provider counted for a request that was passed on."""
+    return Reported(
         request=request,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -65,11 +89,6 @@ async def note_reported(owned: Owned, request: int, usage: Usage) -> None:
         cache_write_tokens=usage.cache_write_tokens,
         relayed=True,
     )
-
-    async def verb() -> None:
-        await owned.record(body)
-
-    await owned.whole(verb)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

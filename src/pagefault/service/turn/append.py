@@ -12,6 +12,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Origin
 from pagefault.model.page import is_derived
 from pagefault.service.derived.claims import Claims, WouldBlock
+from pagefault.service.inspection.relayed import Telling
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drafts import PREVIOUS, Incoming, placed, write_down
@@ -26,11 +27,17 @@ class Saying:
         self._claims = claims
 
     async def say(
-        self, items: Sequence[Incoming], origin: Origin, *, cause: Seq = NOTHING
+        self,
+        items: Sequence[Incoming],
+        origin: Origin,
+        *,
+        cause: Seq = NOTHING,
+        telling: Telling | None = None,
     ) -> tuple[list[list[PageId]], list[Incoming]]:
         """For each of these the pages that it became, now or before; and the items that are new.
 
-        A `cause` makes them parts of an exchange with the host's tools.
+        A `cause` makes them parts of an exchange with the host's tools. What is `telling` is
+        written before them, in the same batch.
         """
         planned = self._runtime.journal.forgets
         known, fresh = await self.known(items)
@@ -45,7 +52,10 @@ class Saying:
         if cause != NOTHING:
             drafts = allotted(drafts, self._owned.state, cause)
         drafts += await self._claim(drafts, _blocks(drafts, fresh))
-        events = await self._owned.commit(drafts)
+        told, resting = await telling.drafts(self._owned) if telling is not None else ([], None)
+        events = await self._owned.commit([*told, *drafts], planned=resting)
+        if telling is not None:
+            telling.written(events)
         if self._owned.state.is_backlogged:
             backlog = plan_backlog(self._owned.state, self._owned.session)
             with suppress(PlanOutdated):  # the next text, or request, plans it again
