@@ -371,7 +371,7 @@ async def test_a_memory_that_fails_does_not_stop_the_conversation(
         assert (await post(to, body(user("a")))).status_code == 200
         health = (await to.http.get("/healthz")).json()
     assert not health["ok"]
-    assert "the disk is gone" in to.log[0]
+    assert any("the disk is gone" in line for line in to.log)
 
 
 async def test_an_answer_whose_question_could_not_be_logged_waits_for_it(
