@@ -380,8 +380,8 @@ def canonical(value: Any) -> str:
 
 
 def unmarked(value: Any, *, nulls: bool = True) -> Any:
-    """The same value without cache markers: they say where to cache, not what was said. Without
-    `nulls` it is what those say who leave a field out rather than have nothing in it. Where there is
+    """The value without cache markers: they say where to cache, not what was said. Without `nulls`
+    it is what those say who leave a field out rather than have nothing in it. Where there is
     nothing to leave out, it is the value itself.
     """
     if isinstance(value, dict):

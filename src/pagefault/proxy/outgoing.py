@@ -49,7 +49,7 @@ class Composed:
 
 
 class Outgoing:
-    """What the engine decides of a request, and the messages that come of it. The `Scales` of it."""
+    """What the engine decides of a request, and the messages of it. The `Scales` of it."""
 
     def __init__(
         self,

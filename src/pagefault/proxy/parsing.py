@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from json.scanner import make_scanner
 from operator import is_
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ RUNS_MAX: Final = 8  # of known values in one array; one that differs here and t
 _space: Final = re.compile(rb"[ \t\n\r]*").match
 _name: Final = re.compile(rb'"([^"\\\x00-\x1f\x80-\xff]*)"[ \t\n\r]*:[ \t\n\r]*').match
 _scalar: Final = re.compile(rb"[-+.0-9a-zA-Z]{1,64}(?=[ \t\n\r,\]}])").match
-_scan: Final = json.JSONDecoder().scan_once
+_scan: Final = make_scanner(json.JSONDecoder())
 _OPENING: Final = b'{["'  # of values that end by themselves
 _CLOSING: Final = b'}]"'
 
@@ -41,7 +42,7 @@ class _Unusual(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """Where an array stands in a body, its values, and where each ends, counted from its bracket."""
+    """Where an array stands in a body, its values, and where each ends from its bracket on."""
 
     values: list[Any]
     ends: list[int]

@@ -41,6 +41,7 @@ from pagefault.service.derived.compression import compress
 from pagefault.service.derived.compressor_call import ask
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.checkpoints import check_new
+from pagefault.service.inspection.relayed import Telling
 from pagefault.service.inspection.work_events import hash_of
 from pagefault.service.turn.artifacts import describe
 from pagefault.service.turn.drafts import Incoming
