@@ -87,6 +87,17 @@ def test_what_stands_in_a_body_again_is_the_same_object() -> None:
     assert new.document == body(*edited, max_tokens=9)
 
 
+def test_bytes_that_are_not_compared_to_their_end_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control."""
+
+    def stands(self: Any, begin: int, end: int, at: int) -> bool:
+        return end > begin and bool(self._data.startswith(self._old[begin : begin + 8], at))
+
+    monkeypatch.setattr(parsing._Parser, "_stands", stands)
+    old, new = (spelt(body(user("one"), user(said)), 1) for said in ("two", "six"))
+    assert parse(new, parse(old)).document != json.loads(new)
+
+
 def test_readings_are_of_one_client_and_in_bounds() -> None:
     readings = Readings(bytes_max=1_000)
 
@@ -294,8 +305,8 @@ async def is_told_apart(
     return await played(steps, seed, remembers=True) != anew
 
 
-@given(st.lists(st.sampled_from(STEPS), min_size=8, max_size=24), st.integers(0, 999))
-@settings(max_examples=8)
+@given(st.lists(st.sampled_from(STEPS), min_size=8, max_size=16), st.integers(0, 999))
+@settings(max_examples=5)
 async def test_what_is_sent_on_and_logged_is_what_it_would_be_if_nothing_were_remembered(
     steps: Sequence[str], seed: int
 ) -> None:
@@ -312,7 +323,6 @@ def always_alike(one: Sequence[Any], other: Sequence[Any]) -> int:
         (beginning, "in_common", always_alike, ["goes on"] * 4 + ["edits"] * 2),
         (trie, "in_common", always_alike, ["goes on"] * 4 + ["rewinds"] * 2),
         (beginning.Beginning, "is_of", lambda *_, **__: True, ["goes on"] * 24),
-        (parsing._Parser, "_stands", lambda *given: given[2] > given[1], ["goes on", "edits"] * 3),
     ],
 )
 async def test_whatever_is_taken_over_too_easily_shows(
