@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -22,8 +23,8 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import EventType
 from pagefault.proxy import beginning, history, parsing, trie
 from pagefault.proxy.history import Json, digest
-from pagefault.proxy.parsing import parse
-from pagefault.proxy.readings import Reading, Readings
+from pagefault.proxy.parsing import Parsed, parse
+from pagefault.proxy.readings import ReadBody, Readings
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.memory import Memory
@@ -57,6 +58,10 @@ def read(data: bytes, reads: Callable[[bytes], Any]) -> str:
     return repr(value) if isinstance(value, dict) else "no JSON"
 
 
+def document_of(before: Parsed | None, data: bytes) -> Json:
+    return parse(data, before).document
+
+
 @given(BODIES, BODIES, st.lists(st.tuples(st.integers(0, 7), st.integers(0), TEXTS), max_size=4))
 def test_a_body_is_read_as_if_none_had_been_read_before(
     one: Json, other: Json, changes: Sequence[tuple[int, int, str]]
@@ -70,7 +75,7 @@ def test_a_body_is_read_as_if_none_had_been_read_before(
             put = text.encode("utf-8", "surrogatepass")
             data = data[:at] + put + data[at + how - 2 :]
         told = read(data, json.loads)
-        assert read(data, lambda data, known=before: parse(data, known).document) == told
+        assert read(data, partial(document_of, before)) == told
         if told != "no JSON":
             before = parse(data, before)
 
@@ -101,9 +106,11 @@ def test_bytes_that_are_not_compared_to_their_end_show(monkeypatch: pytest.Monke
 def test_readings_are_of_one_client_and_in_bounds() -> None:
     readings = Readings(bytes_max=1_000)
 
-    def keep(whose: tuple[str, ...], said: str, old: Reading | None = None) -> Reading:
+    def keep(whose: tuple[str, ...], said: str, old: ReadBody | None = None) -> ReadBody:
         parsed = parse(spelt(body(user(said)), 1))
-        new = Reading(parsed, history.History(messages=[], items=[], instructions="", tools=[]), "")
+        new = ReadBody(
+            parsed, history.History(messages=[], items=[], instructions="", tools=[]), ""
+        )
         readings.keep(whose, new, old)
         return new
 
@@ -132,10 +139,10 @@ SEAL = re.compile(rb"VM:CONTEXT \d+")  # made with the secret of a memory
 class Unread(Readings):
     """Nothing was read before: the whole path, each time."""
 
-    def find(self, whose: tuple[str, ...], data: bytes) -> Reading | None:
+    def find(self, whose: tuple[str, ...], data: bytes) -> ReadBody | None:
         return None
 
-    def keep(self, whose: tuple[str, ...], new: Reading, old: Reading | None) -> None: ...
+    def keep(self, whose: tuple[str, ...], new: ReadBody, old: ReadBody | None) -> None: ...
 
 
 class Provider(httpx2.AsyncBaseTransport):

@@ -22,8 +22,9 @@ from pagefault.model.errors import BadInput, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import O200k
 from pagefault.proxy.client import is_plain
-from pagefault.proxy.conversation import Conversation, Passed
+from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.history import Json, digest
+from pagefault.proxy.passed import Passed
 from pagefault.proxy.wire import Unreadable, Wire
 from pagefault.service.arguments import a_window
 from pagefault.service.memory import Memory

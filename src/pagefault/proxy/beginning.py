@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pagefault.proxy.history import History, in_common
-from pagefault.proxy.places import Place, instructs
+from pagefault.proxy.places import MessagePlace, instructs
 from pagefault.proxy.trie import Node
 from pagefault.window.slots import WHOLE_CONVERSATION, Form, Item, Window
 
@@ -34,7 +34,7 @@ class Beginning:
     changes: int = 0
     state: object = None
     messages: Sequence[Any] = ()  # of that request, and more than these places
-    places: list[Place] = field(default_factory=list)
+    places: list[MessagePlace] = field(default_factory=list)
     path: list[Node] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)  # of the window
     less: dict[str, Form] = field(default_factory=dict)  # forms of items that are not whole

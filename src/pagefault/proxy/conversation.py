@@ -12,12 +12,10 @@ said from then on is a new one's.
 from __future__ import annotations
 
 import asyncio
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -32,13 +30,8 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import (
     HISTORY_START,
-    Called,
     Event,
-    OriginalBody,
-    PageBody,
     Relayed,
-    Returned,
-    Said,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
@@ -53,11 +46,14 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.faults import Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent, News
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
+from pagefault.proxy.item_keys import key_of, text_of, tool_name
 from pagefault.proxy.outgoing import Composed, Outgoing
-from pagefault.proxy.pairs import Pair, Round, TakenApart
+from pagefault.proxy.pairs import Round, TakenApart
+from pagefault.proxy.passed import Passed, Window
 from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.quotes import Chosen, Quotes
-from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
+from pagefault.proxy.restored import compacted, logged
+from pagefault.proxy.trie import Change, Match, Node, Trie
 from pagefault.proxy.verbatim import Verbatim
 from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.inspection.relayed import SERVED, Telling, reported, tell
@@ -72,46 +68,6 @@ ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: coun
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 MODEL_CHARS_MAX: Final = 200
 RUN_MAX: Final = 100  # items that are written in one batch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """A request, as it goes on: `body` is None where the client's own bytes do."""
-
-    match: Match
-    composed: Composed | None
-    body: Json | None
-    recalled: int = 0  # pages
-    aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
-    relayed: Relayed | None = None  # what the log tells of it, if that could be written
-    record: Seq = NOTHING  # where it is in the log
-    evicted: int = 0  # pages that left with it
-    model: str = ""  # that is asked
-    offer: Offer | None = None  # memory's tools, beside the client's
-    history: History | None = None  # as the provider knows it, where memory's tools are offered
-    serving: Serving | None = None  # of calls of these
-    asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
-
-    @property
-    def request(self) -> int:
-        """Its number in the log; -1 if it is not there."""
-        return self.relayed.request if self.relayed is not None else -1
-
-    @property
-    def pairs(self) -> Sequence[Pair]:
-        """The calls of memory's tools that were served in the answer so far."""
-        return self.serving.pairs if self.serving is not None else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What a request shows, in tokens and in items of the client's history."""
-
-    tokens: int
-    window_tokens: int
-    left_tokens: int
-    shown: int
-    hidden: int
 
 
 class Conversation:
@@ -824,9 +780,9 @@ class Conversation:
         """What is written of an item; nothing where it says nothing that can be. Raises
         `ScreenFailed` where secrets cannot be told.
         """
-        text = _text_of(item)
+        text = text_of(item)
         call_id = encodable(item.call_id)
-        key = _key_of(item, follows, old)
+        key = key_of(item, follows, old)
         place: dict[str, Any] = {"key": key, "follows": follows, "supersedes": old}
         match item.part:
             case Part.TEXT if text:
@@ -844,7 +800,7 @@ class Conversation:
             case Part.RESULT | Part.SEALED if text:
                 call = item.call_id or item.of_call.partition(" ")[2]
                 tool = encodable(self._names.get(call, item.name))
-                name = _tool_name(self._memory.written(tool))
+                name = tool_name(self._memory.written(tool))
                 returned = Incoming(
                     text=text,
                     role=Role.TOOL,
@@ -899,8 +855,8 @@ class Conversation:
         factor = self.verbatim.factor
         self._clear()
         self.verbatim.factor = factor
-        said, orders = _logged(events)
-        restored = self.trie.restore([one for one, _ in said], orders, _compacted(events))
+        said, orders = logged(events)
+        restored = self.trie.restore([one for one, _ in said], orders, compacted(events))
         for page_id, node in restored.items():
             self._keys[page_id] = node.key
         parts = {one.page_id: pages for one, pages in said}
@@ -924,90 +880,6 @@ class Conversation:
                 self.verbatim.windows.begin(window_of(told, at, self._key))
             opening = self._keys.get(told.opening)
             await self._quotes.again(told, seq=event.seq, epoch=at, opening=opening)
-
-
-_NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
-
-
-def _tool_name(name: str) -> str:
-    return _NO_TOOL_NAME.sub("_", name)[:64] or "tool"
-
-
-def keys_of(items: Iterable[Item]) -> list[Callable[[str], str]]:
-    """Of each item that would be written its key, by the page that it follows."""
-    return [partial(_key_of, item) for item in items if _text_of(item)]
-
-
-def _key_of(item: Item, follows: str, old: str = "") -> str:
-    """The idempotency key of an item, after a page or instead of an old one.
-
-    It holds nothing of what was said before it: once that is forgotten, nothing is left that could
-    confirm a guess at it.
-    """
-    stands = f"instead of {old}" if old else f"after {follows}"
-    call_id = encodable(item.call_id)
-    return f"{stands}: {item.part} {item.role} {call_id} {digest(_text_of(item))}"
-
-
-def _text_of(item: Item) -> str:
-    text = encodable(item.told)
-    return f"[calls {encodable(item.name)}] {text}" if item.part is Part.CALL else text
-
-
-def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[PageId]]], set[int]]:
-    """What was said in a client's history, each with its pages, and the orders of all pages."""
-    texts: list[list[OriginalBody]] = []
-    orders: set[int] = set()
-    for event in events:
-        body = event.body
-        if not isinstance(body, PageBody):
-            continue
-        orders.add(body.order)
-        if not isinstance(body, OriginalBody):
-            continue
-        if body.follows:
-            texts.append([body])
-        elif texts and body.part and body.part_of == texts[-1][0].page_id:
-            texts[-1].append(body)
-    found: list[tuple[Logged, list[PageId]]] = []
-    for parts in texts:
-        first, text = parts[0], "".join(part.text for part in parts)
-        call = _CALL.match(text) if isinstance(first, Called) else None
-        call_id = first.call_id if isinstance(first, Said | Called | Returned) else ""
-        found.append(
-            (
-                Logged(
-                    page_id=first.page_id,
-                    follows=FIRST if first.follows == HISTORY_START else first.follows,
-                    supersedes=first.supersedes,
-                    role=str(first.role),
-                    words=digest(text),
-                    text=text[call.end() :] if call else text if call_id else "",
-                    call_id=call_id,
-                    first=first.order,
-                    last=first.order + first.parts - 1,
-                ),
-                [part.page_id for part in parts],
-            )
-        )
-    return found, orders
-
-
-def _compacted(events: Sequence[Event]) -> set[str]:
-    """The last page of each request in which a client had compacted, if it was new with it."""
-    found, new = set[str](), set[str]()
-    for event in events:
-        match event.body:
-            case OriginalBody(page_id=page_id):
-                new.add(page_id)
-            case Relayed(change=change, upto=upto):
-                if change == Change.COMPACTED and upto in new:
-                    found.add(upto)
-                new.clear()
-    return found
-
-
-_CALL: Final = re.compile(r"\[calls [^\]]*\] ")
 
 
 def _change(match: Match, weighed: Weighed) -> str:

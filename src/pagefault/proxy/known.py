@@ -55,7 +55,7 @@ class Fact:
         return self._written
 
 
-class Known:
+class KnownValues:
     """Of the values of one conversation: what was asked for in this turn or the one before."""
 
     def __init__(self) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, essence
-from pagefault.proxy.known import Known
+from pagefault.proxy.known import KnownValues
 
 
-def with_marks(sent: Sequence[Any], now: Sequence[Any], known: Known) -> list[Any]:
+def with_marks(sent: Sequence[Any], now: Sequence[Any], known: KnownValues) -> list[Any]:
     """The unmarked messages with the client's cache markers where they are now: on the same blocks,
     else at the end of the same message.
     """

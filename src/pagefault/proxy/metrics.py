@@ -17,7 +17,7 @@ from pagefault.model.errors import CallerError
 
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
-    from pagefault.proxy.conversation import Passed, Window
+    from pagefault.proxy.passed import Passed, Window
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

@@ -13,7 +13,7 @@ from pagefault.model.kinds import Role
 from pagefault.proxy.beginning import Beginning
 from pagefault.proxy.history import History, Item, Json, Part, digest, reminders
 from pagefault.proxy.marks import with_marks
-from pagefault.proxy.places import Place, Sent, find_places, instructs
+from pagefault.proxy.places import MessagePlace, SentMessage, find_places, instructs
 from pagefault.proxy.trie import Match, Node
 from pagefault.proxy.wording import (
     GONE,
@@ -151,7 +151,7 @@ class Outgoing:
         return self._known
 
     @property
-    def _rest(self) -> list[Place]:
+    def _rest(self) -> list[MessagePlace]:
         """The places behind that."""
         return self._places[len(self._begun.places) :]
 
@@ -169,7 +169,7 @@ class Outgoing:
     def _items(self) -> list[WindowItem]:
         return [*self._known.items, *self._items_of(self._places[len(self._known.places) :])]
 
-    def _items_of(self, places: Sequence[Place]) -> Iterator[WindowItem]:
+    def _items_of(self, places: Sequence[MessagePlace]) -> Iterator[WindowItem]:
         for place in places:
             sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
             here = place.message if sent is None else sent.message  # what was sent stays as it was
@@ -208,7 +208,7 @@ class Outgoing:
         """The keys of `inserts` that the request shows, as planned, in its order."""
         return [*self._begun.quoting, *self._quoting(self._rest, self._forms())]
 
-    def _quoting(self, places: Sequence[Place], less: Mapping[str, Form]) -> Iterator[str]:
+    def _quoting(self, places: Sequence[MessagePlace], less: Mapping[str, Form]) -> Iterator[str]:
         for place in places:
             key = place.node.key
             if key in self._kept.inserts and less.get(key) is not Form.ABSENT:
@@ -292,7 +292,12 @@ class Outgoing:
         return composed
 
     def _add(
-        self, made: _Made, place: Place, kept: Sent, front: Sequence[str], less: Mapping[str, Form]
+        self,
+        made: _Made,
+        place: MessagePlace,
+        kept: SentMessage,
+        front: Sequence[str],
+        less: Mapping[str, Form],
     ) -> None:
         """Send a place on, in these forms."""
         if self._is_absent(place, less):
@@ -305,7 +310,7 @@ class Outgoing:
         made.sent += [*lead, message, *made.stayed, *kept.gap]
         made.stayed, made.shows_any = [], True
 
-    def _lasting(self, rest: Sequence[Place]) -> int:
+    def _lasting(self, rest: Sequence[MessagePlace]) -> int:
         """How many of these places stay as they are with the next request: what stands behind the
         last is not known yet, nor what becomes of what memory has not.
         """
@@ -314,7 +319,9 @@ class Outgoing:
                 return number
         return max(0, len(rest) - 1)
 
-    def _begin_so(self, places: Sequence[Place], made: _Made, tokens: int, left: int) -> None:
+    def _begin_so(
+        self, places: Sequence[MessagePlace], made: _Made, tokens: int, left: int
+    ) -> None:
         """Let the next request begin with these places, behind those that this one began with."""
         kept, begun, less = self._kept, self._begun, self._forms()
         if not kept.keeps or self._state is None:
@@ -365,20 +372,20 @@ class Outgoing:
         return told
 
     @staticmethod
-    def _is_absent(place: Place, less: Mapping[str, Form]) -> bool:
+    def _is_absent(place: MessagePlace, less: Mapping[str, Form]) -> bool:
         if less.get(place.node.key) is not Form.ABSENT:  # nearly all messages are one item
             return False
         return all(less.get(node.key) is Form.ABSENT for node in place.nodes[:-1])
 
     @cached_property
-    def _found(self) -> dict[str, tuple[Place, Item]]:
+    def _found(self) -> dict[str, tuple[MessagePlace, Item]]:
         return {
             node.key: (place, item)
             for place in self._places
             for node, item in zip(place.nodes, place.items, strict=True)
         }
 
-    def _formed(self, message: Any, place: Place, less: Mapping[str, Form]) -> Any:
+    def _formed(self, message: Any, place: MessagePlace, less: Mapping[str, Form]) -> Any:
         """A message with its results in these forms: the others of its items are whole."""
         absent = set()
         for node, item in zip(place.nodes, place.items, strict=True):
@@ -393,7 +400,7 @@ class Outgoing:
             absent |= {item.call_id for item in items if item.part is Part.DRESS and item.call_id}
         return self._wire.without_results(message, absent) if absent else message
 
-    def _items_in(self, place: Place) -> Sequence[Item]:
+    def _items_in(self, place: MessagePlace) -> Sequence[Item]:
         """All items of its message, with those that have no position."""
         items = self._history.items
         begin = bisect_left(items, place.number, key=_number)
@@ -411,7 +418,7 @@ class Outgoing:
             return STUB_OFFERED.format(tokens=tokens, pages=_named(pages)) + begins + rest
         return STUB.format(tokens=tokens) + begins + rest
 
-    def _now(self, place: Place) -> Any:
+    def _now(self, place: MessagePlace) -> Any:
         """A message as it would be sent whole."""
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
         return self._bare(place.message) if sent is None else sent.message
@@ -433,7 +440,7 @@ class Outgoing:
             for f, n in zip(first, now, strict=True)
         ]
 
-    def _keep(self, place: Place, edited: Set[Node], news: list[str]) -> Sent:
+    def _keep(self, place: MessagePlace, edited: Set[Node], news: list[str]) -> SentMessage:
         """The message of a place as it is sent, now or before."""
         kept, is_last = self._kept, place is self._places[-1]
         sent = kept.sent.get(place.node.key)
@@ -455,10 +462,10 @@ class Outgoing:
         if news and is_last and place.opens:
             now = self._wire.with_text(now, "\n".join([NEWS, *news]))
             kept.told.update(map(digest, news))
-        sent = kept.sent[place.node.key] = Sent(now, lead, gap, closed=not is_last)
+        sent = kept.sent[place.node.key] = SentMessage(now, lead, gap, closed=not is_last)
         return sent
 
-    def _continued(self, place: Place, now: Any) -> Any:
+    def _continued(self, place: MessagePlace, now: Any) -> Any:
         """A message to which the client added: what was sent of it stays, what is new follows."""
         name = self._wire.content
         content = now.get(name)
@@ -476,7 +483,7 @@ class Outgoing:
             break
         return now
 
-    def _instructions(self, place: Place) -> list[Any]:
+    def _instructions(self, place: MessagePlace) -> list[Any]:
         """What stands after a message and instructs the model: it stays when the message leaves."""
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
         if sent is not None:
@@ -511,7 +518,7 @@ class Outgoing:
 
     # --- weights --------------------------------------------------------------------------------
 
-    def _weigh_place(self, place: Place, less: Mapping[str, Form]) -> int:
+    def _weigh_place(self, place: MessagePlace, less: Mapping[str, Form]) -> int:
         weights = self._kept.weights
         if less and self._is_absent(place, less):
             return weights.of_all(self._instructions(place))
@@ -521,7 +528,7 @@ class Outgoing:
         now = self._now(place)
         return whole - weights.of(now) + weights.of(self._formed(now, place, less))
 
-    def _weigh_whole(self, place: Place) -> int:
+    def _weigh_whole(self, place: MessagePlace) -> int:
         weights = self._kept.weights
         sent = self._kept.sent.get(place.node.key)
         if sent is None or not self._kept.keeps:
@@ -535,7 +542,7 @@ class Outgoing:
             sent.tokens = weights.of_all([*sent.lead, sent.message, *sent.gap])
         return sent.tokens
 
-    def _weigh_left(self, place: Place, less: Mapping[str, Form]) -> int:
+    def _weigh_left(self, place: MessagePlace, less: Mapping[str, Form]) -> int:
         """What the request does not show of a place."""
         shown = 0 if self._is_absent(place, less) else self._weigh_place(place, less)
         return self._weigh_whole(place) - shown

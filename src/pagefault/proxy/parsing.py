@@ -20,7 +20,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from json.scanner import make_scanner
 from operator import is_
 from typing import Any, Final
 
@@ -31,7 +30,7 @@ RUNS_MAX: Final = 8  # of known values in one array; one that differs here and t
 _space: Final = re.compile(rb"[ \t\n\r]*").match
 _name: Final = re.compile(rb'"([^"\\\x00-\x1f\x80-\xff]*)"[ \t\n\r]*:[ \t\n\r]*').match
 _scalar: Final = re.compile(rb"[-+.0-9a-zA-Z]{1,64}(?=[ \t\n\r,\]}])").match
-_scan: Final = make_scanner(json.JSONDecoder())
+_scan: Final = json.JSONDecoder().raw_decode
 _OPENING: Final = b'{["'  # of values that end by themselves
 _CLOSING: Final = b'}]"'
 
@@ -64,7 +63,7 @@ def parse(data: bytes, before: Parsed | None = None) -> Parsed:
     """Raises ValueError or RecursionError for what is no JSON object."""
     try:
         return _Parser(data, before).parse()
-    except (_Unusual, StopIteration, IndexError):
+    except (_Unusual, IndexError):
         document = json.loads(data)
         if not isinstance(document, dict):
             raise ValueError("no JSON object") from None

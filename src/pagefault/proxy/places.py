@@ -12,7 +12,7 @@ from pagefault.proxy.wire import Wire
 
 
 @dataclass(slots=True)
-class Sent:
+class SentMessage:
     """A message as it was first sent, what led to it, and what stood between it and the next one
     that belongs to neither.
     """
@@ -25,7 +25,7 @@ class Sent:
 
 
 @dataclass(slots=True)
-class Place:
+class MessagePlace:
     """A message of the request that has a position, the reasoning and the calls of memory's that
     led to it, and the instructions behind it.
     """
@@ -50,8 +50,8 @@ class Place:
 
 
 def find_places(
-    wire: Wire, history: History, path: Sequence[Node], before: Sequence[Place] = ()
-) -> list[Place]:
+    wire: Wire, history: History, path: Sequence[Node], before: Sequence[MessagePlace] = ()
+) -> list[MessagePlace]:
     """The places of a request, from its beginning. Those `before` are known, and more follow."""
     known = sum(len(place.nodes) for place in before)
     by_message: dict[int, list[tuple[Node, Item]]] = {}
@@ -64,7 +64,7 @@ def find_places(
         if number in by_message:
             nodes, items = zip(*by_message[number], strict=True)
             opens = wire.opens_turn(message)
-            places.append(Place(number, nodes, items, message, lead, opens=opens))
+            places.append(MessagePlace(number, nodes, items, message, lead, opens=opens))
             lead = []
         elif places and not lead and instructs(message):
             places[-1].gap.append(message)

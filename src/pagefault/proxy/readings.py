@@ -19,7 +19,7 @@ BYTES_MAX: Final = 32 * 1024 * 1024  # of all their bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadBody:
     """A body, and the history that it is, as that of this client program."""
 
     parsed: Parsed
@@ -33,16 +33,16 @@ class Readings:
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._of: OrderedDict[tuple[str, ...], list[Reading]] = OrderedDict()  # newest first
+        self._of: OrderedDict[tuple[str, ...], list[ReadBody]] = OrderedDict()  # newest first
 
-    def find(self, whose: tuple[str, ...], data: bytes) -> Reading | None:
+    def find(self, whose: tuple[str, ...], data: bytes) -> ReadBody | None:
         """The one that a body repeats, if any: that has its first half, say."""
         for one in self._of.get(whose, ()):
             if data.startswith(memoryview(one.parsed.data)[: len(one.parsed.data) // 2]):
                 return one
         return None
 
-    def keep(self, whose: tuple[str, ...], new: Reading, old: Reading | None) -> None:
+    def keep(self, whose: tuple[str, ...], new: ReadBody, old: ReadBody | None) -> None:
         """Keep this one, in the place of the one that it repeats."""
         lanes = self._of.pop(whose, [])
         left = [one for one in lanes if one is not old][: LANES_MAX - 1]
@@ -53,5 +53,5 @@ class Readings:
             self._bytes -= _bytes(gone)
 
 
-def _bytes(readings: list[Reading]) -> int:
+def _bytes(readings: list[ReadBody]) -> int:
     return sum(len(one.parsed.data) for one in readings)

@@ -31,55 +31,42 @@ from pagefault.proxy.answering import Answering, Upstream
 from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
-from pagefault.proxy.conversation import Conversation, Passed, keys_of
+from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
+from pagefault.proxy.item_keys import keys_of
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.parsing import parse
+from pagefault.proxy.passed import Passed
 from pagefault.proxy.principal import principal_of
-from pagefault.proxy.readings import Reading, Readings
+from pagefault.proxy.reader import AnswerReader
+from pagefault.proxy.readings import ReadBody, Readings
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
+from pagefault.proxy.reply import ClientReply, Send, Told
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.upstreams import Upstreams
-from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, values
+from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.turn.turn import encodable
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
 """Serves the memory itself to a user who was let in, at `MCP_PATH`."""
 
 MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
-ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
 BODY_S_MAX: Final = 120.0
-NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
 THE_MEMORY: Final = "memory"
 CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
 
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
-
-
-@dataclass(slots=True)
-class Told:
-    """What the access log says of one request."""
-
-    method: str
-    path: str
-    status: int = 0
-    words: str = ""
-    not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
-    format: str = ""
-    outcome: Outcome = Outcome.FAILED
-    learning: asyncio.Task[None] | None = None  # has the answer logged
 
 
 class Proxy:
@@ -180,7 +167,9 @@ class Proxy:
         headers: Headers = scope["headers"]
         known = _joined(headers)
         began_s = self._clock.monotonic_s()
-        reply = _Reply(send, told, lambda: self._metrics.began(self._clock.monotonic_s() - began_s))
+        reply = ClientReply(
+            send, told, lambda: self._metrics.began(self._clock.monotonic_s() - began_s)
+        )
         authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
         if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
             known["host"] = authority
@@ -258,7 +247,7 @@ class Proxy:
         asked: _Asked,
         wire: Wire | None,
         body: bytes,
-        reply: _Reply,
+        reply: ClientReply,
     ) -> None:
         taken: _Taken | None = None
         drop: tuple[bytes, ...] = ()
@@ -280,7 +269,7 @@ class Proxy:
             sent.append((b"accept-encoding", b"identity"))
         added_s = self._clock.monotonic_s() - whole_s
         self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
-        reader = _Reader(wire) if wire and taken is not None else None
+        reader = AnswerReader(wire) if wire and taken is not None else None
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
                 ask = partial(relay.ask, method, target, sent)
@@ -318,12 +307,12 @@ class Proxy:
         wire: Wire,
         taken: _Taken,
         body: bytes,
-        reply: _Reply,
+        reply: ClientReply,
     ) -> None:
         """Ask where the model may call memory's tools, and pass the answer on."""
         conversation, passed = taken.conversation, taken.passed
         assert passed.offer is not None
-        reader = _Reader(wire)
+        reader = AnswerReader(wire)
 
         def ask(asked: Json | None) -> AbstractAsyncContextManager[Any]:
             return asking(body if asked is None else conversation.written(asked))
@@ -401,7 +390,7 @@ class Proxy:
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
             history = history.of_program(by)
-            self._readings.keep(lane, Reading(parsed, history, by), before)
+            self._readings.keep(lane, ReadBody(parsed, history, by), before)
             mode = ControlMode(asked.headers.get(CONTROL_HEADER, ControlMode.ASSIST))
             if mode.captures:
                 conversation, chain, mark = await self._find(wire, asked, document, history)
@@ -579,108 +568,6 @@ class _Gone(Exception):
 
 class BrokenOff(Exception):
     """The provider ended an answer that the client has begun to read."""
-
-
-class _Reader:
-    """Makes an answer whole while it passes; gives up where it is too large or no success."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-        self._events: Events | None = None
-        self._gatherer = wire.gatherer()
-        self._whole: bytearray | None = None
-
-    def begin(self, status: int, headers: Mapping[str, str]) -> None:
-        if status != 200 or headers.get("content-encoding", "identity") != "identity":
-            return
-        if headers.get("content-type", "").startswith("text/event-stream"):
-            self._events = Events()
-        else:
-            self._whole = bytearray()
-
-    def feed(self, piece: bytes) -> None:
-        if self._events is not None:
-            for event, data in self._events.feed(piece):
-                try:
-                    self._gatherer.feed(event, data)
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    self._events = None  # not this protocol, whatever it says
-                    return
-        elif self._whole is not None:
-            self._whole += piece
-            if len(self._whole) > ANSWER_BYTES_MAX:
-                self._whole = None
-
-    def answered(self) -> Answered:
-        try:
-            if self._events is not None:
-                return self._gatherer.answered()
-            document = values(bytes(self._whole or b""))
-            if isinstance(document, dict):
-                return self._wire.answer(document)
-            for one in document if isinstance(document, list) else ():
-                self._gatherer.feed("", one)  # a stream, in one piece
-            return self._gatherer.answered()
-        except (TypeError, ValueError, AttributeError, KeyError):
-            return Answered()
-
-
-class _Reply:
-    """One response, written down for the access log as it goes out."""
-
-    def __init__(self, send: Send, told: Told, began: Callable[[], None]) -> None:
-        self._send = send
-        self._began = began
-        self.told = told
-        self.started = False
-
-    async def start(self, status: int, headers: Headers) -> None:
-        self.told.status = status
-        self.started = True
-        if status >= 400 and self.told.outcome is Outcome.FAILED:
-            self.told.outcome = Outcome.REFUSED_UPSTREAM
-        self._began()
-        if self.told.not_logged:
-            headers = [*headers, (NOT_LOGGED_HEADER, self.told.not_logged.encode())]
-        await self._send(
-            {"type": "http.response.start", "status": status, "headers": list(headers)}
-        )
-
-    async def noting(self, message: Mapping[str, Any]) -> None:
-        """Send what somebody else answers."""
-        if message["type"] == "http.response.start":
-            self.told.status, self.started = message["status"], True
-            self.told.outcome = Outcome.OWN if message["status"] < 400 else Outcome.REFUSED_HERE
-        await self._send(message)
-
-    async def piece(self, body: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": body, "more_body": True})
-
-    async def end(self) -> None:
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-        if self.told.outcome is Outcome.FAILED:
-            self.told.outcome = Outcome.ANSWERED
-
-    async def own(self, status: int, body: bytes, kind: bytes = b"application/json") -> None:
-        """Answer as nobody but the proxy does."""
-        if self.told.outcome is Outcome.FAILED:
-            self.told.outcome = Outcome.OWN
-        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
-        await self.start(status, headers)
-        await self._send({"type": "http.response.body", "body": body, "more_body": False})
-
-    async def refuse(
-        self,
-        wire: Wire | None,
-        status: int,
-        message: str,
-        *,
-        words: str = "",
-        outcome: Outcome = Outcome.REFUSED_HERE,
-    ) -> None:
-        """Refuse in the client's own format; `words` are for the access log, if others."""
-        self.told.words, self.told.outcome = words or message, outcome
-        await self.own(status, json.dumps((wire or WIRES[0]).refusal(status, message)).encode())
 
 
 async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> None:

@@ -21,7 +21,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.beginning import Beginning
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.outgoing import Composed, Outgoing
-from pagefault.proxy.places import Sent
+from pagefault.proxy.places import SentMessage
 from pagefault.proxy.trie import Match, Node
 from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
@@ -53,7 +53,7 @@ class Verbatim:
         self.windows = Windows()
         self.inserts: dict[str, str] = {}  # by the key of a turn's opening node
         self.cores: dict[str, str] = {}  # by the epoch: what stands, and is said only in what left
-        self.sent: dict[str, Sent] = {}
+        self.sent: dict[str, SentMessage] = {}
         self.lead: dict[str, list[Any]] = {}
         self.told: set[str] = set()  # reminders, by their digests
         self.notices: dict[str, str] = {}  # of epochs, where they name pages

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
-from pagefault.proxy.known import Fact, Known
+from pagefault.proxy.known import Fact, KnownValues
 
 OPAQUE_TOKENS: Final = 1_600  # of an image at most, about; of anything else that is not text
 _WORD_MAX: Final = 2_000  # characters without a space: not text
@@ -19,7 +19,7 @@ class Weights:
     """
 
     def __init__(self, counter: TokenCounter) -> None:
-        self.known = Known()
+        self.known = KnownValues()
         self._counter = counter
         self._tokens: dict[str, int] = {}
 

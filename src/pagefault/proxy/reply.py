@@ -1,0 +1,89 @@
+"""One response on its way to the client, and what the access log says of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pagefault.proxy.chat import Chat
+from pagefault.proxy.metrics import Outcome
+from pagefault.proxy.relay import Headers
+from pagefault.proxy.wire import Wire
+
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
+
+
+@dataclass(slots=True)
+class Told:
+    """What the access log says of one request."""
+
+    method: str
+    path: str
+    status: int = 0
+    words: str = ""
+    not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
+    format: str = ""
+    outcome: Outcome = Outcome.FAILED
+    learning: asyncio.Task[None] | None = None  # has the answer logged
+
+
+class ClientReply:
+    """One response, written down for the access log as it goes out."""
+
+    def __init__(self, send: Send, told: Told, began: Callable[[], None]) -> None:
+        self._send = send
+        self._began = began
+        self.told = told
+        self.started = False
+
+    async def start(self, status: int, headers: Headers) -> None:
+        self.told.status = status
+        self.started = True
+        if status >= 400 and self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.REFUSED_UPSTREAM
+        self._began()
+        if self.told.not_logged:
+            headers = [*headers, (NOT_LOGGED_HEADER, self.told.not_logged.encode())]
+        await self._send(
+            {"type": "http.response.start", "status": status, "headers": list(headers)}
+        )
+
+    async def noting(self, message: Mapping[str, Any]) -> None:
+        """Send what somebody else answers."""
+        if message["type"] == "http.response.start":
+            self.told.status, self.started = message["status"], True
+            self.told.outcome = Outcome.OWN if message["status"] < 400 else Outcome.REFUSED_HERE
+        await self._send(message)
+
+    async def piece(self, body: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.ANSWERED
+
+    async def own(self, status: int, body: bytes, kind: bytes = b"application/json") -> None:
+        """Answer as nobody but the proxy does."""
+        if self.told.outcome is Outcome.FAILED:
+            self.told.outcome = Outcome.OWN
+        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+        await self.start(status, headers)
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def refuse(
+        self,
+        wire: Wire | None,
+        status: int,
+        message: str,
+        *,
+        words: str = "",
+        outcome: Outcome = Outcome.REFUSED_HERE,
+    ) -> None:
+        """Refuse in the client's own format; `words` are for the access log, if others."""
+        self.told.words, self.told.outcome = words or message, outcome
+        await self.own(status, json.dumps((wire or Chat()).refusal(status, message)).encode())
