@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pagefault.pack.ledger import Broke
+from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.history import Json
 from pagefault.service.session import Session
 from tests.proxy.histories import FACT, body, long_talk, model, user
@@ -57,6 +58,24 @@ async def test_what_only_passes_is_told_of_too(upstream: Upstream) -> None:
         assert (told.last.window_tokens, told.epochs, told.recalled_pages) == (0, 0, 0)
         assert told.last.messages == told.last.client_messages == 7
         assert told.last.shared == told.last.before < told.last.tokens
+
+
+@pytest.mark.parametrize("forgets_it", [False, True])
+async def test_a_request_that_nobody_answers_is_told_of_too(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, forgets_it: bool
+) -> None:
+    """What is told of a request waits for its answer, but not for ever; a proxy that `forgets_it`
+    is the control.
+    """
+
+    async def does_nothing(_: Conversation) -> None: ...
+
+    if forgets_it:
+        monkeypatch.setattr(Conversation, "ended", does_nothing)
+    async with standing(upstream, url="http://127.0.0.1:9") as to:
+        assert (await post(to, body(user("Are you there?")))).status_code == 502
+        told = await to.memory.proxied(await the_session(to))
+        assert (told is None) == forgets_it
 
 
 async def test_a_session_that_no_proxy_served_is_not_proxied(upstream: Upstream) -> None:

@@ -66,13 +66,15 @@ class Pager:
             mode = await self.mode_of(session)
             if not mode.captures:
                 return Fitted(body)
-            history = self.wire.read(body)
-            passed = await conversation.receive(body, history, pages=mode.recalls)
+            own = _own(body)
+            history = self.wire.read(own)
+            passed = await conversation.receive(own, history, pages=mode.recalls)
         except (PagefaultError, Unreadable) as error:
             return _as_it_came(body, str(error))
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
             return _as_it_came(body, type(bug).__name__)
-        return Fitted(body if passed.body is None else passed.body, conversation, passed)
+        told = body if passed.body is None else _own(passed.body)
+        return Fitted(told, conversation, passed)
 
     async def learn(self, fitted: Fitted, answer: Json) -> None:
         """Keep what the model answered, in the wire's format, and what was counted for it."""
@@ -90,7 +92,7 @@ class Pager:
         try:
             if not (await self.mode_of(session)).captures:
                 return ""
-            return await (await self.conversation(session)).keep(self.wire.read(body))
+            return await (await self.conversation(session)).keep(self.wire.read(_own(body)))
         except (PagefaultError, Unreadable) as error:
             return str(error)
 
@@ -126,6 +128,15 @@ def session_name(memory: Memory, session: str) -> str:
     if is_plain(session) and memory.written(session) == session:
         return session
     return f"id:{memory.keyed(f'session {session}')[:12]}"
+
+
+def _own(value: Any) -> Any:
+    """The same JSON in containers of its own: a program may change its messages in place, and the
+    engine's stay as they are.
+    """
+    if isinstance(value, dict):
+        return {name: _own(one) for name, one in value.items()}
+    return [_own(one) for one in value] if isinstance(value, list) else value
 
 
 def _as_it_came(body: Json, why: str) -> Fitted:
