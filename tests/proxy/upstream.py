@@ -38,6 +38,7 @@ class Say:
     signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
     cached_tokens: int = 0  # of these
+    written_tokens: int = 0  # of these, to the cache; Messages alone tells of it
     status: int = 200
     raw: bytes = b""  # sent as it is, in place of an answer
     pause_s: float = 0.0  # between two events of a stream
@@ -385,8 +386,8 @@ class _Messages:
             "stop_reason": "tool_use" if say.calls else "end_turn",
             "stop_sequence": None,
             "usage": {
-                "input_tokens": say.input_tokens - say.cached_tokens,
-                "cache_creation_input_tokens": 0,
+                "input_tokens": say.input_tokens - say.cached_tokens - say.written_tokens,
+                "cache_creation_input_tokens": say.written_tokens,
                 "cache_read_input_tokens": say.cached_tokens,
                 "output_tokens": 10,
             },

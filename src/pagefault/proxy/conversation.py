@@ -53,6 +53,7 @@ from pagefault.proxy.faults import Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.marks import is_marked
+from pagefault.proxy.own_marks import marked, may_be_marked
 from pagefault.proxy.pairs import Pair, Round, TakenApart
 from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.quotes import Chosen, Quotes
@@ -90,6 +91,7 @@ class Passed:
     history: History | None = None  # as the provider knows it, where memory's tools are offered
     serving: Serving | None = None  # of calls of these
     asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
+    plain: Json | None = None  # the body without marks of ours, where it has some
 
     @property
     def request(self) -> int:
@@ -174,8 +176,12 @@ class Conversation:
         self._words: dict[bytes, str] = {}
         self._first_sent = FirstSent(self._written_in)
 
-    async def receive(self, body: Json, history: History, *, pages: bool = True) -> Passed:
-        """Take a request in, and say what to send on: as it came, unless it `pages`."""
+    async def receive(
+        self, body: Json, history: History, *, pages: bool = True, marks: bool = False
+    ) -> Passed:
+        """Take a request in, and say what to send on: as it came, unless it `pages`, or `marks`
+        where to cache for a client that does not.
+        """
         async with self._lock:
             match = await self._said_so_far(history)
             aside = bool(history.placed) and history.placed[-1].asks_for_summary
@@ -217,14 +223,16 @@ class Conversation:
             if composed is not None and (composed.changed or offer is not None):
                 put = self._wire.put(body, composed.messages)
                 put = put | {"tools": list(offer.tools)} if offer is not None else put
+            marks = marks and may_be_marked(self._wire, body)
             relayed, record = await self._tell(
-                put or body, history, received, match, composed, outgoing, quotes, offer
+                put or body, history, received, match, composed, outgoing, quotes, offer, marks
             )
             self._faults.is_begun = True
             return Passed(
                 match=match,
                 composed=composed,
-                body=put,
+                body=marked(put or body, self._prefix.again) if marks else put,
+                plain=(put or body) if marks else None,
                 recalled=len(quotes.pages),
                 aside=aside,
                 relayed=relayed,
@@ -295,9 +303,10 @@ class Conversation:
             weights = self.verbatim.weights
             more = weights.of_all(messages) - weights.of_all(composed.messages)
             tokens = composed.tokens + int(more * composed.factor)
-            body = self._wire.put(passed.body, messages)
+            body = self._wire.put(passed.plain or passed.body, messages)
             told = replace(passed.history, messages=messages)
             relayed, record = await self._tell_again(body, told, passed, tokens)
+            body = marked(body, self._prefix.again) if passed.plain else body
             return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
 
     async def keep(self, history: History) -> str:
@@ -413,6 +422,7 @@ class Conversation:
         outgoing: Outgoing | None,
         quotes: Chosen,
         offer: Offer | None,
+        marks: bool,
     ) -> tuple[Relayed | None, Seq]:
         """Write down what is sent; returns what was written and where, None and NOTHING where there
         is no session. `received` is the history as the client has it.
@@ -456,6 +466,7 @@ class Conversation:
             is_over=composed.over if composed else False,
             is_cold=self._is_cold(model),
             is_marked=is_marked(body),
+            is_marked_here=marks,
             opening=self._page_of(quotes.opening),
             upto=self._page_in(reversed(match.path)),
             core=tuple(page.page_id for page in quotes.core),
@@ -505,6 +516,7 @@ class Conversation:
             is_over=tokens > self._window_tokens,
             is_cold=self._is_cold(passed.model),
             is_marked=passed.relayed.is_marked,
+            is_marked_here=passed.plain is not None,
             upto=passed.relayed.upto,
             offers=True,
         )

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pagefault.proxy.history import History, Json, unmarked
 from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
+
+BESIDE: Final = 2  # that are weighed before the messages: tools, instructions
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a request has at its beginning of the one before it: so many whole messages, and of the
+    next one so many blocks.
+    """
+
+    messages: int = 0
+    blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +41,7 @@ class Prefix:
         self._wire = wire
         self._weights = weights
         self._before: _Sent | None = None
+        self.again = Again()  # of the newest
 
     def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
         """What is sent, beside what was sent before it, which from now on is this."""
@@ -40,17 +53,19 @@ class Prefix:
             model=self._wire.model(body),
             keys=keys,
             tokens=tokens,
-            head=2 + (placed[0].message if placed else len(messages)),
+            head=BESIDE + (placed[0].message if placed else len(messages)),
             last=bare[-1],
         )
         before, self._before = self._before, now
         if before is None:
             return Weighed(tokens=now.total, before=-1, shared=0)
         other = before.model != now.model
+        same, blocks = (0, 0) if other else before.shared_with(now, bare, self._wire.content)
+        self.again = Again(max(0, same - BESIDE), blocks)
         return Weighed(
             tokens=now.total,
             before=before.total,
-            shared=0 if other else before.shared_with(now, bare, self._wire.content),
+            shared=sum(before.tokens[: same + bool(blocks)]),
             has_another_model=other,
             has_another_head=before.keys[: before.head] != now.keys[: now.head],
         )
@@ -70,9 +85,9 @@ class _Sent:
     def total(self) -> int:
         return sum(self.tokens)
 
-    def shared_with(self, now: _Sent, bare: Sequence[Any], content: str) -> int:
-        """How much of this stands at the beginning of `now`, whose messages are `bare`, each with
-        its blocks as `content`.
+    def shared_with(self, now: _Sent, bare: Sequence[Any], content: str) -> tuple[int, int]:
+        """How many of these stand at the beginning of `now`, which is `bare`, and how many blocks
+        that the last of these had as its `content`, where the next one is that with more behind.
         """
         same = 0
         for ours, theirs in zip(self.keys, now.keys, strict=False):
@@ -84,8 +99,8 @@ class _Sent:
             and same < len(bare)
             and _goes_on(self.last, bare[same], content)
         ):
-            same += 1
-        return sum(self.tokens[:same])
+            return same, len(self.last[content])
+        return same, 0
 
 
 def _goes_on(before: Any, now: Any, content: str) -> bool:

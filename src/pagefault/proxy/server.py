@@ -30,7 +30,15 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.answering import Answering, Upstream
 from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
 from pagefault.proxy.chat import Chat
-from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
+from pagefault.proxy.client import (
+    CONTROL_HEADER,
+    MARK_HEADER,
+    UNNAMED,
+    named_in_path,
+    program,
+    recognise,
+    wants_marks,
+)
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
@@ -100,6 +108,7 @@ class Proxy:
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
         faults: bool | None = None,
+        marks: bool = False,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
         measures: bool = True,
@@ -109,8 +118,9 @@ class Proxy:
         than this machine's own, as one that other machines reach is. `mint` names conversations
         that have no id; `secret` keys what is remembered of them, a random one without it.
         `faults`: whether models are offered memory's tools, where there is a window; None offers
-        them beside a client's own. `desk` says who this proxy is. Where nobody can ask for its
-        metrics, it `measures` nothing.
+        them beside a client's own. `marks`: whether a client that does not say where to cache has
+        it said for it, unless its own header decides. `desk` says who this proxy is. Where nobody
+        can ask for its metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -124,6 +134,7 @@ class Proxy:
         self._user = user
         self._any_host = any_host
         self._faults = faults
+        self._marks = marks
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._desk = desk or Desk()
@@ -200,6 +211,8 @@ class Proxy:
         if known.get(CONTROL_HEADER, ControlMode.ASSIST) not in tuple(ControlMode):
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
+        if known.get(MARK_HEADER, "off") not in ("on", "off"):
+            return await reply.refuse(wire, 400, f"{MARK_HEADER} is on or off")
         if path == "/healthz":
             health = self._health() | self._desk.who()
             return await reply.own(200, json.dumps(health).encode())
@@ -397,7 +410,8 @@ class Proxy:
                 told.words = f"{mode}: passed on, not kept"
                 return None
             self._problem = ""
-            passed = await conversation.receive(document, history, pages=mode.recalls)
+            marks = wants_marks(asked.headers, self._marks)
+            passed = await conversation.receive(document, history, pages=mode.recalls, marks=marks)
         except Unreadable as why:
             told.words = f"not read: {why}"
             return None
