@@ -13,7 +13,7 @@ A first request with marks costs more than one without, by what writing costs ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pagefault.model.catalogue import find_model
@@ -22,7 +22,7 @@ from pagefault.proxy.marks import is_marked
 from pagefault.proxy.prefix import Again
 from pagefault.proxy.wire import Wire
 
-MARK: Final[Mapping[str, Any]] = {"cache_control": {"type": "ephemeral"}}
+MARK: Final[Json] = {"cache_control": {"type": "ephemeral"}}
 _TAKES_MARKS: Final = frozenset({"document", "image", "text", "tool_result", "tool_use"})
 """Of the types of blocks those that a provider lets a client mark; thinking is none of them."""
 
