@@ -18,6 +18,7 @@ from pagefault.model.errors import CallerError
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
     from pagefault.proxy.conversation import Passed, Window
+    from pagefault.proxy.relay import Headers
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -116,8 +117,11 @@ class Metrics:
         if not_logged:
             self._not_logged.labels(not_logged).inc()
 
-    def sent_on(self, added_s: float, passed: Passed | None) -> None:
-        """A request on its way, `added_s` after it had come."""
+    def arrived(self, headers: Headers) -> None:
+        """A request began to come."""
+
+    def sent_on(self, added_s: float, passed: Passed | None, wire: str) -> None:
+        """A request on its way, `added_s` after it had come; in which format, if it was read."""
         self._added.observe(added_s)
         if passed is None or passed.composed is None:
             return
@@ -173,7 +177,9 @@ class NoMetrics:
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None: ...
 
-    def sent_on(self, added_s: float, passed: Passed | None) -> None: ...
+    def arrived(self, headers: Headers) -> None: ...
+
+    def sent_on(self, added_s: float, passed: Passed | None, wire: str) -> None: ...
 
     def began(self, first_byte_s: float) -> None: ...
 

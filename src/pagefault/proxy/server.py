@@ -50,6 +50,7 @@ from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
+from pagefault.proxy.telemetry import Telemetry, told_to_telemetry
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.upstreams import Upstreams
@@ -144,13 +145,14 @@ class Proxy:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
-        self._metrics: Metrics | NoMetrics = NoMetrics()
+        self._metrics: Metrics | NoMetrics | Telemetry = NoMetrics()
         if measures:
-            self._metrics = Metrics(
+            counts = Metrics(
                 clock,
                 windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
                 kept=lambda: memory._runtime.pages.kept,
             )
+            self._metrics = told_to_telemetry(counts, clock)
         self._problem = ""  # why the latest request could not be told to be of any conversation
         self.requests = 0
 
@@ -164,6 +166,7 @@ class Proxy:
         assert task is not None
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
+        self._metrics.arrived(scope["headers"])
         try:
             await self._serve(scope, receive, send, told)
         except EngineUnreachable as broke:
@@ -289,7 +292,8 @@ class Proxy:
         if drop:
             sent.append((b"accept-encoding", b"identity"))
         added_s = self._clock.monotonic_s() - whole_s
-        self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
+        read = taken.passed if taken is not None else None
+        self._metrics.sent_on(added_s, read, wire.name if wire is not None else "")
         reader = _Reader(wire) if wire and taken is not None else None
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
