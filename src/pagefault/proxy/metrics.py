@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pagefault.proxy.relay import Headers
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
-_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _MINUTE_S: Final = 60.0
 
 
@@ -77,7 +77,7 @@ class Metrics:
 
         def histogram(name: str, told: str) -> Histogram:
             name = f"pagefault_{name}"
-            return Histogram(name, told, buckets=_SECONDS, registry=self.registry)
+            return Histogram(name, told, buckets=SECONDS, registry=self.registry)
 
         def gauge(name: str, told: str, value: Callable[[], float]) -> None:
             Gauge(f"pagefault_{name}", told, registry=self.registry).set_function(value)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pagefault import __version__
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock
-from pagefault.proxy.metrics import Metrics, Outcome
+from pagefault.proxy.metrics import SECONDS, Metrics, Outcome
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Observation
+    from opentelemetry.metrics import Histogram, Observation
     from opentelemetry.trace import Span
 
     from pagefault.model.request import Usage
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "pagefault"
 _PROVIDERS: Final = {"chat": "openai", "gemini": "gcp.gemini", "messages": "anthropic"}
+_TOKENS: Final = tuple(4.0**n for n in range(14))  # as the conventions advise
 _TRACE: Final = (b"traceparent", b"tracestate")  # headers, of W3C's Trace Context
 
 
@@ -75,16 +76,18 @@ class Telemetry:
                 look = partial(_observed, metrics, family.name)
                 name = family.name.replace("_", ".", 1)
                 kinds[family.type](name, [look], description=family.documentation)
-        self._added = meter.create_histogram(
-            "pagefault.added", unit="s", description="From a whole request to its being sent on."
+
+        def histogram(name: str, told: str, unit: str = "s", buckets: Any = SECONDS) -> Histogram:
+            return meter.create_histogram(
+                name, unit, told, explicit_bucket_boundaries_advisory=buckets
+            )
+
+        self._added = histogram("pagefault.added", "From a whole request to its being sent on.")
+        self._first = histogram("pagefault.first_byte", "From a request to its answer's beginning.")
+        self._took = histogram("gen_ai.client.operation.duration", "From a request to its end.")
+        self._tokens = histogram(
+            "gen_ai.client.token.usage", "As the provider counts.", "{token}", _TOKENS
         )
-        self._first = meter.create_histogram(
-            "pagefault.first_byte",
-            unit="s",
-            description="From a request to the answer's beginning.",
-        )
-        self._tokens = meter.create_histogram("gen_ai.client.token.usage", unit="{token}")
-        self._took = meter.create_histogram("gen_ai.client.operation.duration", unit="s")
 
     def arrived(self, headers: Headers) -> None:
         trace = {n.decode(): v.decode("latin-1") for n, v in headers if n.lower() in _TRACE}
