@@ -223,7 +223,7 @@ class Conversation:
             if composed is not None and (composed.changed or offer is not None):
                 put = self._wire.put(body, composed.messages)
                 put = put | {"tools": list(offer.tools)} if offer is not None else put
-            marks = marks and may_be_marked(self._wire, body)
+            marks = marks and not is_marked(body) and may_be_marked(self._wire, body)
             relayed, record = await self._tell(
                 put or body, history, received, match, composed, outgoing, quotes, offer, marks
             )

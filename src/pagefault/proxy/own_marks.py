@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from pagefault.model.catalogue import find_model
 from pagefault.proxy.history import Json
-from pagefault.proxy.marks import is_marked
 from pagefault.proxy.prefix import Again
 from pagefault.proxy.wire import Wire
 
@@ -28,10 +27,8 @@ _TAKES_MARKS: Final = frozenset({"document", "image", "text", "tool_result", "to
 
 
 def may_be_marked(wire: Wire, body: Json) -> bool:
-    """Whether marks of ours may stand in this request of a client: it sets none itself, and the
-    provider looks for them.
-    """
-    if wire.name != "messages" or is_marked(body):
+    """Whether a provider looks for marks in such a request, of a client that sets none."""
+    if wire.name != "messages":
         return False
     model = find_model(str(wire.model(body) or ""))
     return model.prices.takes_marks or not model.is_known
