@@ -85,9 +85,10 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
             yield Check(
                 "proxy", "fail", f"{found}: its process lives, and it does not answer", advice
             )
-        elif told.get("not_logged"):
+        elif not told.get("ok"):
             found = f"{found}: {plural(told['not_logged'], 'conversation')} could not be kept"
-            yield Check("proxy", "fail", found, one.log and f"its log says why: {one.log}")
+            found += f": {told['problem']}" if told.get("problem") else ""
+            yield Check("proxy", "fail", found, one.log and f"its log says more: {one.log}")
         elif one.version != __version__:
             found = f"{found}, of version {one.version}"
             yield Check("proxy", "warn", found, "`pagefault stop`, then start it again")

@@ -43,6 +43,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
     MODEL_GENERATED,
     USER_TYPED,
+    ControlMode,
     EventType,
     Origin,
     Role,
@@ -63,6 +64,7 @@ from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.inspection.relayed import SERVED, note_relayed, note_reported
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
+from pagefault.service.recovery import check_writable
 from pagefault.service.session import Session
 from pagefault.service.turn.drafts import PREVIOUS, Incoming
 from pagefault.service.turn.relayed_calls import View
@@ -137,6 +139,7 @@ class Conversation:
         self.name = name
         self.problem = ""
         self.full = ""  # the quota that had no room, where that is the problem
+        self._full_until_s = 0.0  # it has none
         self._wire = wire
         self._counter = counter
         self._memory = memory
@@ -320,6 +323,7 @@ class Conversation:
     async def _said_so_far(self, history: History) -> Match:
         """Take in what a history says, and write down what of it is new."""
         self.problem = self.full = ""
+        self._full_until_s = 0.0
         await self._take_up()
         placed = history.placed
         self._learn_names(placed)
@@ -329,6 +333,25 @@ class Conversation:
         self._unpair_edited(match, placed)
         await self._log(match.path, placed)
         return match
+
+    async def look_again(self) -> None:
+        """See whether what was in the way of writing the newest request down still is. It is taken
+        up when the client sends it again; in a mode that keeps nothing, nothing is missing.
+        """
+        if self._lock.locked() or self._clock.monotonic_s() < self._full_until_s:
+            return
+        async with self._lock:
+            before, self.problem, self.full = (self.problem, self.full), "", ""
+            try:
+                control = ControlMode(await self._memory.control_of(self.name))
+                if control.captures:
+                    await self._take_up()
+                    await check_writable(self._memory, self._session)
+            except PagefaultError as error:
+                self.problem = error.message
+            except asyncio.CancelledError:  # it took too long: nothing was found out
+                self.problem, self.full = before
+                raise
 
     def _evicted(self, match: Match, composed: Composed | None) -> int:
         """How many pages left the window with a request, which is the newest from now on."""
@@ -612,6 +635,8 @@ class Conversation:
                     begun.add(item.message)
         except QuotaExceeded as full:
             self.problem, self.full = full.message, full.quota
+            wait_s = full.retry_s or float("inf")  # or until something is said here again
+            self._full_until_s = self._clock.monotonic_s() + wait_s
         except PagefaultError as error:
             self.problem = error.message
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _MINUTE_S: Final = 60.0
+OPERATORS: Final = "operator"  # in the place of a format: what tries the proxy, as canaries do
 
 
 class Outcome(StrEnum):
@@ -41,7 +42,7 @@ class Outcome(StrEnum):
 
 class Metrics:
     """Counts of one proxy. `windows` tells of the conversations at hand, `kept` how many texts the
-    memory has at hand, and how many at most.
+    memory has at hand, and how many at most, `is_writable` whether anything can be written to it.
 
     Raises `CallerError` where prometheus-client is not installed.
     """
@@ -52,6 +53,7 @@ class Metrics:
         *,
         windows: Callable[[], Sequence[Window]],
         kept: Callable[[], tuple[int, int]],
+        is_writable: Callable[[], bool],
     ) -> None:
         try:
             from prometheus_client import (
@@ -84,6 +86,8 @@ class Metrics:
 
         self._requests = counter("requests", "Requests, by how they ended.", "format", "outcome")
         self._not_logged = counter("not_logged", "Requests that were not written down.", "why")
+        gauge("memory_writable", "1 where the memory can be written.", is_writable)
+        self._recoveries = counter("recoveries", "Times that the memory could be written again.")
         self._sent = counter("sent_tokens", "Tokens of requests that were read, as sent on.")
         self._left = counter("left_tokens", "Tokens of their conversations that they left out.")
         self._epochs = counter("epochs", "Requests whose beginning was rewritten.", "why")
@@ -114,8 +118,12 @@ class Metrics:
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None:
         self._requests.labels(wire or "other", outcome).inc()
-        if not_logged:
+        if not_logged and wire != OPERATORS:
             self._not_logged.labels(not_logged).inc()
+
+    def recovered(self) -> None:
+        """What passes can be written again, and was."""
+        self._recoveries.inc()
 
     def arrived(self, headers: Headers) -> None:
         """A request began to come."""
@@ -176,6 +184,8 @@ class NoMetrics:
     """Counts nothing, and needs no package: of a proxy that nobody can ask."""
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None: ...
+
+    def recovered(self) -> None: ...
 
     def arrived(self, headers: Headers) -> None: ...
 

@@ -28,7 +28,7 @@ from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.answering import Answering, Upstream
-from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
+from pagefault.proxy.canary import OPERATOR, WINDOW, Canary, is_operators
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import (
     CONTROL_HEADER,
@@ -39,13 +39,14 @@ from pagefault.proxy.client import (
     recognise,
     wants_marks,
 )
-from pagefault.proxy.conversation import Conversation, Passed, keys_of
+from pagefault.proxy.conversation import Conversation, Passed, Window, keys_of
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
+from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
+from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
@@ -56,6 +57,7 @@ from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.upstreams import Upstreams
 from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed, values
 from pagefault.service.memory import Memory
+from pagefault.service.recovery import refusal_of
 from pagefault.service.turn.turn import encodable
 
 Scope = Mapping[str, Any]
@@ -81,6 +83,7 @@ class Told:
 
     method: str
     path: str
+    metrics: Metrics | NoMetrics | Telemetry
     status: int = 0
     words: str = ""
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
@@ -149,11 +152,12 @@ class Proxy:
         if measures:
             counts = Metrics(
                 clock,
-                windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
+                windows=self._windows,
                 kept=lambda: memory._runtime.pages.kept,
+                is_writable=lambda: refusal_of(memory) is None,
             )
             self._metrics = told_to_telemetry(counts, clock)
-        self._problem = ""  # why the latest request could not be told to be of any conversation
+        self._keeping = Keeping(memory, clock, log, self._metrics.recovered)
         self.requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,7 +165,7 @@ class Proxy:
             return
         began = self._clock.monotonic_s()
         self.requests += 1
-        told = Told(scope["method"], scope["path"])
+        told = Told(scope["method"], scope["path"], self._metrics)
         task = asyncio.current_task()
         assert task is not None
         self._serving.add(task)
@@ -191,7 +195,7 @@ class Proxy:
         headers: Headers = scope["headers"]
         known = _joined(headers)
         began_s = self._clock.monotonic_s()
-        reply = _Reply(send, told, lambda: self._metrics.began(self._clock.monotonic_s() - began_s))
+        reply = _Reply(send, told, lambda: told.metrics.began(self._clock.monotonic_s() - began_s))
         authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
         if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
             known["host"] = authority
@@ -205,6 +209,8 @@ class Proxy:
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
         user = self._user_of(known.get(TOKEN_HEADER, ""))
         is_operator = self._desk.knows(known)
+        if is_operator:  # he tries the proxy: nothing of that is traffic
+            told.format, told.metrics = OPERATORS, NoMetrics()
         if user is None and not is_operator:
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
@@ -217,11 +223,15 @@ class Proxy:
         if known.get(MARK_HEADER, "off") not in ("on", "off"):
             return await reply.refuse(wire, 400, f"{MARK_HEADER} is on or off")
         if path == "/healthz":
-            health = self._health() | self._desk.who()
+            health = await self._health() | self._desk.who()
+            if is_operator:
+                health |= {"problem": self._keeping.why(self._conversations.values())}
             return await reply.own(200, json.dumps(health).encode())
         if path == "/metrics":
             return await reply.own(200, self._metrics.text(), CONTENT_TYPE)
         if is_operator and path == CANARIES and scope["method"] == "DELETE":
+            for key in [one for one in self._conversations if is_operators(one)]:
+                del self._conversations[key]
             forgotten = await self._desk.forget_canaries(self._memory)
             return await reply.own(200, json.dumps({"forgotten": forgotten}).encode())
         if is_operator and wire is None and path != STATUSLINE:
@@ -282,6 +292,8 @@ class Proxy:
                 taken = await self._read(wire, asked, body, reply.told)
             except TooLarge:
                 return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
+            if taken is not None or reply.told.not_logged:
+                self._keeping.note(reply.told.not_logged)
             if taken is not None and taken.passed.body is not None:
                 try:
                     body = dumped(taken.passed.body)
@@ -293,7 +305,7 @@ class Proxy:
             sent.append((b"accept-encoding", b"identity"))
         added_s = self._clock.monotonic_s() - whole_s
         read = taken.passed if taken is not None else None
-        self._metrics.sent_on(added_s, read, wire.name if wire is not None else "")
+        reply.told.metrics.sent_on(added_s, read, wire.name if wire is not None else "")
         reader = _Reader(wire) if wire and taken is not None else None
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
@@ -332,7 +344,7 @@ class Proxy:
         reply: _Reply,
     ) -> None:
         """Ask where the model may call memory's tools, and pass the answer on."""
-        conversation, passed = taken.conversation, taken.passed
+        conversation, passed, told = taken.conversation, taken.passed, reply.told
         assert passed.offer is not None
         reader = _Reader(wire)
 
@@ -343,11 +355,11 @@ class Proxy:
             nonlocal passed
             before = passed
             passed = await conversation.served(before, reply, so_far, is_last=is_last)
-            self._metrics.served(len(reply.calls))
+            told.metrics.served(len(reply.calls))
             if passed is before:
                 return None
             if reply.usage is not None:
-                self._metrics.reported(reply.usage)
+                told.metrics.reported(reply.usage)
                 self._desk.answered(conversation.name, reply.usage)
             return passed.body
 
@@ -400,6 +412,7 @@ class Proxy:
         if document is None:
             told.words = "not read: no JSON object"
             return None
+        await self._keeping.try_again()
         try:
             document = wire.addressed(document, asked.path)
             history = wire.read(document)
@@ -413,19 +426,19 @@ class Proxy:
             if not mode.captures:
                 told.words = f"{mode}: passed on, not kept"
                 return None
-            self._problem = ""
+            self._keeping.problem = ""
             marks = wants_marks(asked.headers, self._marks)
             passed = await conversation.receive(document, history, pages=mode.recalls, marks=marks)
         except Unreadable as why:
             told.words = f"not read: {why}"
             return None
         except PagefaultError as error:  # the memory was asked which conversation it is
-            self._problem = error.message
+            self._keeping.problem = error.message
             told.words = f"not logged: {error.message}"
             told.not_logged = THE_MEMORY
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
-            told.words = self._problem = f"not read: {type(bug).__name__}"
+            told.words = f"not read: {type(bug).__name__}"
             told.not_logged = THE_MEMORY
             return None
         self._desk.passed(conversation.name, passed, self._window_tokens)
@@ -487,7 +500,7 @@ class Proxy:
                 wire=wire,
                 counter=self._counter,
                 clock=self._clock,
-                window_tokens=WINDOW if name.endswith(f"@{OPERATOR}") else self._window_tokens,
+                window_tokens=WINDOW if is_operators(name) else self._window_tokens,
                 is_named=is_named,
                 faults=self._faults,
             )
@@ -501,7 +514,7 @@ class Proxy:
         """Log the answer without keeping the client waiting for it."""
         self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
-            self._metrics.reported(answered.usage)
+            told.metrics.reported(answered.usage)
         is_next = True
         if taken.chain is not None and answered.complete and not taken.passed.aside:
             said = [item for item in answered.items if item.place]
@@ -512,11 +525,16 @@ class Proxy:
         task.add_done_callback(self._learning.discard)
         told.learning = task
 
-    def _health(self) -> Json:
-        problems = sum(bool(one.problem) for one in self._conversations.values())
-        problems += bool(self._problem)
+    def _windows(self) -> list[Window]:
+        """Of the conversations at hand, canaries left out."""
+        named = self._conversations.items()
+        return [w for name, one in named if (w := one.window) and not is_operators(name)]
+
+    async def _health(self) -> Json:
+        ailing = await self._keeping.ailing(list(self._conversations.values()))
+        problems = len(ailing) + bool(self._keeping.problem)
         return {
-            "ok": not problems,
+            "ok": not problems and self._keeping.is_well,
             "upstream": self._upstreams.relays[""].upstream,
             "upstreams": {
                 name: one.upstream for name, one in self._upstreams.relays.items() if name

@@ -124,6 +124,9 @@ class Telemetry:
             start_time=one.began_ms * 1_000_000,
         )
 
+    def recovered(self) -> None:
+        self._metrics.recovered()
+
     def began(self, first_byte_s: float) -> None:
         self._metrics.began(first_byte_s)
         self._first.record(first_byte_s)

@@ -1,0 +1,73 @@
+"""A proxy that is left running: a disk that fills up under it, and has room again."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+import pagefault
+from tests.cli.conftest import Cli
+from tests.cli.test_serve import KEY, serving
+from tests.proxy.histories import body, model, user
+from tests.proxy.upstream import Upstream, always
+
+NOT_LOGGED = "x-pagefault-not-logged"
+SESSION = {"x-api-key": KEY, "x-pagefault-session": "planning"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limits of another process: prlimit")
+def test_once_a_full_disk_has_room_again_the_proxy_goes_on_by_itself(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root, said = tmp_path / "memory", list[Any]()
+    with (
+        Upstream(always("Noted.")) as upstream,
+        serving("--upstream", upstream.url, "--json", root=root) as process,
+    ):
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        with httpx2.Client(base_url=url, headers=SESSION, timeout=300) as http:
+
+            def ask(words: str) -> Any:
+                said.append(user(words))
+                answer = http.post("/v1/messages", json=body(*said))
+                assert answer.json()["content"] == [{"type": "text", "text": "Noted."}]
+                said.append(model("Noted."))
+                return answer
+
+            assert NOT_LOGGED not in ask("The gander is called Ilse.").headers
+            largest = max(p.stat().st_size for p in root.rglob("*") if p.is_file())
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest + 2_000, -1))
+            for number in range(3):
+                answer = ask(f"Entry {number}:" + " of the long log" * 150)
+            assert answer.headers[NOT_LOGGED] == "memory"
+            assert not (health := http.get("/healthz").json())["ok"]
+            assert health["not_logged"] == 1
+
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+            until = time.monotonic() + 60
+            while not http.get("/healthz").json()["ok"] and time.monotonic() < until:
+                time.sleep(0.05)
+            assert NOT_LOGGED not in ask("The goose is called Olga.").headers
+            assert http.get("/healthz").json()["ok"]
+            metrics = http.get("/metrics").text
+            assert "\npagefault_recoveries_total 1.0" in metrics
+            assert "\npagefault_memory_writable 1.0" in metrics
+        process.send_signal(signal.SIGINT)
+        _, log = process.communicate(timeout=300)
+    assert log.count("nothing is kept from now on: ") == 1, log
+    assert log.count("what is said is kept again") == 1, log
+    assert "Traceback" not in log
+    assert cli("--root", root, "verify", "--json").data["ok"]
+    with pagefault.sync.open(root, read_only=True) as memory:
+        session = memory.session(memory.sessions()[0].name, create=False)
+        kept = [memory.read(row).text for row in memory.pages(session, limit=100)]
+    assert kept == [one["content"][0]["text"] for one in said], "all of it, once, in order"
