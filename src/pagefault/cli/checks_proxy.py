@@ -147,7 +147,9 @@ def _canaries(app: App, config: Config, running: list[Running]) -> Iterator[Chec
         return
     try:
         with started(app) as one:
-            check = _flown(fly(app, one), "a proxy with a memory of its own, started for it", config)
+            check = _flown(
+                fly(app, one), "a proxy with a memory of its own, started for it", config
+            )
         if check.status == "ok":  # else its log says more
             log_file("doctor").unlink(missing_ok=True)
         yield check

@@ -93,8 +93,7 @@ class Keeping:
             async with asyncio.timeout(LOOK_S):
                 try:
                     await check_writable(self._memory)
-                except PagefaultError as error:
-                    self.problem = error.message
+                except PagefaultError:
                     return ailing
                 self.problem = ""
                 for one in ailing:

@@ -19,6 +19,14 @@ def refusal_of(memory: Memory) -> StoreError | None:
     return memory._store.refusal
 
 
+def hurry(memory: Memory, wait_s: float) -> None:
+    """Wait no longer than that for another process that writes, and once only for one that does not
+    let go: where clients wait behind each write, what cannot be written is better told soon.
+    """
+    if memory._store.lock is not None:
+        memory._store.lock.hurry(wait_s)
+
+
 async def check_writable(
     memory: Memory, session: Session | None = None, *, wait_s: float | None = None
 ) -> None:

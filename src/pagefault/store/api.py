@@ -643,7 +643,13 @@ class WriterLock(Protocol):
     """
 
     def acquire(self) -> None:
-        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long;
+        `StoreMissing` if what it locks is gone.
+        """
+        ...
+
+    def hurry(self, wait_s: float) -> None:
+        """Wait no longer than that from now on, and once only for one who does not let go."""
         ...
 
     def release(self) -> None:

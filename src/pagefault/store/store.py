@@ -23,6 +23,7 @@ from pagefault.model.errors import (
     StoreCorrupt,
     StoreError,
     StoreLatched,
+    StoreMissing,
 )
 from pagefault.model.events import (
     ControlSet,
@@ -156,7 +157,11 @@ class Store:
         it: see `_the_last_if_half_done`.
         """
         if self._depth == 0 and self.lock is not None:
-            self.lock.acquire()
+            try:
+                self.lock.acquire()
+            except StoreMissing as gone:
+                self._latch.refuse_from_now(gone)
+                raise
         self._depth += 1
         self._writer = get_ident()
         try:

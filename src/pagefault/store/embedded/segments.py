@@ -184,7 +184,7 @@ class SegmentLog:
                 return
             self._shut()
             self._handles.close()
-            known = max(self._acknowledged, acknowledged or NOTHING)
+            known = self._acknowledged = max(self._acknowledged, acknowledged or NOTHING)
             self._survey(known, looking=not owned and not self._read_only)
 
     def _take_in_the_end(self, *, owned: bool) -> bool:
