@@ -621,7 +621,8 @@ class _Reader:
     def answered(self) -> Answered:
         try:
             if self._events is not None:
-                return self._gatherer.answered()
+                told = self._gatherer.answered()
+                return replace(told, complete=told.complete and not self._events.is_spoilt)
             document = values(bytes(self._whole or b""))
             if isinstance(document, dict):
                 return self._wire.answer(document)
