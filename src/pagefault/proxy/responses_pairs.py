@@ -165,7 +165,7 @@ class ResponsesEditor(Replies):
         place = self._places.get(index, index)
         if kind == "response.output_item.done" and isinstance(item, dict):
             self._items[place] = item
-        if place != index:
+        if place != index and self._holds:
             data, raw = {**data, "output_index": place}, b""
         return self._passed(kind, data, raw)
 
@@ -190,8 +190,11 @@ class ResponsesEditor(Replies):
         """An event in its place among those that pass, and without memory's tools in it. `raw` is
         it as it came, b"" where it is not that any more.
         """
-        number, self._sequence = self._sequence, self._sequence + 1
-        if data.get("sequence_number", number) != number:
+        number, told = self._sequence, data.get("sequence_number")
+        if not self._holds and isinstance(told, int):
+            number = told  # as its provider counts, as long as nothing was held back
+        self._sequence = number + 1
+        if self._holds and data.get("sequence_number", number) != number:
             data, raw = {**data, "sequence_number": number}, b""
         whole = data.get("response")
         left = self._without_tools(whole) if isinstance(whole, dict) else whole

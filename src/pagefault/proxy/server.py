@@ -72,6 +72,7 @@ ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is 
 BODY_S_MAX: Final = 120.0
 NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
 THE_MEMORY: Final = "memory"
+UNREAD: Final = "unread"  # what cannot be read cannot be kept, nor paged
 CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
 
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
@@ -406,16 +407,19 @@ class Proxy:
             encoding = asked.headers.get("content-encoding", "")
             plain = opened(body, encoding, self._body_bytes_max)
         except NotOpened:
-            told.words = "not read: its encoding"
+            told.words, told.not_logged = "not read: its encoding", UNREAD
             return None
         document = parsed(plain)
         if document is None:
-            told.words = "not read: no JSON object"
+            told.words, told.not_logged = "not read: no JSON object", UNREAD
             return None
         await self._keeping.try_again()
         try:
-            document = wire.addressed(document, asked.path)
-            history = wire.read(document)
+            try:
+                document = wire.addressed(document, asked.path)
+                history = wire.read(document)
+            except _NOT_ITS_FORMAT:
+                raise Unreadable("a value is of another kind than its format has") from None
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
             history = history.of_program(program(asked.headers, document))
@@ -430,7 +434,7 @@ class Proxy:
             marks = wants_marks(asked.headers, self._marks)
             passed = await conversation.receive(document, history, pages=mode.recalls, marks=marks)
         except Unreadable as why:
-            told.words = f"not read: {why}"
+            told.words, told.not_logged = f"not read: {why}", UNREAD
             return None
         except PagefaultError as error:  # the memory was asked which conversation it is
             self._keeping.problem = error.message
@@ -578,6 +582,9 @@ class _Taken:
     passed: Passed
     chain: Chain | None  # where it has no id
     mark: bytes  # of the request in that
+
+
+_NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
 
 
 class _Gone(Exception):

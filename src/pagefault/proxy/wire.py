@@ -133,8 +133,8 @@ _END: Final = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(slots=True)
 class Events:
-    """Server-sent events, cut out of a stream as it passes. What is not JSON is skipped: `is_spoilt`
-    says that something was, so that nobody knows what the whole of it says.
+    """Server-sent events, cut out of a stream as it passes. What is not JSON is skipped;
+    `is_spoilt` says that something was, so that nobody knows what the whole of it says.
     """
 
     _rest: bytes = b""
