@@ -237,7 +237,7 @@ async def test_however_a_request_ends_it_ends_once_and_the_conversation_goes_on(
                 "/hasty": Relay(upstream.url, Patience(first_byte_s=0.1)),
             }
         )
-        more = {"relay": relay, "window": 100_000, "faults": faults}
+        more: dict[str, Any] = {"relay": relay, "window": 100_000, "faults": faults}
         async with standing(upstream, root=tmp_path / "m", **more) as to:
             for name in ENDINGS:
                 for streams in (False, True):

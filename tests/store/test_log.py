@@ -226,10 +226,14 @@ def test_after_a_failed_sync_or_a_broken_medium_no_log_goes_on(
     tmp_path: Path, call: str, number: int
 ) -> None:
     log = open_log(tmp_path, disk=Failing(call, 2, number))
-    with pytest.raises(StoreLatched):
+
+    def write() -> None:
         for n in range(5):
             log.append([said(f"turn {n}")])
             log.sync()
+
+    with pytest.raises(StoreLatched):
+        write()
     assert not log.recover(log.head())
     assert isinstance(log.refusal, StoreLatched)
 
