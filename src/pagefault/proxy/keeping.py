@@ -93,6 +93,8 @@ class Keeping:
             async with asyncio.timeout(LOOK_S):
                 try:
                     await check_writable(self._memory)
+                    if self.problem:  # it could not be told whose a request is
+                        await self._memory.sessions()
                 except PagefaultError:
                     return ailing
                 self.problem = ""
