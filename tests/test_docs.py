@@ -13,10 +13,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
+import click
 import pytest
 
 import pagefault
 from pagefault.cli.outcome import run as command_line
+from pagefault.cli.root import root
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
@@ -99,6 +101,59 @@ def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def typed(path: Path) -> Iterator[list[str]]:
+    """The words of each line that a page has somebody type, up to a pipe or a remark."""
+    for language in ("sh", "text"):
+        for code in blocks(path, language):
+            for line in code.replace("\\\n", " ").splitlines():
+                if re.match(r"\s*pagefault [a-z-]", line):
+                    yield shlex.split(re.split(r" [|#>] ?|;", line)[0])[1:]
+
+
+def test_commands_that_are_only_shown_are_there_with_their_options() -> None:
+    lines = [(named(path), words) for path in PAGES for words in typed(path)]
+    assert len(lines) > 100
+    for page, words in lines:
+        command: click.Command = root
+        for at, word in enumerate(words):
+            if word == "--" or (word.startswith("--") and "=" in word):
+                break  # the client's own
+            if word.startswith("-"):
+                known = {name for one in command.params for name in one.opts + one.secondary_opts}
+                assert word in known or _takes_any(command), f"{page}: {' '.join(words)}"
+            elif isinstance(command, click.Group) and not _is_value(command, words, at):
+                found = command.get_command(click.Context(command), word)
+                assert found or command is not root, f"{page}: {' '.join(words)}"
+                command = found or command
+
+
+def _takes_any(command: click.Command) -> bool:
+    """Whether it hands on what it does not know: to a client, or to what a group does by itself."""
+    is_group = isinstance(command, click.Group) and command is not root
+    return is_group or command.context_settings.get("ignore_unknown_options", False)
+
+
+def _is_value(command: click.Command, words: list[str], at: int) -> bool:
+    """Whether a word is what the option before it is given."""
+    options = [one for one in command.params if at and words[at - 1] in one.opts]
+    return bool(options) and not getattr(options[0], "is_flag", False)
+
+
+def test_what_is_typed_for_a_framework_is_what_its_example_runs() -> None:
+    """Of each section of docs/clients.md that names an example: every name that it calls."""
+    text = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    sections = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    with_example = [one for one in sections if "(../examples/" in one]
+    assert len(with_example) == 10
+    for section in with_example:
+        [example] = set(re.findall(r"\(\.\./(examples/\w+\.py)\)", section))
+        code = (ROOT / example).read_text(encoding="utf-8")
+        ours = re.findall(r"\b(Pagefault\w*|pagefault\.wrap)\(", section)
+        assert ours or "pagefault:" in section
+        missing = [name for name in ours if f"{name}(" not in code and name != "PagefaultPlugin"]
+        assert not missing, f"{example} does not run {missing}"
 
 
 class Client:

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault.cli.background import proxies
+from pagefault.cli.background import proxies, state
 from pagefault.cli.outcome import run
 from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.running import Running, listed
 from pagefault.service.adopt import facts_of
 from tests.cli.conftest import Cli
 from tests.proxy.standing import Standing, standing
+from tests.proxy.test_metrics import told
 from tests.proxy.upstream import Upstream, always
 
 
@@ -58,6 +59,13 @@ async def test_a_canary_comes_home_through_a_proxy_that_runs_and_leaves_no_trace
             assert words in checks["canary"]["found"]
         assert await to.sessions() == []
         assert upstream.seen == []
+        samples = await told(to)
+        counted = {key[1] for key, value in samples.items() if key[0] == "requests_total" and value}
+        assert counted == {"operator"}
+        sums = ("sent_tokens_total", "left_tokens_total", "recalled_pages_total", "l0_utilization")
+        assert [samples[one,] for one in sums] == [0, 0, 0, 0]
+        assert samples["added_seconds_count",] == 0
+        assert (await to.http.get("/healthz")).json()["conversations"] == 0
 
 
 async def test_a_proxy_that_answers_and_keeps_nothing_is_found_out(
@@ -129,6 +137,7 @@ def test_where_none_runs_one_is_started_and_the_memory_stays_as_it_is(
     cli: Cli, memory_root: Path
 ) -> None:
     before = facts_of(memory_root), sorted(memory_root.rglob("*"))
+    left = {path for path in state().rglob("*") if path.is_file()}
     log = [path.read_bytes() for path in sorted((memory_root / "log").iterdir())]
     checks = {
         one["name"]: one for one in cli("--root", memory_root, "doctor", "--json").data["checks"]
@@ -137,6 +146,7 @@ def test_where_none_runs_one_is_started_and_the_memory_stays_as_it_is(
     assert "started for it" in checks["canary"]["found"]
     assert [path.read_bytes() for path in sorted((memory_root / "log").iterdir())] == log
     assert before[0] == facts_of(memory_root)
+    assert {path for path in state().rglob("*") if path.is_file()} == left
 
 
 async def test_where_a_client_would_go_is_told(

@@ -465,6 +465,15 @@ def test_one_request_may_be_kept_back(upstream: Upstream, memory: pagefault.sync
     assert "x-pagefault-mode" not in upstream.seen[0].headers
 
 
+def test_one_that_marks_nothing_may_have_it_done(upstream: Upstream) -> None:
+    plain = _anthropic(upstream.url, default_headers={"x-pagefault-mark": "on"})
+    with pagefault.wrap(plain, session="ana", memory=":memory:") as client:
+        client.messages.create(model="claude-opus-5", max_tokens=9, messages=_said("Hello"))
+    [asked] = upstream.seen
+    assert "cache_control" in asked.body["messages"][0]["content"][0]
+    assert "x-pagefault-mark" not in asked.headers
+
+
 def test_a_client_of_azure_is_a_client_of_openai(upstream: Upstream) -> None:
     import openai
 

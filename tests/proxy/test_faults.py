@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from pagefault.model.events import Faulted
 from pagefault.proxy.faults import FORMS, OURS
 from pagefault.proxy.history import Json, unmarked
 from pagefault.proxy.wire import RawEvents
-from tests.proxy.callers import CALLERS, Caller
+from tests.proxy.callers import CALLERS, Caller, events
 from tests.proxy.histories import COUNTER, FACT
 from tests.proxy.standing import Standing, standing
 from tests.proxy.strict import strict
@@ -376,3 +378,65 @@ async def test_a_long_turn_with_calls_of_both_fits_the_window_and_is_never_refus
     for earlier, later in pairwise(upstream.seen):
         broken += blocks(later)[: len(blocks(earlier))] != blocks(earlier)
     assert 0 < broken <= epochs
+
+
+# --- by its provider's own description ------------------------------------------------------------
+
+
+def _described(name: str) -> jsonschema.Draft202012Validator:
+    """OpenAI's description of a value, where OPENAI_OPENAPI names the file that holds it."""
+    file = os.environ.get("OPENAI_OPENAPI", "")
+    if not file or not Path(file).exists():
+        pytest.skip("OPENAI_OPENAPI names no file with OpenAI's description of its interface")
+    # Its alternatives overlap, which `oneOf` refuses.
+    document = json.loads(Path(file).read_text().replace('"oneOf"', '"anyOf"'))
+    schemas = document["components"]["schemas"]
+    if name == "ResponseStreamEvent":  # of one type, or all that is told is that none fits
+        types = {}
+        for one in schemas[name]["anyOf"]:
+            event = one["$ref"].rpartition("/")[2]
+            for type_ in schemas[event]["properties"]["type"]["enum"]:
+                types[type_] = {"if": {"properties": {"type": {"const": type_}}}, "then": one}
+        return jsonschema.Draft202012Validator(document | {"allOf": list(types.values())})
+    return jsonschema.Draft202012Validator(document | {"$ref": f"#/components/schemas/{name}"})
+
+
+def _wrong(validator: jsonschema.Draft202012Validator, told: list[Json]) -> set[str]:
+    """What does not fit, by type and place."""
+    return {
+        f"{one.get('type', '')}: {[p for p in error.path if isinstance(p, str)]} {error.validator} "
+        f"{error.message if error.validator == 'required' else ''}"
+        for one in told
+        for error in validator.iter_errors(one)
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "stream", "name"),
+    [
+        ("/v1/chat/completions", False, "CreateChatCompletionResponse"),
+        ("/v1/chat/completions", True, "CreateChatCompletionStreamResponse"),
+        ("/v1/responses", False, "Response"),
+        ("/v1/responses", True, "ResponseStreamEvent"),
+    ],
+)
+async def test_an_answer_that_the_proxy_puts_together_fits_as_well_as_its_provider_s(
+    path: str, stream: bool, name: str
+) -> None:
+    validator, model = _described(name), Model()
+    plain = Say(text="It is 7741.", calls=(read_file("call_1"),), input_tokens=9)
+    with watched(model) as upstream:
+        async with standing(upstream, window=WINDOW, faults=True) as to:
+            caller, read = CALLERS[path](stream=stream), list[list[Json]]()
+            caller.says(FACT)
+            for says in ([plain], [Say(text="I look.", calls=(search("code"),)), plain]):
+                model.then(*says)
+                request = caller.body() | {"stream": stream}
+                reply = await to.http.post(path, json=request, headers=caller.headers)
+                told = [one for _, one in events(reply.content)] if stream else [reply.json()]
+                read.append([one for one in told if isinstance(one, dict)])
+    assert len(upstream.seen) == 3, "the second was put together of two"
+    assert _wrong(validator, read[1]) <= _wrong(validator, read[0])
+    number = "sequence_number" if name == "ResponseStreamEvent" else "id"
+    spoilt = _wrong(validator, [{**one, number: []} for one in read[1]])
+    assert not spoilt <= _wrong(validator, read[0]), "the control"

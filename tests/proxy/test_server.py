@@ -360,14 +360,9 @@ def bytes_under(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-async def test_a_memory_that_fails_does_not_stop_the_conversation(
-    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fails(*_: object, **__: object) -> list[str]:
-        raise StoreLatched("the disk is gone")
-
-    monkeypatch.setattr(Session, "_say_each", fails)
+async def test_a_memory_that_fails_does_not_stop_the_conversation(upstream: Upstream) -> None:
     async with standing(upstream, window=10_000) as to:
+        to.memory._store._latch.refuse_from_now(StoreLatched("the disk is gone"))
         assert (await post(to, body(user("a")))).status_code == 200
         health = (await to.http.get("/healthz")).json()
     assert not health["ok"]

@@ -38,10 +38,15 @@ class Say:
     signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
     cached_tokens: int = 0  # of these
+    written_tokens: int = 0  # of these, to the cache; Messages alone tells of it
     status: int = 200
     raw: bytes = b""  # sent as it is, in place of an answer
     pause_s: float = 0.0  # between two events of a stream
     cut_after: int = -1  # events of a stream after which the connection breaks; -1 never
+    pieces: tuple[bytes | threading.Event, ...] = ()  # sent as they are, or waited for: the first
+    # before anything is sent
+    headers: Mapping[str, str] = field(default_factory=dict)  # with these
+    is_cut: bool = False  # the connection breaks after them
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, b"echo:" + raw, "application/octet-stream")
             return
         say = self.upstream.script(seen)
-        if say.raw:
+        if say.pieces:
+            self._send_pieces(say)
+        elif say.raw:
             self._send(say.status, say.raw)
         elif say.status != 200:
             self._send(say.status, wire.refusal(say.status))
@@ -175,6 +182,30 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Retry-After", "0")
         self.end_headers()
         self.wfile.write(body)
+
+    def _send_pieces(self, say: Say) -> None:
+        if isinstance(say.pieces[0], threading.Event):
+            say.pieces[0].wait(60)
+        self.send_response(say.status)
+        for header, value in say.headers.items():
+            self.send_header(header, value)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            for piece in say.pieces:
+                if isinstance(piece, bytes):
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                    self.wfile.flush()
+                else:
+                    piece.wait(60)
+            if say.is_cut:
+                self.close_connection = True
+                self.connection.close()
+            else:
+                self.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            self.upstream.broken.append(self.path)
+            self.close_connection = True
 
     def _stream(self, events: Iterator[bytes], say: Say) -> None:
         self.send_response(200)
@@ -385,8 +416,8 @@ class _Messages:
             "stop_reason": "tool_use" if say.calls else "end_turn",
             "stop_sequence": None,
             "usage": {
-                "input_tokens": say.input_tokens - say.cached_tokens,
-                "cache_creation_input_tokens": 0,
+                "input_tokens": say.input_tokens - say.cached_tokens - say.written_tokens,
+                "cache_creation_input_tokens": say.written_tokens,
                 "cache_read_input_tokens": say.cached_tokens,
                 "output_tokens": 10,
             },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pagefault.model.errors import StoreLatched, StoreReadOnly
+from pagefault.model.events import Event
 from pagefault.model.ids import Seq
 from pagefault.store.api import EventLog
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.segments import SegmentLog
+from pagefault.store.latch import Latch
 from pagefault.testing.builders import opened, said
 from pagefault.testing.log_contract import EventLogContract
 from tests.examples import few
@@ -173,6 +176,66 @@ def test_a_full_disk_is_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(StoreLatched, match="the disk is full") as caught:
         log.append([said("x")])
     assert "free some space" in caught.value.hint
+
+
+class Filling(Disk):
+    """Takes a part of one write, and then nothing more, until there is room again."""
+
+    is_full = False
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        if not self.is_full:
+            return super().write(fd, data)
+        super().write(fd, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _filled(tmp_path: Path) -> tuple[Filling, SegmentLog, list[Event]]:
+    disk = Filling()
+    log = open_log(tmp_path, disk=disk)
+    events = fill(log, [3, 2])
+    disk.is_full = True
+    with pytest.raises(StoreLatched):
+        log.append([said("lost"), said("too")])
+    return disk, log, events
+
+
+def test_a_log_that_ran_out_of_room_goes_on_from_what_was_whole(tmp_path: Path) -> None:
+    disk, log, events = _filled(tmp_path)
+    assert log.recover(log.head()), "it does not know whether there is room"
+    with pytest.raises(StoreLatched, match="the disk is full"):
+        log.append([said("lost again")])
+    disk.is_full = False
+    assert log.recover(log.head())
+    events += log.append([said("kept")])
+    log.sync()
+    assert list(log.read()) == events
+    assert log.verify() == []
+    assert list(open_log(tmp_path, read_only=True).read()) == events
+
+
+def test_control_going_on_behind_what_was_torn_is_damage(tmp_path: Path) -> None:
+    disk, log, _ = _filled(tmp_path)
+    disk.is_full, log._latch = False, Latch()
+    log.append([said("kept")])
+    assert open_log(tmp_path, read_only=True).verify() != []
+
+
+@pytest.mark.parametrize(("call", "number"), [("sync", errno.ENOSPC), ("write", errno.EIO)])
+def test_after_a_failed_sync_or_a_broken_medium_no_log_goes_on(
+    tmp_path: Path, call: str, number: int
+) -> None:
+    log = open_log(tmp_path, disk=Failing(call, 2, number))
+
+    def write() -> None:
+        for n in range(5):
+            log.append([said(f"turn {n}")])
+            log.sync()
+
+    with pytest.raises(StoreLatched):
+        write()
+    assert not log.recover(log.head())
+    assert isinstance(log.refusal, StoreLatched)
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES])

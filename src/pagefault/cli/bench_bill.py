@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import plural
 from pagefault.model.errors import BadInput
 
 if TYPE_CHECKING:
     from pagefault.lab.agents import Agent, Json
-    from pagefault.lab.billing import Provider, Proxied
+    from pagefault.lab.billing import Provider, Route, Way
     from pagefault.pack.bill import BillRow
 
 RECORDINGS: Final = Path("tests/proxy/recordings")
@@ -35,13 +36,20 @@ RECORDINGS: Final = Path("tests/proxy/recordings")
 @click.option("--tokens", type=click.IntRange(min=10_000), default=300_000, show_default=True)
 @click.option("--window", type=click.IntRange(min=4_000), default=40_000, show_default=True)
 @click.option("--head-tokens", type=click.IntRange(min=0), default=12_000, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--seed", "seeds", type=int, multiple=True, default=[1], show_default=True)
 @click.option(
     "--client",
     "clients",
     type=click.Choice(["claude", "codex", "opencode"]),
     multiple=True,
     help="Only this one; repeatable.",
+)
+@click.option(
+    "--chart",
+    "picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg",
+    help="Draw it, too.",
 )
 @json_option
 @pass_app
@@ -51,25 +59,30 @@ def bill_bench(
     tokens: int,
     window: int,
     head_tokens: int,
-    seed: int,
+    seeds: tuple[int, ...],
     clients: tuple[str, ...],
+    picture: Path | None,
     as_json: bool,
 ) -> None:
     """What agents' sessions cost alone, compacting, and through the proxy; and what they keep.
 
     Scripted sessions of --tokens of work in the shapes of three recorded clients, at the window of
     the model that each asks and, for the proxy, at --window; under five price lists. Costs beside
-    the client alone are of the requests that it could send; beside one that compacts, of all.
+    the client alone are of the requests that it could send; beside one that compacts, of all. Each
+    --seed is another script; what is printed and drawn is their mean, lowest and highest.
 
-    JSON: [{client, arm, requests, tokens, whole_tokens, tokens_max, compared_steps, steps, failed,
-    facts, kept, compactions, epochs, lists: {MODEL: {cost, cached_share, over_alone, over_compacts,
-    over_compacts_small, whole_cost}}, bill: {cost, compared_cost, without_cost, alone_cost,
-    impossible, failed_alone}}].
+    JSON: [{seed, client, arm, requests, tokens, whole_tokens, tokens_max, compared_steps, steps,
+    failed, facts, kept, compactions, epochs, asked, lists: {MODEL: {cost, cached_share, over_alone,
+    over_compacts, over_compacts_small, whole_cost}}, bill: {cost, compared_cost, without_cost,
+    alone_cost, impossible, failed_alone}}].
     """
-    from pagefault.lab.billing import MODELS, bench_bill
+    from pagefault.lab.bill_chart import chart, over_seeds
+    from pagefault.lab.billing import MODELS, PROXIED, bench_bill
 
     if not folder.is_dir():
         raise BadInput(f"there is no folder {folder}", hint="--recordings tests/proxy/recordings")
+    if picture is not None and not picture.absolute().parent.is_dir():  # before all that work
+        raise BadInput(f"there is no folder for {picture}", hint="make it first")
 
     async def measure(home: Path) -> list[dict[str, Any]]:
         with app.term.progress() as progress:
@@ -80,54 +93,71 @@ def bill_bench(
                 tokens=tokens,
                 window=window,
                 head_tokens=head_tokens,
-                seed=seed,
+                seeds=seeds,
                 clients=clients or ("claude", "codex", "opencode"),
                 progress=progress,
             )
 
     with tempfile.TemporaryDirectory(prefix="pagefault-bench-") as home:
         rows = app.run(measure(Path(home)))
+    arms = over_seeds(rows)
+    if picture is not None:
+        about = (
+            f"{tokens:,} tokens of work, {plural(len(seeds), 'seed')}; pagefault's window "
+            f"{window:,} tokens"
+        )
+        picture.write_text(chart(arms, about=about), encoding="utf-8")
     if as_json:
         app.term.data(rows)
         return
     app.term.table(
-        ["client", "arm", "tokens", "largest", "failed", "facts", "rewrites", *MODELS],
+        ["client", "arm", "rewrites", "failed", "facts", "asked", *MODELS],
         [
             [
-                row["client"],
-                row["arm"],
-                f"{row['tokens']:,}",
-                f"{row['tokens_max']:,}",
-                f"{row['failed']} of {row['steps']}",
-                f"{row['kept']} of {row['facts']}",
-                str(row["epochs"] or row["compactions"]),
-                *(
-                    f"{told['cost'] / 1_000:,.0f}k {told['cached_share']:.0%} "
-                    f"({told['over_alone'] - 1:+.0%})"
-                    for told in row["lists"].values()
-                ),
+                one.client,
+                one.name,
+                str(one.rewrites),
+                f"{one.failed} of {one.steps}",
+                f"{one.kept} of {one.facts}",
+                str(one.asked),
+                *map(str, one.over_alone.values()),
             ]
-            for row in rows
+            for one in arms
         ],
-        right="tokens largest",
+        right="rewrites asked",
     )
+    for title, over in (
+        ("over the client that compacts", "over_compacts"),
+        ("over one that compacts at the same window", "over_compacts_small"),
+    ):
+        app.term.line("")
+        app.term.table(
+            [title, "arm", *MODELS],
+            [
+                [one.client, one.name, *map(str, getattr(one, over).values())]
+                for one in arms
+                if one.name in PROXIED
+            ],
+        )
     for row in rows:
         if row["bill"] is not None:
             told = row["bill"]
             app.term.note(
-                f"{row['client']}: `bill` says {told['without_cost']:,} without us, where the "
-                f"client alone did cost {told['alone_cost']:,}"
+                f"{row['client']}, {row['arm']}, seed {row['seed']}: `bill` says "
+                f"{told['without_cost']:,} without us, where the client alone did cost "
+                f"{told['alone_cost']:,}"
             )
 
 
 @asynccontextmanager
-async def _proxied(provider: Provider, home: Path, window: int) -> AsyncIterator[Proxied]:
+async def _proxied(provider: Provider, home: Path, window: int, way: Way) -> AsyncIterator[Route]:
     """A proxy in this process, over a memory of its own."""
-    from pagefault.lab.billing import Proxied
+    from pagefault.lab.billing import Route
     from pagefault.pack.count import O200k
     from pagefault.proxy.relay import Patience, Relay
     from pagefault.proxy.server import Proxy
     from pagefault.service.bootstrap import open_memory
+    from pagefault.service.limits import Limits
 
     asking: list[Agent] = []
 
@@ -145,7 +175,8 @@ async def _proxied(provider: Provider, home: Path, window: int) -> AsyncIterator
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 26)
-    async with server, open_memory(home, window=window, sync="os") as memory:
+    limits = Limits() if way.quotes else Limits(recall_tokens_max=0)
+    async with server, open_memory(home, window=window, sync="os", limits=limits) as memory:
         relay = Relay(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", Patience())
         proxy = Proxy(
             memory=memory,
@@ -154,6 +185,7 @@ async def _proxied(provider: Provider, home: Path, window: int) -> AsyncIterator
             clock=_ScriptClock(provider),
             window_tokens=window,
             user="bench",
+            faults=None if way.asks else False,
         )
 
         async def send(client: Agent, body: Json) -> None:
@@ -167,7 +199,7 @@ async def _proxied(provider: Provider, home: Path, window: int) -> AsyncIterator
             return told, told.rewritten.requests
 
         try:
-            yield Proxied(send, bill)
+            yield Route(send, bill)
         finally:
             await proxy.settled()
             await relay.aclose()

@@ -75,8 +75,8 @@ def bill(
     cached_tokens, cached_share, cost, compared: {requests, tokens, cost}, without_tokens,
     without_cached_tokens, without_cached_share, without_cost, net, net_share, left_tokens,
     output_tokens, reported: {requests, tokens, cost, estimate}, rewritten, added, memory_calls,
-    impossible, misses: {WHY: …}, unmarked: {…, marking_saves}, money, compared_money,
-    without_money, net_money}], total}.
+    impossible, misses: {WHY: …}, unmarked: {…, marking_saves}, marked_here: {…, saved}, money,
+    compared_money, without_money, net_money}], total}.
     """
     per_million = dict(map(_priced, worth))
     now = datetime.now().astimezone()
@@ -196,7 +196,12 @@ def _notes(told: Bill) -> list[str]:
     if total.unmarked.requests:
         notes.append(
             f"{plural(total.unmarked.requests, 'request')} without a mark were not cached at all; "
-            f"marked, they would have cost {total.marking_saves:,.0f} less"
+            f"marked, they would have cost {total.marking_saves:,.0f} less (`serve --mark`)"
+        )
+    if total.marked_here.requests:
+        notes.append(
+            f"{plural(total.marked_here.requests, 'request')} that no client marked were marked "
+            f"here: they cost {total.marks_saved:,.0f} less for it, which is in what was saved"
         )
     if total.unpriced:
         notes.append(f"of models whose prices nobody knows, tokens alone: {total.unpriced}")

@@ -56,6 +56,7 @@ def started(app: App) -> Iterator[Running]:
     import os
 
     from pagefault.cli.background import log_file, start, stop
+    from pagefault.service.adopt import let_go
 
     with tempfile.TemporaryDirectory(
         prefix="pagefault-doctor-", ignore_cleanup_errors=True
@@ -64,11 +65,14 @@ def started(app: App) -> Iterator[Running]:
         words = ["--root", root, "serve", "--upstream", "http://127.0.0.1:9", "--port", "0"]
         words += ["--parent", str(os.getpid())]
         env = {n: v for n, v in os.environ.items() if n != "PAGEFAULT_PROXY_TOKEN"}
-        proxy = start(words, log=log_file("doctor"), env=env)
         try:
-            yield proxy
+            proxy = start(words, log=log_file("doctor"), env=env)
+            try:
+                yield proxy
+            finally:
+                stop(proxy)
         finally:
-            stop(proxy)
+            let_go(Path(root))
 
 
 def fly(app: App, proxy: Running) -> Flight:

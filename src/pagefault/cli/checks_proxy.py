@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from pagefault.cli.app import App
-from pagefault.cli.background import ProxyFailed, left_behind, proxies, running_on
+from pagefault.cli.background import ProxyFailed, left_behind, log_file, proxies, running_on
 from pagefault.cli.checks import Check
 from pagefault.cli.term import plural
 from pagefault.model.errors import BadInput, PagefaultError
@@ -85,9 +85,10 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
             yield Check(
                 "proxy", "fail", f"{found}: its process lives, and it does not answer", advice
             )
-        elif told.get("not_logged"):
+        elif not told.get("ok"):
             found = f"{found}: {plural(told['not_logged'], 'conversation')} could not be kept"
-            yield Check("proxy", "fail", found, one.log and f"its log says why: {one.log}")
+            found += f": {told['problem']}" if told.get("problem") else ""
+            yield Check("proxy", "fail", found, one.log and f"its log says more: {one.log}")
         elif one.version != __version__:
             found = f"{found}, of version {one.version}"
             yield Check("proxy", "warn", found, "`pagefault stop`, then start it again")
@@ -146,7 +147,12 @@ def _canaries(app: App, config: Config, running: list[Running]) -> Iterator[Chec
         return
     try:
         with started(app) as one:
-            yield _flown(fly(app, one), "a proxy with a memory of its own, started for it", config)
+            check = _flown(
+                fly(app, one), "a proxy with a memory of its own, started for it", config
+            )
+        if check.status == "ok":  # else its log says more
+            log_file("doctor").unlink(missing_ok=True)
+        yield check
     except ProxyFailed as error:
         yield Check("canary", "fail", f"no proxy can be started: {error.message}", error.hint)
     except BadInput as error:

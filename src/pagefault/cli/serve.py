@@ -57,6 +57,13 @@ if TYPE_CHECKING:
     "client's, and calls of them are answered here. Without either, where the client has tools.",
 )
 @click.option(
+    "--mark",
+    "marks",
+    is_flag=True,
+    help="Mark where Anthropic is to cache, in requests of clients that mark nothing: `bill` tells "
+    "what that saved, or lost. The header x-pagefault-mark, on or off, decides for a request.",
+)
+@click.option(
     "--token",
     envvar="PAGEFAULT_PROXY_TOKEN",
     metavar="TOKEN",
@@ -98,6 +105,7 @@ def serve(
     port: int,
     window: int | None,
     faults: bool | None,
+    marks: bool,
     token: str | None,
     tokens: Path | None,
     user: str | None,
@@ -138,6 +146,7 @@ def serve(
     words += ["--tokens", str(tokens.absolute())] if tokens is not None else []
     words += ["--user", user] if user is not None else []
     words += ["--faults" if faults else "--no-faults"] if faults is not None else []
+    words += ["--mark"] if marks else []
     if unit_kind is not None:
         from pagefault.cli.background import unit
 
@@ -145,11 +154,11 @@ def serve(
         app.term.exact(unit(unit_kind, words, wants_token=token is not None))
     elif detach:
         wants_token = token is not None or tokens is not None
-        wanted = _Wanted(read, window or 0, user or "", wants_token, faults)
+        wanted = _Wanted(read, window or 0, user or "", wants_token, faults, marks)
         _detach(app, words, wanted, token, as_json=as_json)
     else:
-        how = _How(parent, log)
-        app.run(_serve(app, read, host, port, window, faults, who, how, as_json=as_json))
+        how = _How(faults, marks, parent, log)
+        app.run(_serve(app, read, host, port, window, who, how, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +170,7 @@ class _Wanted:
     user: str
     wants_token: bool
     faults: bool | None
+    marks: bool
 
 
 def _detach(
@@ -184,7 +194,9 @@ def _detach(
         found = [one for one in running_on(root) if one.ask() is not None]
         if found:
             one = found[0]
-            runs = _Wanted(one.all_upstreams, one.window, one.user, one.wants_token, one.faults)
+            runs = _Wanted(
+                one.all_upstreams, one.window, one.user, one.wants_token, one.faults, one.marks
+            )
             if runs != wanted:
                 raise StoreBusy(
                     f"a proxy runs on {root} already, another than this one would be: {one.url} to "
@@ -228,10 +240,13 @@ def _digest(root: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """Of a proxy that another process of ours started: its parent, if it is to end with that, and
-    the file that its log goes to.
+    """Whether models may ask for pages, and what no client marks is marked. Of a proxy that another
+    process of ours started: its parent, if it is to end with that, and the file that its log goes
+    to.
     """
 
+    faults: bool | None
+    marks: bool
     parent: int
     log: str
 
@@ -257,7 +272,6 @@ async def _serve(
     host: str,
     port: int,
     window: int | None,
-    faults: bool | None,
     who: _Who,
     how: _How,
     *,
@@ -280,7 +294,7 @@ async def _serve(
     desk = Desk()
 
     def ready(url: str) -> None:
-        one = _running(desk, config.root, url, upstreams, window or 0, faults, who, how)
+        one = _running(desk, config.root, url, upstreams, window or 0, who, how)
         _list(leaving, app, one)
         if as_json:
             app.term.record(_object(one))
@@ -312,7 +326,8 @@ async def _serve(
                 token=who.token,
                 tokens=who.tokens,
                 user=who.user,
-                faults=faults,
+                faults=how.faults,
+                marks=how.marks,
                 allow_http=config.engine.allow_http,
                 log=app.term.note,
                 ready=ready,
@@ -329,7 +344,6 @@ def _running(
     url: str,
     upstreams: Mapping[str, str],
     window: int,
-    faults: bool | None,
     who: _Who,
     how: _How,
 ) -> Running:
@@ -351,7 +365,8 @@ def _running(
         user=who.user,
         wants_token=bool(who.token or who.tokens),
         started_ms=int(time.time() * 1_000),
-        faults=faults,
+        faults=how.faults,
+        marks=how.marks,
         log=how.log,
         parent=how.parent,
     )

@@ -10,13 +10,14 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from pagefault.lab.kernel import words
 from pagefault.model.errors import BadInput
+from pagefault.model.request import ToolCall
 from pagefault.pack.count import O200k
 
 Json = dict[str, Any]
@@ -128,38 +129,66 @@ def _file(chance: random.Random, tokens: int, fact: str) -> str:
 # --- clients --------------------------------------------------------------------------------------
 
 
-class Agent(Protocol):
-    """A client with one conversation, which it sends whole."""
+@dataclass
+class Agent:
+    """A client with one conversation, which it sends whole: a head as it was recorded, and messages
+    behind it.
+    """
 
-    name: str
     path: str
     headers: Mapping[str, str]
-    marks: bool  # it marks where to cache
+    first: Json
+    compaction: Sequence[Json]
+    filling: str
+    name: ClassVar[str]
+    listed: ClassVar[str] = "messages"  # the field that has them
+    messages: list[Json] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != self.listed})
+        self.head["stream"] = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Fill up the head, and find in the recordings how it compacts."""
+        raise NotImplementedError
+
+    def _said(self, text: str, call: ToolCall | None) -> list[Json]:
+        """The messages of an answer."""
+        raise NotImplementedError
+
+    def reads(self, call_id: str, path: str) -> ToolCall:
+        """A call of its tool that reads a file."""
+        raise NotImplementedError
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        return str(self.head["model"])
 
     def body(self) -> Json:
         """The next request."""
-        ...
+        return self.head | {self.listed: list(self.messages)}
 
-    def ask(self, text: str) -> None: ...
+    def ask(self, text: str) -> None:
+        raise NotImplementedError
 
-    def answered(self, text: str, call: tuple[str, str] | None) -> None:
-        """The model said this and, with an id, read a file."""
-        ...
+    def answered(self, text: str, call: ToolCall | None) -> None:
+        """The model said this and called a tool."""
+        self.messages += self._said(text, call)
 
-    def returned(self, call_id: str, text: str) -> None: ...
+    def returned(self, call_id: str, text: str) -> None:
+        raise NotImplementedError
 
-    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+    def reply(self, text: str, call: ToolCall | None, usage: tuple[int, int]) -> Json:
         """The provider's answer, with tokens of input and of these cached."""
-        ...
+        raise NotImplementedError
 
     def summary_body(self) -> Json:
         """The request by which it has its conversation summed up."""
-        ...
+        raise NotImplementedError
 
-    def compact(self, summary: str) -> None: ...
+    def compact(self, summary: str) -> None:
+        raise NotImplementedError
 
 
 def agent(name: str, recordings: Path, *, head_tokens: int, session: str) -> Agent:
@@ -168,7 +197,7 @@ def agent(name: str, recordings: Path, *, head_tokens: int, session: str) -> Age
         _lines(recordings / f"{name}-{what}.jsonl") for what in ("task", "compaction")
     )
     first = next(one for one in task if one["body"].get("tools"))
-    made: dict[str, Callable[..., Agent]] = {
+    made: dict[str, type[Agent]] = {
         "claude": _Claude,
         "codex": _Codex,
         "opencode": _Opencode,
@@ -199,22 +228,12 @@ def _filling(tokens: int) -> str:
     return "\n".join(f"- {words(chance, 12)}." for _ in range(max(0, tokens) // 20))
 
 
-@dataclass
-class _Claude:
+class _Claude(Agent):
     """Claude Code: the Messages format, marks that move with the newest message."""
 
-    path: str
-    headers: Mapping[str, str]
-    first: Json
-    compaction: Sequence[Json]
-    filling: str
-    name: str = "claude"
-    marks: bool = True
-    messages: list[Json] = field(default_factory=list)
+    name = "claude"
 
-    def __post_init__(self) -> None:
-        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != "messages"})
-        self.head["stream"] = False
+    def _begin(self) -> None:
         self.head["system"][-1]["text"] += self.filling
         self._opening = [copy.deepcopy(self.first["messages"][0]["content"][0])]
         self._system = [m for m in self.first["messages"] if m["role"] == "system"]
@@ -223,10 +242,6 @@ class _Claude:
         after = next(one for one in self.compaction if one["step"] == "after")
         self._goes_on = after["body"]["messages"][0]["content"][1]["text"]
         self._was = asked["answer"]["text"]
-
-    @property
-    def model(self) -> str:
-        return str(self.head["model"])
 
     def body(self) -> Json:
         messages = list(self.messages)
@@ -245,26 +260,25 @@ class _Claude:
         else:
             self.messages.append({"role": "user", "content": [said]})
 
-    def answered(self, text: str, call: tuple[str, str] | None) -> None:
-        self.messages.append({"role": "assistant", "content": self._said(text, call)})
-
     def returned(self, call_id: str, text: str) -> None:
         result = {"tool_use_id": call_id, "type": "tool_result", "content": text}
         self.messages.append({"role": "user", "content": [result]})
 
-    @staticmethod
-    def _said(text: str, call: tuple[str, str] | None) -> list[Json]:
-        said: list[Json] = [{"type": "text", "text": text}]
+    def _said(self, text: str, call: ToolCall | None) -> list[Json]:
+        said: list[Json] = [{"type": "text", "text": text}] if text else []
         if call is not None:
-            given = {"file_path": call[1]}
-            said.append({"type": "tool_use", "id": call[0], "name": "Read", "input": given})
-        return said
+            given = json.loads(call.arguments)
+            said.append({"type": "tool_use", "id": call.call_id, "name": call.name, "input": given})
+        return [{"role": "assistant", "content": said}]
 
-    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+    def reads(self, call_id: str, path: str) -> ToolCall:
+        return ToolCall(call_id, "Read", json.dumps({"file_path": path}))
+
+    def reply(self, text: str, call: ToolCall | None, usage: tuple[int, int]) -> Json:
         tokens, cached = usage
         return {
             "id": "msg", "type": "message", "role": "assistant", "model": self.head["model"],
-            "content": self._said(text, call), "stop_sequence": None,
+            "content": self._said(text, call)[0]["content"], "stop_sequence": None,
             "stop_reason": "end_turn" if call is None else "tool_use",
             "usage": {
                 "input_tokens": 0, "cache_creation_input_tokens": tokens - cached,
@@ -287,22 +301,14 @@ class _Claude:
         self.messages = [{"role": "user", "content": [*self._opening, said]}, *self._system]
 
 
-@dataclass
-class _Codex:
+class _Codex(Agent):
     """Codex: the Responses format, reasoning sealed by the provider."""
 
-    path: str
-    headers: Mapping[str, str]
-    first: Json
-    compaction: Sequence[Json]
-    filling: str
-    name: str = "codex"
-    marks: bool = False
-    messages: list[Json] = field(default_factory=list)
+    name = "codex"
+    listed = "input"
 
-    def __post_init__(self) -> None:
-        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != "input"})
-        self.head |= {"stream": False, "prompt_cache_key": self.headers["session-id"]}
+    def _begin(self) -> None:
+        self.head["prompt_cache_key"] = self.headers["session-id"]
         self._opening = copy.deepcopy(self.first["input"][:3])
         self._opening[0]["content"][0]["text"] += self.filling
         self.messages = list(self._opening)
@@ -315,13 +321,6 @@ class _Codex:
         self._asked: list[Json] = []
         self._count = 0
 
-    @property
-    def model(self) -> str:
-        return str(self.head["model"])
-
-    def body(self) -> Json:
-        return self.head | {"input": list(self.messages)}
-
     def ask(self, text: str) -> None:
         self._count += 1
         content = [{"type": "input_text", "text": text}]
@@ -329,10 +328,7 @@ class _Codex:
         self.messages.append(said)
         self._asked.append(said)
 
-    def answered(self, text: str, call: tuple[str, str] | None) -> None:
-        self.messages += self._said(text, call)
-
-    def _said(self, text: str, call: tuple[str, str] | None) -> list[Json]:
+    def _said(self, text: str, call: ToolCall | None) -> list[Json]:
         n = len(self.messages)
         content = [{"type": "output_text", "text": text, "annotations": []}]
         said: list[Json] = [
@@ -340,20 +336,25 @@ class _Codex:
                 "type": "reasoning", "id": f"rs_{n}", "summary": [], "content": None,
                 "encrypted_content": f"sealed:{n}" + "x" * 400,
             },
-            {
-                "type": "message", "status": "completed", "id": f"msg_{n}", "role": "assistant",
-                "content": content,
-            },
         ]  # fmt: skip
+        if text:
+            said.append(
+                {
+                    "type": "message", "status": "completed", "id": f"msg_{n}", "role": "assistant",
+                    "content": content,
+                }
+            )  # fmt: skip
         if call is not None:
             said.append(
                 {
-                    "type": "function_call", "status": "completed", "id": f"fc_{call[0]}",
-                    "name": "exec_command", "call_id": call[0],
-                    "arguments": json.dumps({"cmd": f"cat {call[1]}"}),
+                    "type": "function_call", "status": "completed", "id": f"fc_{call.call_id}",
+                    "name": call.name, "call_id": call.call_id, "arguments": call.arguments,
                 }
             )  # fmt: skip
         return said
+
+    def reads(self, call_id: str, path: str) -> ToolCall:
+        return ToolCall(call_id, "exec_command", json.dumps({"cmd": f"cat {path}"}))
 
     def returned(self, call_id: str, text: str) -> None:
         output = f"Chunk ID: {call_id}\nProcess exited with code 0\nOutput:\n{text}"
@@ -364,7 +365,7 @@ class _Codex:
             }
         )  # fmt: skip
 
-    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+    def reply(self, text: str, call: ToolCall | None, usage: tuple[int, int]) -> Json:
         tokens, cached = usage
         return {
             "id": "resp", "object": "response", "status": "completed", "model": self.head["model"],
@@ -396,22 +397,13 @@ class _Codex:
         self.messages = [*self._opening, *reversed(kept), goes_on]
 
 
-@dataclass
-class _Opencode:
+class _Opencode(Agent):
     """opencode: the Chat Completions format."""
 
-    path: str
-    headers: Mapping[str, str]
-    first: Json
-    compaction: Sequence[Json]
-    filling: str
-    name: str = "opencode"
-    marks: bool = False
-    messages: list[Json] = field(default_factory=list)
+    name = "opencode"
 
-    def __post_init__(self) -> None:
-        self.head = copy.deepcopy({k: v for k, v in self.first.items() if k != "messages"})
-        self.head |= {"stream": False, "model": "deepseek-v4-pro"}
+    def _begin(self) -> None:
+        self.head["model"] = "deepseek-v4-pro"
         self.head.pop("stream_options", None)
         self._opening = copy.deepcopy(self.first["messages"][:1])
         self._opening[0]["content"] += self.filling
@@ -425,35 +417,28 @@ class _Opencode:
         after = self.compaction[self.compaction.index(asked) + 1]
         self._goes_on = after["body"]["messages"][-1]
 
-    @property
-    def model(self) -> str:
-        return str(self.head["model"])
-
-    def body(self) -> Json:
-        return self.head | {"messages": list(self.messages)}
-
     def ask(self, text: str) -> None:
         self.messages.append({"role": "user", "content": json.dumps(text)})
 
-    def answered(self, text: str, call: tuple[str, str] | None) -> None:
-        self.messages.append(self._said(text, call))
-
-    @staticmethod
-    def _said(text: str, call: tuple[str, str] | None) -> Json:
-        said: Json = {"role": "assistant", "content": text}
+    def _said(self, text: str, call: ToolCall | None) -> list[Json]:
+        said: Json = {"role": "assistant", "content": text or None}
         if call is not None:
-            function = {"name": "read", "arguments": json.dumps({"filePath": call[1]})}
-            said["tool_calls"] = [{"id": call[0], "type": "function", "function": function}]
-        return said
+            function = {"name": call.name, "arguments": call.arguments}
+            said["tool_calls"] = [{"id": call.call_id, "type": "function", "function": function}]
+        return [said]
+
+    def reads(self, call_id: str, path: str) -> ToolCall:
+        return ToolCall(call_id, "read", json.dumps({"filePath": path}))
 
     def returned(self, call_id: str, text: str) -> None:
         content = f"<type>file</type>\n<content>\n{text}\n</content>"
         self.messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
 
-    def reply(self, text: str, call: tuple[str, str] | None, usage: tuple[int, int]) -> Json:
+    def reply(self, text: str, call: ToolCall | None, usage: tuple[int, int]) -> Json:
         tokens, cached = usage
         reason = "stop" if call is None else "tool_calls"
-        choice = {"index": 0, "message": self._said(text, call), "finish_reason": reason}
+        [message] = self._said(text, call)
+        choice = {"index": 0, "message": message, "finish_reason": reason}
         return {
             "id": "c", "object": "chat.completion", "model": self.head["model"],
             "choices": [choice],

@@ -4,7 +4,8 @@ One script is played by each client in each arm. A provider in this process take
 refuses what is larger than the model's window, and counts. What was sent is priced afterwards under
 several lists, by a cache that holds what `CachedPrefixes` says; so the arms differ in bytes alone.
 Facts are planted in the script and asked about at its end: one is kept if the request that asks
-holds it.
+holds it. Where memory's tools are offered, the model is one that knows what it lacks: if a request
+shows it no answer, it searches with the words of the question, and loads what that found.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,9 +26,11 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import StageProgress
+from pagefault.model.request import ToolCall
 from pagefault.pack.bill import BillRow
 from pagefault.pack.cost import effective_input_cost
 from pagefault.pack.count import O200k
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.represent.api import Source
 from pagefault.represent.extractive import compress_range
 
@@ -163,7 +167,23 @@ def cache_of(model: str) -> CachedPrefixes:
 Send = Callable[[Agent, Json], Awaitable[None]]
 """Sends a request of a client's to the provider, by whichever way."""
 
-ARMS: Final = ("alone", "compacts", "compacts small", "pagefault")
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a proxy pages: whether it quotes what left, and whether the model may ask for pages."""
+
+    quotes: bool
+    asks: bool
+
+
+PROXIED: Final = {
+    "pagefault": Way(quotes=True, asks=True),  # as `serve --window` does it
+    "quotes alone": Way(quotes=True, asks=False),
+    "asks alone": Way(quotes=False, asks=True),
+}
+ARMS: Final = ("alone", "compacts", "compacts small", *PROXIED)
+LOADS_MAX: Final = 4  # pages that the model tries for one question
+Saying = tuple[str, ToolCall | None]
 
 
 @dataclass
@@ -179,7 +199,14 @@ class Provider:
     now_s: float = 0.0
     step: int = 0
     tokens: int = 0  # of the request before
-    saying: tuple[str, tuple[str, str] | None] = ("", None)
+    saying: Saying = ("", None)
+    asked: int = 0  # how often the model called memory's tools
+    _lacks: tuple[str, str] = ("", "")  # a question, and what its answer has to hold
+    _found: list[str] | None = None  # pages to load; None before it searched
+
+    def lacks(self, question: str, answer: str) -> None:
+        """What the next answer has to hold, "" where it may be any."""
+        self._lacks, self._found = (question, answer), None
 
     def answer(self, client: Agent, body: Json) -> Json | None:
         """None where the request is larger than the window."""
@@ -191,7 +218,38 @@ class Provider:
         self.arrived.append(one)
         self.tokens = one.tokens
         _, cached = self.cache.cost(one)
-        return client.reply(*self.saying, (one.tokens, cached))
+        text, call = self._asks(body) or self.saying
+        return client.reply(text, call, (one.tokens, cached))
+
+    def _asks(self, body: Json) -> Saying | None:
+        """A call of memory's tools; None where nothing is lacking, or nothing more can be tried."""
+        question, answer = self._lacks
+        is_offered = SEARCH_PAGES in json.dumps(body.get("tools") or ())
+        if not (answer and is_offered) or answer in json.dumps(body):
+            return None
+        if self._found is None:
+            self._found = []
+            return "", self._call(SEARCH_PAGES, query=question)
+        if results := _results(body):
+            self._found = results[:LOADS_MAX]
+        if not self._found:
+            return None
+        return "", self._call(PAGE_FAULT, page_id=self._found.pop(0))
+
+    def _call(self, name: str, **arguments: str) -> ToolCall:
+        self.asked += 1
+        return ToolCall(f"ask_{self.asked}", name, json.dumps(arguments))
+
+
+def _results(body: Json) -> list[str]:
+    """The pages that a search found, if its result is the last that a request has."""
+    *_, (_, last) = _items(body.get("messages", body.get("input")), "")
+    try:
+        told = json.loads(_text(last))
+    except ValueError:
+        return []
+    found = told.get("results", ()) if isinstance(told, dict) else ()
+    return [str(one["page_id"]) for one in found]
 
 
 @dataclass
@@ -213,14 +271,13 @@ async def play(
     turns: Sequence[Turn],
     provider: Provider,
     send: Send,
-    *,
     arm: str,
     compact_at: int,
 ) -> Played:
     """The script, from its first turn to its last."""
     played = Played(client.name, arm, provider)
 
-    async def ask(text: str, call: tuple[str, str] | None) -> None:
+    async def ask(text: str, call: ToolCall | None) -> None:
         if compact_at and provider.tokens > compact_at:
             await compact()
         provider.saying = text, call
@@ -243,10 +300,11 @@ async def play(
         client.ask(turn.user)
         for step in turn.steps:
             calls += 1
-            await ask(step.said, (f"call_{calls}", step.path))
+            await ask(step.said, client.reads(f"call_{calls}", step.path))
             client.returned(f"call_{calls}", step.result)
             provider.now_s += step.pause_s
         refused = len(provider.failed)
+        provider.lacks(turn.user, turn.answer_is)
         await ask(turn.answer, None)
         if turn.answer_is:
             played.facts += 1
@@ -278,15 +336,18 @@ def _text(block: Json) -> str:
 
 # --- the bench ------------------------------------------------------------------------------------
 
-Through = Callable[[Provider, Path, int], AbstractAsyncContextManager["Proxied"]]
-
 
 @dataclass
-class Proxied:
-    """A proxy that stands in front of a provider: what sends through it, and its own bill."""
+class Route:
+    """What leads to a provider and, where a proxy stands on it, that one's own bill and how many
+    epochs there were.
+    """
 
     send: Send
-    bill: Callable[[], Awaitable[tuple[BillRow, int]]]  # and how many epochs there were
+    bill: Callable[[], Awaitable[tuple[BillRow, int]]] | None = None
+
+
+Through = Callable[[Provider, Path, int, Way], AbstractAsyncContextManager[Route]]
 
 
 async def bench_bill(
@@ -297,45 +358,45 @@ async def bench_bill(
     tokens: int,
     window: int,
     head_tokens: int,
-    seed: int,
+    seeds: Sequence[int] = (1,),
     clients: Sequence[str] = CLIENTS,
+    arms: Sequence[str] = ARMS,
     progress: StageProgress | None = None,
 ) -> list[dict[str, Any]]:
-    """A row for each client and arm, at the window of the model that the recording asks; `window`
-    is what the proxy is given, and the arm `compacts small`. `through` puts a proxy in front of a
-    provider.
+    """A row for each seed, client and arm (those that are proxied may be left out), at the window
+    of the model that the recording asks; `window` is what the proxy is given, and the arm
+    `compacts small`. `through` puts a proxy in front of a provider.
     """
     tell = progress or (lambda label, done, total: None)
-    turns = script(seed, tokens=tokens)
     rows: list[dict[str, Any]] = []
-    for name in clients:
-        blocks = Blocks()
+    for seed, name in product(seeds, clients):
+        turns, blocks = script(seed, tokens=tokens), Blocks()
         played: list[Played] = []
-        for n, arm in enumerate(ARMS):
-            tell(f"{name}: {arm}", n, len(ARMS))
+        for n, arm in enumerate(arms):
+            tell(f"{name}, seed {seed}: {arm}", n, len(arms))
             client = agent(name, recordings, head_tokens=head_tokens, session=f"bench-{name}")
             model_window = find_model(client.model).window_tokens
             provider = Provider(model_window, blocks, cache_of(client.model))
-            at = {"compacts": model_window, "compacts small": window, "pagefault": model_window}
-            compact_at = int(at.get(arm, 0) * COMPACT_AT)
-            if arm != "pagefault":
-
-                async def direct(client: Agent, body: Json, to: Provider = provider) -> None:
-                    to.answer(client, body)
-
-                played.append(
-                    await play(client, turns, provider, direct, arm=arm, compact_at=compact_at)
-                )
-                continue
-            async with through(provider, home / name, window) as proxy:
-                one = await play(
-                    client, turns, provider, proxy.send, arm=arm, compact_at=compact_at
-                )
-                one.bill, one.epochs = await proxy.bill()
-                played.append(one)
-        rows += _rows(played)
-        await asyncio.sleep(0)
+            believed = {"alone": 0, "compacts small": window}.get(arm, model_window)
+            compact_at = int(believed * COMPACT_AT)
+            way = PROXIED.get(arm)
+            direct = nullcontext(Route(_straight_to(provider)))
+            place = home / f"{seed}-{name}-{n}"
+            async with through(provider, place, window, way) if way else direct as route:
+                one = await play(client, turns, provider, route.send, arm, compact_at)
+                if route.bill is not None:
+                    one.bill, one.epochs = await route.bill()
+            played.append(one)
+        rows += [{"seed": seed} | row for row in _rows(played)]
     return rows
+
+
+def _straight_to(provider: Provider) -> Send:
+    async def send(client: Agent, body: Json) -> None:
+        provider.answer(client, body)
+        await asyncio.sleep(0)
+
+    return send
 
 
 def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
@@ -374,6 +435,7 @@ def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
                 "kept": one.kept,
                 "compactions": one.compactions,
                 "epochs": one.epochs,
+                "asked": one.provider.asked,
                 "lists": lists,
                 "bill": _bill(one, alone),
             }

@@ -180,11 +180,7 @@ class Answers:
         rows = [await self._seen.row(session)] if session else await self._seen.rows()
         is_all = self._seen.is_everything and not session
         asked = None if is_all else tuple(row.session_id for row in rows)
-        kinds = {}
-        for kind in Kind:
-            found = await self._memory.recent(0, SearchFilter(sessions=asked, kinds=(kind,)))
-            if found.total:
-                kinds[str(kind)] = found.total
+        kinds = await self._memory._kinds(SearchFilter(sessions=asked))
         return MemoryTold(
             sessions=len(rows),
             pages=sum(kinds.values()),

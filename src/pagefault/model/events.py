@@ -455,6 +455,7 @@ class Relayed:
     is_over: bool = False  # what it has to hold is larger than the window
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
     is_marked: bool = False  # the client marked where to cache
+    is_marked_here: bool = False  # the proxy did, for a client that does not
     opening: PageId = PageId("")  # the message before which `recalled` stands, less `core`
     core: tuple[PageId, ...] = ()  # of `recalled`: the claims that an epoch put in front
     epoch_at: PageId = PageId("")  # the newest page of the request with which the epoch began

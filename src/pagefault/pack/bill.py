@@ -9,6 +9,8 @@ Theory. A request of N tokens, of which C are read from the provider's cache, co
     not possible   where that is more than the model's window, there is no such request: it is
                    counted, and neither its price nor ours is compared
     nothing        where the model called memory's tools and was asked again: that is our doing
+    uncached       where the provider caches at marks alone, and the client sets none: whether we
+                   set some for it or not
 
 A report of the provider's takes the place of our estimate of what was sent. Wherever it tells more
 than was predicted of the cache, it speaks for both sides, so that no luck of ours looks like a
@@ -61,6 +63,7 @@ class BillItem:
     added_new: int = 0  # of these, tokens that did not stand in the request before it
     is_cold: bool = False
     is_unmarked: bool = False  # the client marks nothing, and the provider caches at marks alone
+    is_marked_here: bool = False  # likewise, but that the proxy marked for it
     epoch: str = ""
     broke: str = ""  # why not all of the request before it could be read
     window: int = 0  # of the model, in its tokens; 0 where that is not known
@@ -126,6 +129,8 @@ class BillRow:
     )  # by reason: sent before, and not read
     unmarked: BillPart = field(default_factory=BillPart)  # where the client marks nothing
     marking_saves: float = 0.0  # if it had marked what it sent
+    marked_here: BillPart = field(default_factory=BillPart)  # where we marked for it
+    marks_saved: float = 0.0  # by that, as against the same requests without
     money: float = 0.0
     compared_money: float = 0.0
     without_money: float = 0.0
@@ -163,6 +168,7 @@ class BillRow:
         told["reported"]["estimate"] = told.pop("reported_estimate")
         told["memory_calls"]["output_tokens"] = told.pop("memory_output_tokens")
         told["unmarked"]["marking_saves"] = told.pop("marking_saves")
+        told["marked_here"]["saved"] = told.pop("marks_saved")
         told["cached_share"] = self.cached_share
         told["without_cached_share"] = self.without_cached_share
         told["net"] = self.net
@@ -271,6 +277,10 @@ def _add(
             _count(row.reported, tokens, cost)
             row.reported_estimate += estimate
         row.unvalued += per_million is None
+        if item.is_marked_here:
+            _count(row.marked_here, tokens, cost)
+            plain = effective_input_cost(prices, tokens, 0, volatile_tokens=tokens)
+            row.marks_saved += plain - cost
     worth = (per_million or 0.0) / PER
 
     row.tokens += tokens
@@ -289,14 +299,15 @@ def _add(
     elif not is_possible:
         _count(row.impossible, tokens, cost)
     else:
-        kept = 0 if is_plain else _without_cached(item, without, scale=scale, cached=cached)
+        is_plain_without = is_plain or item.is_marked_here
+        kept = 0 if is_plain_without else _without_cached(item, without, scale, cached)
         row.without_tokens += without
         if is_judged:
             row.without_cached_tokens += kept
             row.without_judged_tokens += without
         if prices is not None:
             whole = effective_input_cost(
-                prices, without, kept, volatile_tokens=without if is_plain else 0
+                prices, without, kept, volatile_tokens=without if is_plain_without else 0
             )
             row.without_cost += whole
             row.without_money += whole * worth
@@ -312,7 +323,7 @@ def _count(part: BillPart, tokens: int, cost: float) -> None:
     part.cost += cost
 
 
-def _without_cached(item: BillItem, without: int, *, scale: float, cached: int) -> int:
+def _without_cached(item: BillItem, without: int, scale: float, cached: int) -> int:
     """How much of its own request the client would have had from the cache."""
     is_warm = not item.is_cold or item.disagreement is Disagreement.MORE
     shared = min(round(item.without_shared * scale), without) if is_warm else 0

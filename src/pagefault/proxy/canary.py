@@ -24,6 +24,11 @@ ANSWER: Final = "Noted."
 CANARY: Final = re.compile(r"canary-[0-9a-f]{8}")
 
 
+def is_operators(name: str) -> bool:
+    """Whether a conversation is one of these, by its name."""
+    return name.endswith(f"@{OPERATOR}")
+
+
 class Canary:
     """In the place of a `Relay`."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Round, rounds_of, summed
+from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Replies, Round, rounds_of
 from pagefault.proxy.wire import dumped
 
 _KNOWN: Final = frozenset(
@@ -121,31 +121,25 @@ def _result(pair: Pair) -> Json:
     return {"role": "tool", "tool_call_id": pair.call.call_id, "content": pair.result}
 
 
-class ChatEditor:
+class ChatEditor(Replies):
     def __init__(self, names: Collection[str]) -> None:
-        self._names = names
+        super().__init__(names)
         self._text: list[str] = []  # of the whole answer
         self._theirs: list[Json] = []  # calls of the client's tools, of the whole answer
         self._head: Json | None = None  # what names the answer
-        self._number = 0  # of the reply
-        self._usages: list[Json] = []
-        self._documents: list[Json] = []
-        self._begin()
 
     def _begin(self) -> None:
+        super()._begin()
         self._ours: list[Json] = []
         self._cuts: list[Cut] = []
         self._growing: dict[int, Json] = {}  # those of them that may go on, by the provider's index
         self._places: dict[int, int] = {}  # of the client's calls, by the provider's index
         self._unknown: dict[int, list[Json]] = {}  # whose names are not whole yet
-        self._has_others = False
         self._extra: Json = {}
         self._finish = ""
         self._last: Json | None = None  # the chunk that ends the reply
-        self._usage: Json | None = None
         self._usage_chunk: Json | None = None
         self._is_done = False
-        self._is_broken = False
 
     @property
     def _holds(self) -> bool:
@@ -275,7 +269,7 @@ class ChatEditor:
         ) in self._unknown.values():  # their names never came: the client's, whatever they are
             choice = {"index": 0, "delta": {"tool_calls": held}, "finish_reason": None}
             written += self._written({"choices": [choice]})
-        usage = summed([*self._usages, *([self._usage] if self._usage else [])], output=_is_output)
+        usage = self._total(output=_is_output)
         if self._last is not None:
             [choice] = self._last["choices"]
             told = {**self._last, **(self._head or {})}
@@ -327,9 +321,8 @@ class ChatEditor:
             message.pop("tool_calls", None)
         told = {**last, "id": self._documents[0].get("id"), "choices": [{**choice}]}
         told["choices"][0] |= {"message": message, "finish_reason": self._ending()}
-        usages = [*self._usages, *([self._usage] if self._usage else [])]
-        if usages:
-            told["usage"] = _total(summed(usages, output=_is_output))
+        if usage := self._total(output=_is_output):
+            told["usage"] = _total(usage)
         return told
 
     def _is_ours(self, call: Any) -> bool:
@@ -346,16 +339,10 @@ class ChatEditor:
             ),
             has_others=bool(self._has_others or self._unknown),
             end=self._cut(),
-            usage=usage_from(self._usage),
+            usage=usage_from(self._usage or None),
             is_whole=is_whole,
             extra=dict(self._extra),
         )
-
-    def next(self) -> None:
-        if self._usage:
-            self._usages.append(self._usage)
-        self._begin()
-        self._number += 1
 
     def so_far(self) -> list[Any]:
         message: Json = {"role": "assistant", "content": "".join(self._text) or None}

@@ -22,6 +22,7 @@ from pagefault.service.turn.turn import encodable
 
 SESSION_HEADER: Final = "x-pagefault-session"  # never sent on
 CONTROL_HEADER: Final = "x-pagefault-mode"  # likewise
+MARK_HEADER: Final = "x-pagefault-mark"  # likewise
 _PATH: Final = re.compile(r"\A/s/([^/?#]{1,2000})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_IN_A_NAME: Final = re.compile(r"[/:@]|\A\s|\s\Z")
@@ -116,6 +117,12 @@ def program(headers: Mapping[str, str], body: Json) -> str:
     if headers.get("x-session-id") or headers.get("x-session-affinity"):
         return "opencode"
     return "codex" if headers.get("session-id") else ""
+
+
+def wants_marks(headers: Mapping[str, str], default: bool) -> bool:
+    """Whether this request is to be marked for a provider's cache, if its client marks nothing."""
+    told = headers.get(MARK_HEADER)
+    return default if told is None else told == "on"
 
 
 def _in_utf_8(header: str) -> str:

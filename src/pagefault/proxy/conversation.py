@@ -37,6 +37,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
     MODEL_GENERATED,
     USER_TYPED,
+    ControlMode,
     EventType,
     Origin,
     Role,
@@ -48,6 +49,7 @@ from pagefault.proxy.first_sent import FirstSent, News
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.item_keys import key_of, text_of, tool_name
 from pagefault.proxy.outgoing import Composed, Outgoing
+from pagefault.proxy.own_marks import marked, may_be_marked
 from pagefault.proxy.pairs import Round, TakenApart
 from pagefault.proxy.passed import Passed, Window
 from pagefault.proxy.prefix import Prefix, Weighed
@@ -59,6 +61,7 @@ from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.inspection.relayed import SERVED, Telling, reported, tell
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
+from pagefault.service.recovery import check_writable
 from pagefault.service.session import Session
 from pagefault.service.turn.drafts import PREVIOUS, Incoming
 from pagefault.service.turn.relayed_calls import View
@@ -92,6 +95,7 @@ class Conversation:
         self.name = name
         self.problem = ""
         self.full = ""  # the quota that had no room, where that is the problem
+        self._full_until_s = 0.0  # it has none
         self._wire = wire
         self._counter = counter
         self._memory = memory
@@ -136,9 +140,16 @@ class Conversation:
         self._first_sent = FirstSent(self._written_in)
 
     async def receive(
-        self, body: Json, history: History, *, pages: bool = True, will_end: bool = False
+        self,
+        body: Json,
+        history: History,
+        *,
+        pages: bool = True,
+        marks: bool = False,
+        will_end: bool = False,
     ) -> Passed:
-        """Take a request in, and say what to send on: as it came, unless it `pages`.
+        """Take a request in, and say what to send on: as it came, unless it `pages`, or `marks`
+        where to cache for a client that does not.
 
         Who says that it `will_end`, calls `answered` or `ended`. Then that it was passed on may be
         written with its answer: nothing that was sent rests on it.
@@ -187,15 +198,18 @@ class Conversation:
             if composed is not None and (composed.changed or offer is not None):
                 put = self._wire.put(body, composed.messages)
                 put = put | {"tools": offer.tools} if offer is not None else put
+            known = self.verbatim.weights.known
+            marks = marks and not known.is_marked(body) and may_be_marked(self._wire, body)
             relayed, record = await self._tell(
-                put or body, history, received, match, composed, outgoing, quotes, offer,
+                put or body, history, received, match, composed, outgoing, quotes, offer, marks,
                 may_wait=will_end and bool(match.new),
             )  # fmt: skip
             self._faults.is_begun = True
             return Passed(
                 match=match,
                 composed=composed,
-                body=put,
+                body=marked(put or body, self._prefix.again) if marks else put,
+                plain=(put or body) if marks else None,
                 recalled=len(quotes.pages),
                 aside=aside,
                 relayed=relayed,
@@ -272,9 +286,10 @@ class Conversation:
             weights = self.verbatim.weights
             more = weights.of_all(messages) - weights.of_all(composed.messages)
             tokens = composed.tokens + int(more * composed.factor)
-            body = self._wire.put(passed.body, messages)
+            body = self._wire.put(passed.plain or passed.body, messages)
             told = replace(passed.history, messages=messages)
             relayed, record = await self._tell_again(body, told, passed, tokens)
+            body = marked(body, self._prefix.again) if passed.plain else body
             return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
 
     async def keep(self, history: History) -> str:
@@ -288,6 +303,7 @@ class Conversation:
     async def _said_so_far(self, history: History) -> Match:
         """Take in what a history says, and write down what of it is new."""
         self.problem = self.full = ""
+        self._full_until_s = 0.0
         self.verbatim.weights.known.turn()
         await self._take_up()
         placed = history.placed
@@ -299,6 +315,25 @@ class Conversation:
         self._unpair_edited(match, placed)
         await self._log(match.path, placed)
         return match
+
+    async def look_again(self) -> None:
+        """See whether what was in the way of writing the newest request down still is. It is taken
+        up when the client sends it again; in a mode that keeps nothing, nothing is missing.
+        """
+        if self._lock.locked() or self._clock.monotonic_s() < self._full_until_s:
+            return
+        async with self._lock:
+            before, self.problem, self.full = (self.problem, self.full), "", ""
+            try:
+                control = ControlMode(await self._memory.control_of(self.name))
+                if control.captures:
+                    await self._take_up()
+                    await check_writable(self._memory, self._session)
+            except PagefaultError as error:
+                self.problem = error.message
+            except asyncio.CancelledError:  # it took too long: nothing was found out
+                self.problem, self.full = before
+                raise
 
     def _evicted(self, match: Match, composed: Composed | None) -> int:
         """How many pages left the window with a request, which is the newest from now on."""
@@ -401,6 +436,7 @@ class Conversation:
         outgoing: Outgoing | None,
         quotes: Chosen,
         offer: Offer | None,
+        marks: bool,
         *,
         may_wait: bool,
     ) -> tuple[Relayed | None, Seq]:
@@ -447,6 +483,7 @@ class Conversation:
             is_over=composed.over if composed else False,
             is_cold=self._is_cold(model),
             is_marked=self.verbatim.weights.known.is_marked(body),
+            is_marked_here=marks,
             opening=self._page_of(quotes.opening),
             upto=self._page_in(reversed(match.path)),
             core=tuple(page.page_id for page in quotes.core),
@@ -526,6 +563,7 @@ class Conversation:
             is_over=tokens > self._window_tokens,
             is_cold=self._is_cold(passed.model),
             is_marked=passed.relayed.is_marked,
+            is_marked_here=passed.plain is not None,
             upto=passed.relayed.upto,
             offers=True,
         )
@@ -631,6 +669,8 @@ class Conversation:
                     begun.add(item.message)
         except QuotaExceeded as full:
             self.problem, self.full = full.message, full.quota
+            wait_s = full.retry_s or float("inf")  # or until something is said here again
+            self._full_until_s = self._clock.monotonic_s() + wait_s
         except PagefaultError as error:
             self.problem = error.message
 

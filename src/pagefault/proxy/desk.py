@@ -18,7 +18,7 @@ from typing import Final
 
 from pagefault import __version__
 from pagefault.model.request import Usage
-from pagefault.proxy.canary import OPERATOR
+from pagefault.proxy.canary import OPERATOR, is_operators
 from pagefault.proxy.history import Json
 from pagefault.proxy.passed import Passed
 from pagefault.proxy.running import KEY_HEADER
@@ -90,7 +90,7 @@ class Desk:
 
     async def forget_canaries(self, memory: Memory) -> int:
         """Forget the conversations by which the operator tried this proxy; returns how many."""
-        names = [row.name for row in await memory.sessions() if _is_of(row.name, OPERATOR)]
+        names = [row.name for row in await memory.sessions() if is_operators(row.name)]
         for name in names:
             await memory.forget(name)
             self._standing.pop(name, None)

@@ -20,11 +20,13 @@ from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import MemoryPath, Proxy
 from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
+from pagefault.service.recovery import hurry
 
 DEFAULT_PORT: Final = 8788
 FAREWELL_S: Final = 3  # that answers under way are given when it stops
 HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 256  # connections
+LOCK_WAIT_S: Final = 1.0  # that a client waits for another process that writes to the memory
 WANTED_EVERY_S: Final = 0.2  # how often a private proxy looks whether anybody needs it
 
 
@@ -68,6 +70,7 @@ async def serve(
     tokens: Mapping[str, str] | None = None,
     user: str = "",
     faults: bool | None = None,
+    marks: bool = False,
     patience: Patience | None = None,
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
@@ -90,6 +93,7 @@ async def serve(
             hint="pip install 'pagefault[proxy]'",
         ) from None
     patience = patience or Patience()
+    hurry(memory, LOCK_WAIT_S)
     relays = opened(upstreams, lambda url: Relay(url, patience, allow_http=allow_http))
     proxy = Proxy(
         memory=memory,
@@ -101,6 +105,7 @@ async def serve(
         tokens=tokens,
         user=user,
         faults=faults,
+        marks=marks,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
         desk=desk,

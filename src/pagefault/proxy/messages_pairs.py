@@ -14,8 +14,8 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import CACHE_MARKS, Json
-from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Round, cut_up, rounds_of, summed
-from pagefault.proxy.wire import dumped, whole_number
+from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Replies, Round, cut_up, rounds_of, sse
+from pagefault.proxy.wire import whole_number
 
 _THINKING: Final = ("thinking", "redacted_thinking")
 _SAID: Final = {
@@ -116,26 +116,20 @@ def _result(pair: Pair) -> Json:
     return {"type": "tool_result", "tool_use_id": pair.call.call_id, "content": pair.result}
 
 
-class MessagesEditor:
+class MessagesEditor(Replies):
     def __init__(self, names: Collection[str]) -> None:
-        self._names = names
+        super().__init__(names)
         self._blocks: list[Json] = []  # of the whole answer, as the client has it
-        self._number = 0  # of the reply
-        self._usages: list[Json] = []
-        self._documents: list[Json] = []
-        self._begin()
 
     def _begin(self) -> None:
+        super()._begin()
         self._places: dict[int, int] = {}  # of the client's blocks, by the provider's index
         self._ours: dict[int, Json] = {}
         self._cuts: dict[int, Cut] = {}
         self._written: dict[int, str] = {}  # JSON of calls, as far as it came
-        self._has_others = False
-        self._usage: Json = {}
         self._stop = ""
         self._last: Json | None = None  # the event that tells why the reply ends
         self._is_done = False
-        self._is_broken = False
 
     @property
     def _holds(self) -> bool:
@@ -165,7 +159,7 @@ class MessagesEditor:
                 self._add(index, self._blocks[place], data.get("delta"))
                 if kind == "content_block_stop":
                     self._close(index, self._blocks[place])
-                return raw if place == index else _event(event, {**data, "index": place})
+                return raw if place == index else sse(event, {**data, "index": place})
             case "message_delta":
                 self._stop = str((data.get("delta") or {}).get("stop_reason") or self._stop)
                 more = data.get("usage")
@@ -188,7 +182,7 @@ class MessagesEditor:
         self._has_others = self._has_others or block.get("type") == "tool_use"
         place = self._places[index] = len(self._blocks)
         self._blocks.append(block)
-        return raw if place == index else _event("content_block_start", {**data, "index": place})
+        return raw if place == index else sse("content_block_start", {**data, "index": place})
 
     def _add(self, index: int, block: Json, delta: Any) -> None:
         if not isinstance(delta, dict):
@@ -221,14 +215,12 @@ class MessagesEditor:
         written = b""
         if self._last is not None:
             delta = {**(self._last.get("delta") or {}), "stop_reason": self._ending()}
-            usage = self._total()
+            usage = self._total(output=_is_output)
             told = self._last.get("usage")
             known = {*_INPUT, "output_tokens", *(told if isinstance(told, dict) else ())}
             usage = {name: value for name, value in usage.items() if name in known}
-            written = _event("message_delta", {**self._last, "delta": delta, "usage": usage})
-        return written + (
-            _event("message_stop", {"type": "message_stop"}) if self._is_done else b""
-        )
+            written = sse("message_delta", {**self._last, "delta": delta, "usage": usage})
+        return written + (sse("message_stop", {"type": "message_stop"}) if self._is_done else b"")
 
     def _ending(self) -> str:
         """Why the answer ends, for who knows nothing of memory's calls."""
@@ -238,7 +230,7 @@ class MessagesEditor:
     def failed(self, status: int, message: str) -> bytes:
         kind = {429: "rate_limit_error", 529: "overloaded_error"}.get(status, "api_error")
         told = {"type": "error", "error": {"type": kind, "message": f"pagefault: {message}"}}
-        return _event("error", told)
+        return sse("error", told)
 
     # --- one piece ----------------------------------------------------------------------------
 
@@ -256,13 +248,9 @@ class MessagesEditor:
     def merged(self) -> Json:
         first, last = self._documents[0], self._documents[-1]
         told = {**last, "id": first.get("id"), "content": self._blocks}
-        return told | {"stop_reason": self._ending(), "usage": self._total()}
+        return told | {"stop_reason": self._ending(), "usage": self._total(output=_is_output)}
 
     # --- what it says -------------------------------------------------------------------------
-
-    def _total(self) -> Json:
-        reports = [*self._usages, *([self._usage] if self._usage else [])]
-        return summed(reports, output=lambda name: name.startswith("output_tokens"))
 
     def round(self) -> Round:
         calls = []
@@ -281,12 +269,6 @@ class MessagesEditor:
             is_whole=self._stop in _GOES_ON and self._is_done and not self._is_broken,
         )
 
-    def next(self) -> None:
-        if self._usage:
-            self._usages.append(self._usage)
-        self._begin()
-        self._number += 1
-
     def so_far(self) -> list[Any]:
         return [{"role": "assistant", "content": list(self._blocks)}]
 
@@ -295,6 +277,5 @@ class MessagesEditor:
         return Cut(len(self._blocks), kept)
 
 
-def _event(name: str, data: Json) -> bytes:
-    kind = str(data.get("type") or name)
-    return b"event: " + kind.encode() + b"\ndata: " + dumped(data) + b"\n\n"
+def _is_output(name: str) -> bool:
+    return name.startswith("output_tokens")

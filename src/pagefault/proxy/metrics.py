@@ -18,10 +18,12 @@ from pagefault.model.errors import CallerError
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
     from pagefault.proxy.passed import Passed, Window
+    from pagefault.proxy.relay import Headers
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
-_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _MINUTE_S: Final = 60.0
+OPERATORS: Final = "operator"  # in the place of a format: what tries the proxy, as canaries do
 
 
 class Outcome(StrEnum):
@@ -40,7 +42,7 @@ class Outcome(StrEnum):
 
 class Metrics:
     """Counts of one proxy. `windows` tells of the conversations at hand, `kept` how many texts the
-    memory has at hand, and how many at most.
+    memory has at hand, and how many at most, `is_writable` whether anything can be written to it.
 
     Raises `CallerError` where prometheus-client is not installed.
     """
@@ -51,6 +53,7 @@ class Metrics:
         *,
         windows: Callable[[], Sequence[Window]],
         kept: Callable[[], tuple[int, int]],
+        is_writable: Callable[[], bool],
     ) -> None:
         try:
             from prometheus_client import (
@@ -76,13 +79,15 @@ class Metrics:
 
         def histogram(name: str, told: str) -> Histogram:
             name = f"pagefault_{name}"
-            return Histogram(name, told, buckets=_SECONDS, registry=self.registry)
+            return Histogram(name, told, buckets=SECONDS, registry=self.registry)
 
         def gauge(name: str, told: str, value: Callable[[], float]) -> None:
             Gauge(f"pagefault_{name}", told, registry=self.registry).set_function(value)
 
         self._requests = counter("requests", "Requests, by how they ended.", "format", "outcome")
         self._not_logged = counter("not_logged", "Requests that were not written down.", "why")
+        gauge("memory_writable", "1 where the memory can be written.", is_writable)
+        self._recoveries = counter("recoveries", "Times that the memory could be written again.")
         self._sent = counter("sent_tokens", "Tokens of requests that were read, as sent on.")
         self._left = counter("left_tokens", "Tokens of their conversations that they left out.")
         self._epochs = counter("epochs", "Requests whose beginning was rewritten.", "why")
@@ -113,11 +118,18 @@ class Metrics:
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None:
         self._requests.labels(wire or "other", outcome).inc()
-        if not_logged:
+        if not_logged and wire != OPERATORS:
             self._not_logged.labels(not_logged).inc()
 
-    def sent_on(self, added_s: float, passed: Passed | None) -> None:
-        """A request on its way, `added_s` after it had come."""
+    def recovered(self) -> None:
+        """What passes can be written again, and was."""
+        self._recoveries.inc()
+
+    def arrived(self, headers: Headers) -> None:
+        """A request began to come."""
+
+    def sent_on(self, added_s: float, passed: Passed | None, wire: str) -> None:
+        """A request on its way, `added_s` after it had come; in which format, if it was read."""
         self._added.observe(added_s)
         if passed is None or passed.composed is None:
             return
@@ -173,7 +185,11 @@ class NoMetrics:
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None: ...
 
-    def sent_on(self, added_s: float, passed: Passed | None) -> None: ...
+    def recovered(self) -> None: ...
+
+    def arrived(self, headers: Headers) -> None: ...
+
+    def sent_on(self, added_s: float, passed: Passed | None, wire: str) -> None: ...
 
     def began(self, first_byte_s: float) -> None: ...
 

@@ -23,7 +23,7 @@ from pagefault.model.kinds import Level
 from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.proxy.history import History, Item, Json, Part, short_id
 from pagefault.proxy.trie import Match
-from pagefault.proxy.wire import Wire
+from pagefault.proxy.wire import Wire, dumped
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,40 @@ class Editor(Protocol):
 
     def merged(self) -> Json:
         """The answer in one piece."""
+
+
+class Replies:
+    """What the editors of all wires know of the replies to one request: how many there were, and
+    what was reported of them. `_begin` lets go of what is known of the present one.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names  # of memory's tools
+        self._number = 0  # of the present reply
+        self._usages: list[Json] = []  # of those before
+        self._documents: list[Json] = []  # that came in one piece
+        self._begin()
+
+    def _begin(self) -> None:
+        self._has_others = False  # calls of the client's tools
+        self._usage: Json = {}
+        self._is_broken = False
+
+    def next(self) -> None:
+        if self._usage:
+            self._usages.append(self._usage)
+        self._begin()
+        self._number += 1
+
+    def _total(self, *, output: Callable[[str], bool]) -> Json:
+        """What was reported of all replies; nothing where nothing was."""
+        return summed([*self._usages, *([self._usage] if self._usage else [])], output=output)
+
+
+def sse(name: str, data: Json) -> bytes:
+    """A server-sent event, which bears the name of its type."""
+    kind = str(data.get("type") or name)
+    return b"event: " + kind.encode() + b"\ndata: " + dumped(data) + b"\n\n"
 
 
 class CallForm(Protocol):

@@ -31,6 +31,7 @@ class Passed:
     history: History | None = None  # as the provider knows it, where memory's tools are offered
     serving: Serving | None = None  # of calls of these
     asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
+    plain: Json | None = None  # the body without marks of ours, where it has some
 
     @property
     def request(self) -> int:

@@ -6,11 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import eq
-from typing import Any
+from typing import Any, Final
 
 from pagefault.proxy.history import History, Json, in_common, unmarked
 from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
+
+BESIDE: Final = 2  # that are weighed before the messages: tools, instructions
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a request has at its beginning of the one before it: so many whole messages, and of the
+    next one so many blocks.
+    """
+
+    messages: int = 0
+    blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +43,7 @@ class Prefix:
         self._wire = wire
         self._weights = weights
         self._before: _Sent | None = None
+        self.again = Again()  # of the newest
 
     def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
         """What is sent, beside what was sent before it, which from now on is this."""
@@ -42,9 +55,9 @@ class Prefix:
         sums = [weights.of(tools)]
         sums.append(sums[0] + (weights.of_parts(head) if head else 0))
         if before is not None:
-            keys += before.keys[2 : 2 + same]
+            keys += before.keys[BESIDE : BESIDE + same]
             moved = sums[1] - before.sums[1]
-            sums += [one + moved for one in before.sums[2 : 2 + same]]
+            sums += [one + moved for one in before.sums[BESIDE : BESIDE + same]]
         for one in bare:
             keys.append(known.of(one).key)
             sums.append(sums[-1] + weights.of(one))
@@ -54,16 +67,19 @@ class Prefix:
             messages=messages,
             keys=keys,
             sums=sums,
-            head=2 + (placed[0].message if placed else len(messages)),
+            head=BESIDE + (placed[0].message if placed else len(messages)),
         )
         self._before = now
         if before is None:
             return Weighed(tokens=now.sums[-1], before=-1, shared=0)
         other = before.model != now.model
+        same, blocks = (0, 0) if other else before.shared_with(now, self._wire.content)
+        self.again = Again(max(0, same - BESIDE), blocks)
+        upto = same + bool(blocks)
         return Weighed(
             tokens=now.sums[-1],
             before=before.sums[-1],
-            shared=0 if other else before.shared_with(now, self._wire.content),
+            shared=before.sums[upto - 1] if upto else 0,
             has_another_model=other,
             has_another_head=before.keys[: before.head] != now.keys[: now.head],
         )
@@ -81,15 +97,16 @@ class _Sent:
     sums: Sequence[int]
     head: int  # of the keys, how many stand before the conversation
 
-    def shared_with(self, now: _Sent, content: str) -> int:
-        """How much of this stands at the beginning of `now`, whose messages have their blocks as
-        `content`.
+    def shared_with(self, now: _Sent, content: str) -> tuple[int, int]:
+        """How many of these stand at the beginning of `now`, and how many blocks that the last of
+        these had as its `content`, where the next one is that with more behind.
         """
         same = sum(takewhile(bool, map(eq, self.keys, now.keys)))
-        if same == len(self.keys) - 1 and 1 < same < len(now.keys):
-            last, other = unmarked(self.messages[-1]), unmarked(now.messages[same - 2])
-            same += _goes_on(last, other, content)
-        return self.sums[same - 1] if same else 0
+        if same == len(self.keys) - 1 and BESIDE <= same < len(now.keys):
+            last, other = unmarked(self.messages[-1]), unmarked(now.messages[same - BESIDE])
+            if _goes_on(last, other, content):
+                return same, len(last[content])
+        return same, 0
 
 
 def _goes_on(before: Any, now: Any, content: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from pagefault.proxy.wire import Answered, Events, Wire, values
@@ -43,7 +44,8 @@ class AnswerReader:
     def answered(self) -> Answered:
         try:
             if self._events is not None:
-                return self._gatherer.answered()
+                told = self._gatherer.answered()
+                return replace(told, complete=told.complete and not self._events.is_spoilt)
             document = values(bytes(self._whole or b""))
             if isinstance(document, dict):
                 return self._wire.answer(document)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pagefault.proxy.chat import Chat
-from pagefault.proxy.metrics import Outcome
+from pagefault.proxy.metrics import Metrics, NoMetrics, Outcome
 from pagefault.proxy.relay import Headers
+from pagefault.proxy.telemetry import Telemetry
 from pagefault.proxy.wire import Wire
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -23,6 +24,7 @@ class Told:
 
     method: str
     path: str
+    metrics: Metrics | NoMetrics | Telemetry
     status: int = 0
     words: str = ""
     not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory

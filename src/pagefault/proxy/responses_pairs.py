@@ -12,8 +12,8 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Round, cut_up, rounds_of, summed
-from pagefault.proxy.wire import blocks, dumped, whole_number
+from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Replies, Round, cut_up, rounds_of, sse
+from pagefault.proxy.wire import blocks, whole_number
 
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 _BEGINS: Final = ("response.created", "response.in_progress", "response.queued")
@@ -113,25 +113,19 @@ def _result(pair: Pair) -> Json:
     }
 
 
-class ResponsesEditor:
+class ResponsesEditor(Replies):
     def __init__(self, names: Collection[str]) -> None:
-        self._names = names
+        super().__init__(names)
         self._items: list[Json] = []  # of the whole answer, as the client has it
-        self._number = 0  # of the reply
         self._sequence = 0  # of the next event
         self._head: Json | None = None
-        self._usages: list[Json] = []
-        self._documents: list[Json] = []
-        self._begin()
 
     def _begin(self) -> None:
+        super()._begin()
         self._places: dict[int, int] = {}  # of the client's items, by the provider's index
         self._ours: dict[int, Json] = {}
         self._cuts: dict[int, Cut] = {}
-        self._has_others = False
-        self._usage: Json | None = None
         self._last: Json | None = None  # the event that ends the reply
-        self._is_broken = False
 
     @property
     def _holds(self) -> bool:
@@ -151,7 +145,7 @@ class ResponsesEditor:
         if kind in _ENDS:
             whole = data.get("response")
             whole = whole if isinstance(whole, dict) else {}
-            self._usage = whole.get("usage") if isinstance(whole.get("usage"), dict) else None
+            self._usage = whole["usage"] if isinstance(whole.get("usage"), dict) else {}
             self._last = data
             self._take_left_out(whole)
             return b"" if self._holds else self._passed(kind, data, raw)
@@ -171,7 +165,7 @@ class ResponsesEditor:
         place = self._places.get(index, index)
         if kind == "response.output_item.done" and isinstance(item, dict):
             self._items[place] = item
-        if place != index:
+        if place != index and self._holds:
             data, raw = {**data, "output_index": place}, b""
         return self._passed(kind, data, raw)
 
@@ -196,14 +190,17 @@ class ResponsesEditor:
         """An event in its place among those that pass, and without memory's tools in it. `raw` is
         it as it came, b"" where it is not that any more.
         """
-        number, self._sequence = self._sequence, self._sequence + 1
-        if data.get("sequence_number", number) != number:
+        number, told = self._sequence, data.get("sequence_number")
+        if not self._holds and isinstance(told, int):
+            number = told  # as its provider counts, as long as nothing was held back
+        self._sequence = number + 1
+        if self._holds and data.get("sequence_number", number) != number:
             data, raw = {**data, "sequence_number": number}, b""
         whole = data.get("response")
         left = self._without_tools(whole) if isinstance(whole, dict) else whole
         if left is not whole:
             data, raw = {**data, "response": left}, b""
-        return raw or _event(kind, data)
+        return raw or sse(kind, data)
 
     def _without_tools(self, whole: Json) -> Json:
         tools = whole.get("tools")
@@ -224,9 +221,8 @@ class ResponsesEditor:
         begun: Json = first or {}
         named: Json = {name: begun[name] for name in ("id", "created_at") if name in begun}
         told: Json = {**self._without_tools(last), **named, "output": self._items}
-        usages = [*self._usages, *([self._usage] if self._usage else [])]
-        if usages:
-            usage = summed(usages, output=lambda name: name.startswith("output_tokens"))
+        usage = self._total(output=lambda name: name.startswith("output_tokens"))
+        if usage:
             both = (usage.get("input_tokens"), usage.get("output_tokens"))
             numbers = [one for one in both if isinstance(one, int)]
             if "total_tokens" in usage and len(numbers) == 2:
@@ -246,7 +242,7 @@ class ResponsesEditor:
     def take(self, document: Json) -> None:
         self._documents.append(document)
         usage = document.get("usage")
-        self._usage = usage if isinstance(usage, dict) else None
+        self._usage = usage if isinstance(usage, dict) else {}
         self._last = {"type": f"response.{document.get('status')}", "response": document}
         self._take_left_out(document)
 
@@ -267,15 +263,9 @@ class ResponsesEditor:
             calls=tuple(calls),
             has_others=self._has_others,
             end=self._cut(),
-            usage=usage_from(self._usage),
+            usage=usage_from(self._usage or None),
             is_whole=is_whole and not self._is_broken,
         )
-
-    def next(self) -> None:
-        if self._usage:
-            self._usages.append(self._usage)
-        self._begin()
-        self._number += 1
 
     def so_far(self) -> list[Any]:
         return list(self._items)
@@ -283,7 +273,3 @@ class ResponsesEditor:
     def _cut(self) -> Cut:
         kept = sum(item.get("type") != "reasoning" for item in self._items)
         return Cut(len(self._items), kept)
-
-
-def _event(name: str, data: Json) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + dumped(data) + b"\n\n"

@@ -45,6 +45,7 @@ class Running:
     wants_token: bool
     started_ms: int
     faults: bool | None = None  # models may ask for pages; None where their clients have tools
+    marks: bool = False  # where to cache, for clients that do not
     log: str = ""  # its file, where it was started in the background
     parent: int = 0  # of a private one: it ends with this process
 

@@ -28,31 +28,42 @@ from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.answering import Answering, Upstream
-from pagefault.proxy.canary import OPERATOR, WINDOW, Canary
+from pagefault.proxy.canary import OPERATOR, WINDOW, Canary, is_operators
 from pagefault.proxy.chat import Chat
-from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
+from pagefault.proxy.client import (
+    CONTROL_HEADER,
+    MARK_HEADER,
+    UNNAMED,
+    named_in_path,
+    program,
+    recognise,
+    wants_marks,
+)
 from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.item_keys import keys_of
+from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.metrics import CONTENT_TYPE, Metrics, NoMetrics, Outcome
+from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.parsing import parse
-from pagefault.proxy.passed import Passed
+from pagefault.proxy.passed import Passed, Window
 from pagefault.proxy.principal import principal_of
 from pagefault.proxy.reader import AnswerReader
 from pagefault.proxy.readings import ReadBody, Readings
 from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.reply import ClientReply, Send, Told
 from pagefault.proxy.responses import Responses
+from pagefault.proxy.telemetry import Telemetry, told_to_telemetry
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.upstreams import Upstreams
 from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.memory import Memory
+from pagefault.service.recovery import refusal_of
 from pagefault.service.turn.turn import encodable
 
 Scope = Mapping[str, Any]
@@ -64,6 +75,7 @@ MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 BODY_S_MAX: Final = 120.0
 THE_MEMORY: Final = "memory"
+UNREAD: Final = "unread"  # what cannot be read cannot be kept, nor paged
 CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
 
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
@@ -89,6 +101,7 @@ class Proxy:
         mint: Callable[[], str] = lambda: secrets.token_hex(6),
         secret: bytes = b"",
         faults: bool | None = None,
+        marks: bool = False,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
         measures: bool = True,
@@ -98,8 +111,9 @@ class Proxy:
         than this machine's own, as one that other machines reach is. `mint` names conversations
         that have no id; `secret` keys what is remembered of them, a random one without it.
         `faults`: whether models are offered memory's tools, where there is a window; None offers
-        them beside a client's own. `desk` says who this proxy is. Where nobody can ask for its
-        metrics, it `measures` nothing.
+        them beside a client's own. `marks`: whether a client that does not say where to cache has
+        it said for it, unless its own header decides. `desk` says who this proxy is. Where nobody
+        can ask for its metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -113,6 +127,7 @@ class Proxy:
         self._user = user
         self._any_host = any_host
         self._faults = faults
+        self._marks = marks
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._readings = Readings()
@@ -123,14 +138,16 @@ class Proxy:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
-        self._metrics: Metrics | NoMetrics = NoMetrics()
+        self._metrics: Metrics | NoMetrics | Telemetry = NoMetrics()
         if measures:
-            self._metrics = Metrics(
+            counts = Metrics(
                 clock,
-                windows=lambda: [w for one in self._conversations.values() if (w := one.window)],
+                windows=self._windows,
                 kept=lambda: memory._runtime.pages.kept,
+                is_writable=lambda: refusal_of(memory) is None,
             )
-        self._problem = ""  # why the latest request could not be told to be of any conversation
+            self._metrics = told_to_telemetry(counts, clock)
+        self._keeping = Keeping(memory, clock, log, self._metrics.recovered)
         self.requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,11 +155,12 @@ class Proxy:
             return
         began = self._clock.monotonic_s()
         self.requests += 1
-        told = Told(scope["method"], scope["path"])
+        told = Told(scope["method"], scope["path"], self._metrics)
         task = asyncio.current_task()
         assert task is not None
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
+        self._metrics.arrived(scope["headers"])
         try:
             await self._serve(scope, receive, send, told)
         except EngineUnreachable as broke:
@@ -168,7 +186,7 @@ class Proxy:
         known = _joined(headers)
         began_s = self._clock.monotonic_s()
         reply = ClientReply(
-            send, told, lambda: self._metrics.began(self._clock.monotonic_s() - began_s)
+            send, told, lambda: told.metrics.began(self._clock.monotonic_s() - began_s)
         )
         authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
         if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
@@ -183,6 +201,8 @@ class Proxy:
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
         user = self._user_of(known.get(TOKEN_HEADER, ""))
         is_operator = self._desk.knows(known)
+        if is_operator:  # he tries the proxy: nothing of that is traffic
+            told.format, told.metrics = OPERATORS, NoMetrics()
         if user is None and not is_operator:
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
@@ -192,12 +212,18 @@ class Proxy:
         if known.get(CONTROL_HEADER, ControlMode.ASSIST) not in tuple(ControlMode):
             modes = ", ".join(ControlMode)
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
+        if known.get(MARK_HEADER, "off") not in ("on", "off"):
+            return await reply.refuse(wire, 400, f"{MARK_HEADER} is on or off")
         if path == "/healthz":
-            health = self._health() | self._desk.who()
+            health = await self._health() | self._desk.who()
+            if is_operator:
+                health |= {"problem": self._keeping.why(self._conversations.values())}
             return await reply.own(200, json.dumps(health).encode())
         if path == "/metrics":
             return await reply.own(200, self._metrics.text(), CONTENT_TYPE)
         if is_operator and path == CANARIES and scope["method"] == "DELETE":
+            for key in [one for one in self._conversations if is_operators(one)]:
+                del self._conversations[key]
             forgotten = await self._desk.forget_canaries(self._memory)
             return await reply.own(200, json.dumps({"forgotten": forgotten}).encode())
         if is_operator and wire is None and path != STATUSLINE:
@@ -258,6 +284,8 @@ class Proxy:
                 taken = await self._read(wire, asked, body, reply.told)
             except TooLarge:
                 return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
+            if taken is not None or reply.told.not_logged:
+                self._keeping.note(reply.told.not_logged)
             if taken is not None and taken.passed.body is not None:
                 try:
                     body = taken.conversation.written(taken.passed.body)
@@ -268,7 +296,8 @@ class Proxy:
         if drop:
             sent.append((b"accept-encoding", b"identity"))
         added_s = self._clock.monotonic_s() - whole_s
-        self._metrics.sent_on(added_s, taken.passed if taken is not None else None)
+        read = taken.passed if taken is not None else None
+        reply.told.metrics.sent_on(added_s, read, wire.name if wire is not None else "")
         reader = AnswerReader(wire) if wire and taken is not None else None
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
@@ -310,7 +339,7 @@ class Proxy:
         reply: ClientReply,
     ) -> None:
         """Ask where the model may call memory's tools, and pass the answer on."""
-        conversation, passed = taken.conversation, taken.passed
+        conversation, passed, told = taken.conversation, taken.passed, reply.told
         assert passed.offer is not None
         reader = AnswerReader(wire)
 
@@ -320,12 +349,12 @@ class Proxy:
         async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
             nonlocal passed
             asked = await conversation.served(passed, reply, so_far, is_last=is_last)
-            self._metrics.served(len(reply.calls))
+            told.metrics.served(len(reply.calls))
             if asked is None:
                 return None
             passed = asked
             if reply.usage is not None:
-                self._metrics.reported(reply.usage)
+                told.metrics.reported(reply.usage)
                 self._desk.answered(conversation.name, reply.usage)
             return passed.body
 
@@ -372,7 +401,7 @@ class Proxy:
             encoding = asked.headers.get("content-encoding", "")
             plain = opened(body, encoding, self._body_bytes_max)
         except NotOpened:
-            told.words = "not read: its encoding"
+            told.words, told.not_logged = "not read: its encoding", UNREAD
             return None
         client = recognise(asked.headers, {}, asked.named)
         lane = asked.principal, wire.name, client.key if client is not None else ""
@@ -380,13 +409,17 @@ class Proxy:
         try:
             parsed = parse(plain, before.parsed if before is not None else None)
         except (ValueError, RecursionError):
-            told.words = "not read: no JSON object"
+            told.words, told.not_logged = "not read: no JSON object", UNREAD
             return None
+        await self._keeping.try_again()
         try:
-            document = wire.addressed(parsed.document, asked.path)
-            by = program(asked.headers, document)
-            is_alike = before is not None and before.program == by
-            history = wire.read(document, before.history if before and is_alike else None)
+            try:
+                document = wire.addressed(parsed.document, asked.path)
+                by = program(asked.headers, document)
+                is_alike = before is not None and before.program == by
+                history = wire.read(document, before.history if before and is_alike else None)
+            except _NOT_ITS_FORMAT:
+                raise Unreadable("a value is of another kind than its format has") from None
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
             history = history.of_program(by)
@@ -398,20 +431,21 @@ class Proxy:
             if not mode.captures:
                 told.words = f"{mode}: passed on, not kept"
                 return None
-            self._problem = ""
+            self._keeping.problem = ""
+            marks = wants_marks(asked.headers, self._marks)
             passed = await conversation.receive(
-                document, history, pages=mode.recalls, will_end=True
+                document, history, pages=mode.recalls, marks=marks, will_end=True
             )
         except Unreadable as why:
-            told.words = f"not read: {why}"
+            told.words, told.not_logged = f"not read: {why}", UNREAD
             return None
         except PagefaultError as error:  # the memory was asked which conversation it is
-            self._problem = error.message
+            self._keeping.problem = error.message
             told.words = f"not logged: {error.message}"
             told.not_logged = THE_MEMORY
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
-            told.words = self._problem = f"not read: {type(bug).__name__}"
+            told.words = f"not read: {type(bug).__name__}"
             told.not_logged = THE_MEMORY
             return None
         self._desk.passed(conversation.name, passed, self._window_tokens)
@@ -473,7 +507,7 @@ class Proxy:
                 wire=wire,
                 counter=self._counter,
                 clock=self._clock,
-                window_tokens=WINDOW if name.endswith(f"@{OPERATOR}") else self._window_tokens,
+                window_tokens=WINDOW if is_operators(name) else self._window_tokens,
                 is_named=is_named,
                 faults=self._faults,
             )
@@ -487,7 +521,7 @@ class Proxy:
         """Log the answer without keeping the client waiting for it."""
         self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
-            self._metrics.reported(answered.usage)
+            told.metrics.reported(answered.usage)
         is_next = True
         if taken.chain is not None and answered.complete and not taken.passed.aside:
             said = [item for item in answered.items if item.place]
@@ -512,11 +546,16 @@ class Proxy:
         task.add_done_callback(self._learning.discard)
         told.learning = task
 
-    def _health(self) -> Json:
-        problems = sum(bool(one.problem) for one in self._conversations.values())
-        problems += bool(self._problem)
+    def _windows(self) -> list[Window]:
+        """Of the conversations at hand, canaries left out."""
+        named = self._conversations.items()
+        return [w for name, one in named if (w := one.window) and not is_operators(name)]
+
+    async def _health(self) -> Json:
+        ailing = await self._keeping.ailing(list(self._conversations.values()))
+        problems = len(ailing) + bool(self._keeping.problem)
         return {
-            "ok": not problems,
+            "ok": not problems and self._keeping.is_well,
             "upstream": self._upstreams.relays[""].upstream,
             "upstreams": {
                 name: one.upstream for name, one in self._upstreams.relays.items() if name
@@ -560,6 +599,9 @@ class _Taken:
     passed: Passed
     chain: Chain | None  # where it has no id
     mark: bytes  # of the request in that
+
+
+_NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
 
 
 class _Gone(Exception):

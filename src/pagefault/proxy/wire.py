@@ -135,12 +135,15 @@ _END: Final = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(slots=True)
 class Events:
-    """Server-sent events, cut out of a stream as it passes; what is not JSON is skipped."""
+    """Server-sent events, cut out of a stream as it passes. What is not JSON is skipped;
+    `is_spoilt` says that something was, so that nobody knows what the whole of it says.
+    """
 
     _rest: bytes = b""
     _lines: list[bytes] = field(default_factory=list)
     _bytes: int = 0
     overflowed: bool = False
+    is_spoilt: bool = False
 
     def feed(self, chunk: bytes) -> list[tuple[str, Json]]:
         if self.overflowed:
@@ -153,12 +156,17 @@ class Events:
                 self._bytes += len(line)
             elif self._lines:
                 event = _event(self._lines)
-                self._lines, self._bytes = [], 0
                 if event is not None:
                     found.append(event)
+                elif any(map(_SAYS.match, self._lines)):
+                    self.is_spoilt = True
+                self._lines, self._bytes = [], 0
         if self._bytes + len(self._rest) > EVENT_BYTES_MAX:
             self.overflowed, self._rest, self._lines = True, b"", []
         return found
+
+
+_SAYS: Final = re.compile(rb"data:(?! ?(?:\[DONE\])?\Z)")
 
 
 def _event(lines: Sequence[bytes]) -> tuple[str, Json] | None:

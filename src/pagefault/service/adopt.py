@@ -60,6 +60,13 @@ def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
     return Adoption(path=path, root_id=facts.id, is_adopted=not revoke, was_adopted=was_adopted)
 
 
+def let_go(root: Path) -> None:
+    """Leave nothing noted of a memory that was made for a moment, and is about to be deleted."""
+    path = Path(os.path.realpath(root))
+    with suppress(StoreError):  # then a note is left, of a folder that is not there any more
+        user_adoptions().drop(path, facts_of(path).id)
+
+
 def facts_of(path: Path) -> RootFacts:
     """What the root at `path` says of itself. `StoreCorrupt`, with what can be done, if nothing: a
     root that nobody vouches for cannot be repaired, and one that does not say which it is cannot be

@@ -182,6 +182,13 @@ class EventLog(Protocol):
         """Raise `refusal` if there is one."""
         ...
 
+    def recover(self, acknowledged: Seq) -> bool:
+        """Where nothing but room was missing for a write, read anew what the medium holds, as an
+        opening does; `acknowledged` is what was certainly durable. Whether it can be written now.
+        What was appended and not acknowledged may be there after that, or not.
+        """
+        ...
+
     def check_reach(self, seqs: Collection[Seq]) -> None:
         """Raise `ArchiveMissing` unless all of these records can be read and erased now."""
         ...
@@ -636,7 +643,13 @@ class WriterLock(Protocol):
     """
 
     def acquire(self) -> None:
-        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long;
+        `StoreMissing` if what it locks is gone.
+        """
+        ...
+
+    def hurry(self, wait_s: float) -> None:
+        """Wait no longer than that from now on, and once only for one who does not let go."""
         ...
 
     def release(self) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreLatched, StoreReadOnly
 
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
+_NO_ROOM: Final = _FULL | {errno.EFBIG}  # the last is a limit of this process (`ulimit -f`)
 _UNWRITABLE: Final = _FULL | {errno.EROFS, errno.EACCES, errno.EPERM}
 """What keeps a medium from being written but not from being read."""
 
@@ -19,16 +20,26 @@ class Latch:
 
     Invariant: once there is a reason, it stays, and every attempt to write raises it. After a
     failed write or sync the kernel may have dropped what it held, so trying again would lie.
+
+    `is_for_room`: nothing but room was missing, and nothing that failed is taken for written: who
+    reads anew what the medium holds may go on, under another latch.
     """
 
     def __init__(self) -> None:
         self.refusal: StoreError | None = None
+        self.is_for_room = False
         self._cause: BaseException | None = None
 
-    def refuse_from_now(self, refusal: StoreError, cause: BaseException | None = None) -> None:
+    def refuse_from_now(
+        self,
+        refusal: StoreError,
+        cause: BaseException | None = None,
+        *,
+        is_for_room: bool = False,
+    ) -> None:
         """Let nothing be written any more; an earlier reason stands."""
         if self.refusal is None:
-            self.refusal, self._cause = refusal, cause
+            self.refusal, self._cause, self.is_for_room = refusal, cause, is_for_room
 
     def check(self, *, but_damage: bool = False) -> None:
         """Raise if nothing may be written; `but_damage` lets a damaged log pass, to be repaired."""
@@ -38,8 +49,11 @@ class Latch:
         raise type(refusal)(refusal.message, hint=refusal.hint) from self._cause
 
     @contextmanager
-    def latching(self, what: str) -> Iterator[None]:
-        """Within this block any failure but a `StoreError` is `StoreLatched`, and the last."""
+    def latching(self, what: str, *, may_want_room: bool = False) -> Iterator[None]:
+        """Within this block any failure but a `StoreError` is `StoreLatched`, and the last.
+
+        `may_want_room`: a want of room leaves nothing there but what an opening cuts off.
+        """
         try:
             yield
         except OSError as failure:
@@ -48,7 +62,8 @@ class Latch:
                 why, hint = "the disk is full", f"free some space, then {hint}"
             message = f"{what} failed ({why}), so what is on the disk is unknown"
             refusal = StoreLatched(message, hint=hint)
-            self.refuse_from_now(refusal, failure)
+            is_for_room = may_want_room and failure.errno in _NO_ROOM
+            self.refuse_from_now(refusal, failure, is_for_room=is_for_room)
             raise refusal from failure
         except StoreError:
             raise
@@ -70,7 +85,8 @@ class Latch:
                 f"{path} cannot be written: {failure.strerror}",
                 hint="reading works; make room or make it writable, then open it again",
             )
-            self.refuse_from_now(refusal, failure)
+            is_for_room = failure.errno in _NO_ROOM
+            self.refuse_from_now(refusal, failure, is_for_room=is_for_room)
 
 
 def told(failure: Exception) -> str:

@@ -23,6 +23,7 @@ from pagefault.model.errors import (
     StoreCorrupt,
     StoreError,
     StoreLatched,
+    StoreMissing,
 )
 from pagefault.model.events import (
     ControlSet,
@@ -156,7 +157,11 @@ class Store:
         it: see `_the_last_if_half_done`.
         """
         if self._depth == 0 and self.lock is not None:
-            self.lock.acquire()
+            try:
+                self.lock.acquire()
+            except StoreMissing as gone:
+                self._latch.refuse_from_now(gone)
+                raise
         self._depth += 1
         self._writer = get_ident()
         try:
@@ -295,6 +300,16 @@ class Store:
         self.leases.took(session, row.lease_seq)
         return Leased(row.last_seq, row.lease_seq)
 
+    def check_free(self, session: SessionNo) -> None:
+        """Raise what `lease` would, and make nothing ours. In `writing`."""
+        self.check_writable()
+        row = self._row(session)
+        if not self.leases.is_still_ours(row):
+            body = self.log.get(row.lease_seq).body
+            holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+            if holder != self.leases.instance:
+                self.leases.check_free(row, holder)
+
     def _check_fence(self, session: SessionNo) -> None:
         """Raise unless this session is still ours."""
         if session == STORE or self.leases.is_ours(session):
@@ -400,18 +415,48 @@ class Store:
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
-            raise self._latched("the index could not be written", failure) from failure
+            what = "the index could not be written"
+            raise self._latched(what, failure, is_for_room=_is_disk_s(failure)) from failure
         if aside:  # our own mistake: what nobody would find again is not acknowledged
             why = StoreError(f"record {min(aside)} is none that can be folded")
             raise self._latched("what was written cannot be read", why)
         self._is_unsettled = False
 
-    def _latched(self, what: str, failure: Exception) -> StoreLatched:
+    def _latched(self, what: str, failure: Exception, *, is_for_room: bool = False) -> StoreLatched:
         """Let nothing more be written: log and index are not as they should be to one another."""
         hint = failure.hint if isinstance(failure, StoreError) else ""
         refusal = StoreLatched(f"{what}: {told(failure)}", hint=hint or StoreLatched.hint)
-        self._latch.refuse_from_now(refusal, failure)
+        self._latch.refuse_from_now(refusal, failure, is_for_room=is_for_room)
         return refusal
+
+    def recover(self) -> bool:
+        """Where nothing but room was missing, go on as an opening would: with what the medium
+        holds, folded into the index. In `writing`; whether all can be written now.
+
+        Everybody folds anew: what failed here may have been written after all, and then it is as if
+        another process had. What failed otherwise stays as it is, for a person to see to.
+        """
+        if self.refusal is None:
+            return True
+        is_here = self.lock is None or self.leases.presence is not None
+        if not is_here or self.follows or self.reads_only:  # it was opened to be read alone
+            return False
+        if self._latch.refusal is not None and not self._latch.is_for_room:
+            return False
+        if not self.log.recover(self.index.promised_seq()):
+            return False
+        self._latch = Latch()
+        self._is_unsettled, self._known = False, None
+        try:
+            self._take_in()
+        except StoreError as failure:
+            self._latched("the index could not be written", failure, is_for_room=True)
+            return False
+        self.forgets += 1
+        self._recount()
+        self.on_forgotten()
+        self.finish_if_possible()
+        return self.refusal is None
 
     def forget(
         self,
@@ -869,6 +914,13 @@ class Store:
                 f"still to be forgotten ({self.unfinished}): the next opening tries again"
             )
         return notices
+
+
+def _is_disk_s(failure: Exception) -> bool:
+    """Whether the medium failed an index, which can be brought up to date or made anew: the log,
+    which is the truth, was written.
+    """
+    return isinstance(failure, StoreError | OSError)
 
 
 def _rest(

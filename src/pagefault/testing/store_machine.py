@@ -164,9 +164,17 @@ class StoreMachine(RuleBasedStateMachine):
             return None
         if not acknowledged:
             self._check_readable()
-            self._opened(CALM)
+            if self.life.chance.random() < 0.5 and self._recovers():
+                self._adopt(holes=False)
+            else:
+                self._opened(CALM)
             return None
         return told
+
+    def _recovers(self) -> bool:
+        """Whether an open store goes on by itself, as it does after a want of room."""
+        store = self.life.store
+        return store is not None and store.refusal is not None and self.life.run(store.recover)
 
     def _bury_and_open(self) -> None:
         self.life.bury()
@@ -187,6 +195,10 @@ class StoreMachine(RuleBasedStateMachine):
             holes = True
         else:
             holes = False
+        self._adopt(holes=holes)
+
+    def _adopt(self, *, holes: bool) -> None:
+        """The store is as it should be, whether what was not acknowledged is there or not."""
         store = self.store
         assert store.refusal is None, f"it cannot be written: {store.refusal}"
         assert not store.unfinished, store.unfinished

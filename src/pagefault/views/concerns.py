@@ -55,7 +55,7 @@ def concerns(
             what=f"{_requests(bill.unmarked.requests)} without a cache mark.",
             why="This provider caches only what a client marks, so every token was paid in full; "
             f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
-            do="Turn prompt caching on in the client.",
+            do="Turn prompt caching on in the client, or have it done: `pagefault serve --mark`.",
         )
     stale = [one for one in claims if one.status == "stale"]
     if stale:

@@ -138,6 +138,7 @@ def _relayed(
             added_new=max(0, told.added_tokens - added),
             is_cold=entry.packed.is_cold,
             is_unmarked=bool(prices and prices.takes_marks and entry.is_unmarked),
+            is_marked_here=bool(prices and prices.takes_marks and told.is_marked_here),
             epoch=told.epoch,
             broke=_why(line, told),
             window=model.window_tokens if model.is_known else 0,

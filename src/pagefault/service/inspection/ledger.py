@@ -129,9 +129,11 @@ class Entry:
 
     @property
     def is_unmarked(self) -> bool:
-        """Whether a client marked nothing in a format in which providers cache at marks alone."""
+        """Whether nothing was marked in a format in which providers cache at marks alone."""
         one = self.relayed
-        return one is not None and one.wire == "messages" and not one.is_marked
+        if one is None or one.wire != "messages":
+            return False
+        return not (one.is_marked or one.is_marked_here)
 
 
 def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:

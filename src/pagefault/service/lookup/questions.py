@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.kinds import IMPORT, Profile
+from pagefault.model.kinds import IMPORT, Kind, Profile
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
@@ -105,6 +105,18 @@ class Asking:
         return await listed(
             *(self._runtime, scope, wanted, regions), limit=limit, tokens=tokens, newest_first=True
         )
+
+    async def _kinds(self, wanted: SearchFilter) -> dict[str, int]:
+        """How many pages of each kind it wants, less those that are none of."""
+        scope = await self._asked(wanted)  # once: of many sessions it takes a while
+        regions = await asyncio.to_thread(self._reach, scope, wanted)
+        told = {}
+        for kind in Kind:
+            of_kind = replace(wanted, kinds=(kind,))
+            found = await listed(self._runtime, scope, of_kind, regions, limit=0)
+            if found.total:
+                told[str(kind)] = found.total
+        return told
 
     async def by_topic(
         self, topic: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None

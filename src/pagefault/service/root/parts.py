@@ -227,7 +227,8 @@ class MemoryParts(Asking):
     def _seen_by(self, names: Collection[str]) -> Scope:
         """All that these sessions see. Blocks on the store."""
         runtime = self._runtime
-        scopes = [runtime.seen(runtime.scope(self._number(name))) for name in names]
+        with runtime.index.moment():
+            scopes = [runtime.seen(runtime.scope(self._number(name))) for name in names]
         return replace(joined(Scope(()), scopes), is_several=True)
 
     def _number(self, name: str) -> SessionNo:

@@ -70,6 +70,14 @@ class Adoptions:
         """Vouch for it no more."""
         self._note(root, root_id, adopted=False)
 
+    def drop(self, root: Path, root_id: str) -> None:
+        """Note nothing of a root that is about to go. `StoreError` if that cannot be."""
+        try:
+            for file, _ in list(self._notes(root, root_id, root.stat())):
+                Disk().unlink(file)
+        except OSError as failure:
+            raise StoreError(f"{self.folder} cannot be written: {failure.strerror}") from failure
+
     def check(self, root: Path, root_id: str) -> None:
         """Raise `NotAdopted` unless the user vouches for it."""
         if not self.holds(root, root_id):

@@ -23,7 +23,7 @@ from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.clock import Clock
-from pagefault.model.errors import StoreBusy, StoreError
+from pagefault.model.errors import StoreBusy, StoreError, StoreMissing
 from pagefault.store.embedded.files import open_file, read
 
 TEXT_BYTES: Final = 512
@@ -37,6 +37,7 @@ and queries, and the file that tells them outlives what is forgotten.
 _PAUSE_FIRST_S: Final = 0.0001
 _PAUSE_LAST_S: Final = 0.005
 _PAUSE_GROWTH: Final = 1.5
+_HASTY_S: Final = 0.02
 _COURTESY_S: Final = 0.25  # longer than any queue; who stopped in the turnstile is passed by then
 
 
@@ -106,18 +107,22 @@ class RootLock:
         """`wait_s` is how long `acquire` waits before it raises `StoreBusy`."""
         self._root = root
         self._wait_s = wait_s
+        self._is_hasty = self._was_busy = False
         self._sleep = sleep
         self._text = Process.here(clock).encode()
         self._turnstile = self._lock = -1  # opened when they are first needed, and kept
 
     def acquire(self) -> None:
-        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long;
+        `StoreMissing` if the root was deleted since: whoever makes another locks another file.
+        """
         if self._turnstile < 0:
             self._turnstile = open_to_lock(self._root / "turnstile")
         if self._lock < 0:
             self._lock = open_to_lock(self._root / "lock")
-        waiting = _Waiting(self._wait_s, self._sleep)
-        is_in_turn = False
+        hurries = self._is_hasty and self._was_busy
+        waiting = _Waiting(_HASTY_S if hurries else self._wait_s, self._sleep)
+        is_in_turn, self._was_busy = False, True
         try:
             is_in_turn = waiting.until(lambda: take(self._turnstile), at_most_s=_COURTESY_S)
             if not waiting.until(lambda: take(self._lock)):
@@ -133,10 +138,23 @@ class RootLock:
         finally:
             if is_in_turn:
                 fcntl.flock(self._turnstile, fcntl.LOCK_UN)
+        self._was_busy = False
+        if os.fstat(self._lock).st_nlink == 0:
+            self.release()
+            raise StoreMissing(
+                f"{self._root} was deleted while it was open, so nothing can be kept there",
+                hint="end this process, and put the memory back if you have a copy",
+            )
         # On a full disk the lock holds all the same: only the text for people is missing.
         with suppress(OSError):
             if os.pread(self._lock, TEXT_BYTES, 0) != self._text:
                 os.pwrite(self._lock, self._text, 0)
+
+    def hurry(self, wait_s: float) -> None:
+        """Wait no longer than that from now on, and hardly at all where the last wait was in vain:
+        others wait behind whoever waits here.
+        """
+        self._wait_s, self._is_hasty = min(wait_s, self._wait_s), True
 
     def release(self) -> None:
         """Let go. Harmless when repeated."""

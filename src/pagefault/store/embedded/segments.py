@@ -4,7 +4,8 @@ Invariants, true between any two public calls:
  (1) The bytes of the last segment are whole batches, up to where its `Segment` says they end.
  (2) `_head` is its last seq and `_link` the link after it; nothing is written unless they are.
  (3) Every segment but the last is sealed. The last may be: then the next append begins another.
- (4) After a failed write or sync nothing is written again (`_latch`).
+ (4) After a failed write or sync nothing is written again (`_latch`), until `recover` has read
+     anew what the medium holds.
 
 One thread writes at a time, under `_lock`; readers take no lock. Several processes may have one log
 open: who writes holds the root's lock (`lock.py`), and calls `refresh` under it before anything
@@ -183,7 +184,7 @@ class SegmentLog:
                 return
             self._shut()
             self._handles.close()
-            known = max(self._acknowledged, acknowledged or NOTHING)
+            known = self._acknowledged = max(self._acknowledged, acknowledged or NOTHING)
             self._survey(known, looking=not owned and not self._read_only)
 
     def _take_in_the_end(self, *, owned: bool) -> bool:
@@ -215,7 +216,7 @@ class SegmentLog:
         with self._lock:
             self._latch.check()
             events, lines, link = self._encode(drafts)
-            with self._latch.latching("an append"):
+            with self._latch.latching("an append", may_want_room=True):
                 if self._fd < 0 or self._segments[-1].end >= self._segment_bytes:
                     self._roll()
                 self._unsynced = True
@@ -248,10 +249,10 @@ class SegmentLog:
         if self._fd >= 0:
             last = self._segments[-1]
             if self._unsynced:  # or a power cut may leave the seal, and not what it stands for
-                self._disk.sync(self._fd)
+                self._sync_now()
             footer = last.seal(self._link)
             self._disk.write_all(self._fd, footer.encode())
-            self._disk.sync(self._fd)
+            self._sync_now()
             last.footer = footer
             os.close(self._fd)
             self._fd = -1
@@ -280,9 +281,13 @@ class SegmentLog:
             if isinstance(self.refusal, StoreLatched):
                 self._latch.check()
             if self._unsynced and self._durable and self._fd >= 0:
-                with self._latch.latching("a sync"):
-                    self._disk.sync(self._fd)
+                self._sync_now()
             self._unsynced = False
+
+    def _sync_now(self) -> None:
+        """Nobody retries a failed sync (`disk.py`), so that latches whatever it was for."""
+        with self._latch.latching("a sync"):
+            self._disk.sync(self._fd)
 
     def hash_key(self, session: SessionNo, key: str) -> str:
         """What is stored of a key: nobody can confirm a guess without the root's secret."""
@@ -580,6 +585,18 @@ class SegmentLog:
     def refusal(self) -> StoreError | None:
         """Why nothing can be written; nothing if it can."""
         return self._latch.refusal
+
+    def recover(self, acknowledged: Seq) -> bool:
+        with self._lock:
+            if not self._latch.is_for_room or self._is_closed:
+                return self.refusal is None
+            self._acknowledged = max(self._acknowledged, acknowledged)
+            try:
+                self._reopen()
+            except Exception as failure:  # another time: nothing is known of its end
+                told = StoreLatched(f"the log cannot be read anew: {failure}")
+                self._latch.refuse_from_now(told, failure, is_for_room=True)
+            return self.refusal is None
 
     def known(self) -> LogReport:
         return self._report(self.damage())

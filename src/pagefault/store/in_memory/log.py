@@ -72,6 +72,9 @@ class MemoryLog:
 
     def check_writable(self) -> None: ...
 
+    def recover(self, acknowledged: Seq) -> bool:
+        return True
+
     def check_reach(self, seqs: Collection[Seq]) -> None: ...
 
     def known(self) -> LogReport:

@@ -80,6 +80,9 @@ class OverlayLog:
 
     def check_writable(self) -> None: ...
 
+    def recover(self, acknowledged: Seq) -> bool:
+        return True
+
     def check_reach(self, seqs: Collection[Seq]) -> None:
         self._base.check_reach(below(seqs))
 
