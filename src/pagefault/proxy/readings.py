@@ -13,7 +13,7 @@ from typing import Final
 from pagefault.proxy.history import History
 from pagefault.proxy.parsing import Parsed
 
-CLIENTS_MAX: Final = 64
+CLIENTS_MAX: Final = 48
 LANES_MAX: Final = 4  # of one client, which has conversations on the side
 BYTES_MAX: Final = 32 * 1024 * 1024  # of all their bodies
 

@@ -76,7 +76,10 @@ BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 BODY_S_MAX: Final = 120.0
 THE_MEMORY: Final = "memory"
 UNREAD: Final = "unread"  # what cannot be read cannot be kept, nor paged
-CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
+CONVERSATIONS_MAX: Final = 48
+"""Conversations that are kept in memory, each of about 3.5 MB for 300 KB of history. Others are
+taken up again from the log.
+"""
 
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
 
