@@ -27,6 +27,7 @@ NOT_LOGGED = "x-pagefault-not-logged"
 SESSION = {"x-api-key": KEY, "x-pagefault-session": "planning"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits of another process: prlimit")
 def test_once_a_full_disk_has_room_again_the_proxy_goes_on_by_itself(
     cli: Cli, tmp_path: Path
