@@ -163,7 +163,8 @@ async def test_where_a_client_would_go_is_told(
     monkeypatch.setenv("PATH", f"{bins}:/usr/bin:/bin")
     async with standing(upstream, root=tmp_path / "m") as to:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", to.url)
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+        monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+        (tmp_path / "config.toml").write_text('openai_base_url = "http://127.0.0.1:9"')
         one = replace(running(to, tmp_path / "m"), window=40_000)
         code, checks = await checked(one, tmp_path / "m", capsys, "--no-canary")
     assert code == 2

@@ -20,7 +20,8 @@ from pagefault.model.errors import BadInput, PagefaultError
 
 if TYPE_CHECKING:
     from pagefault.cli.canary import Flight
-    from pagefault.cli.clients import Client, Launch
+    from pagefault.cli.clients import Client
+    from pagefault.cli.launch import Launch
     from pagefault.proxy.running import Running
     from pagefault.service.config import Config
 
@@ -121,7 +122,7 @@ def _left_behind() -> Check:
     markers, orphans, _ = left_behind()
     if not markers and not orphans:
         return Check("wrap", "ok", "nothing was left behind")
-    parts = [plural(len(markers), "file") + " to put back"] if markers else []
+    parts = [plural(len(markers), "file") + " to put back or remove"] if markers else []
     parts += [plural(len(orphans), "proxy", "proxies") + " without a client"] if orphans else []
     return Check("wrap", "warn", " and ".join(parts), "`pagefault unwrap`, or --fix")
 
@@ -175,7 +176,9 @@ def _flown(flight: Flight, where: str, config: Config) -> Check:
 
 
 def _clients(running: list[Running]) -> Iterator[Check]:
-    from pagefault.cli.clients import CLIENTS, Launch
+    from pagefault.cli.client_settings import BrokenSettings
+    from pagefault.cli.clients import CLIENTS
+    from pagefault.cli.launch import Launch, PastProxy
 
     for client in CLIENTS.values():
         program = shutil.which(client.name)
@@ -183,7 +186,12 @@ def _clients(running: list[Running]) -> Iterator[Check]:
             continue
         run = Launch((), dict(os.environ), Path.cwd(), program)
         try:
+            client.check(run)
             route = client.route(run)
+        except BrokenSettings as error:
+            yield Check(client.name, "fail", error.message, error.hint)
+        except PastProxy as error:
+            yield Check(client.name, "warn", error.message, error.hint)
         except BadInput as error:
             yield Check(client.name, "ok", f"{error.message}; `wrap` asks for --upstream")
         else:
