@@ -1,5 +1,5 @@
-"""What goes before what, in each client's own eyes: what would go past the proxy is refused, a broken
-file is told by its line, and no token reaches a stranger.
+"""What goes before what, in each client's own eyes: what would lead past the proxy is refused, a
+broken file is told by its line, and no token reaches a stranger.
 
 Each rank was seen with the client itself, of the version that its module names.
 """
@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from pagefault.cli.background import marker_of
 from pagefault.cli.client_settings import BrokenSettings, dotenv, json_settings
 from pagefault.cli.clients import CLIENTS
 from pagefault.cli.launch import PRIVATE_FILE, Adjusted, Door, Launch, PastProxy
+from pagefault.cli.swaps import keep_beside
 from pagefault.model.errors import BadInput
 from tests.cli.conftest import Cli
 
@@ -387,3 +389,21 @@ def test_nobody_s_network_proxy_is_told_the_token(desk: Desk, client: str) -> No
         assert given["NO_PROXY"] == given["no_proxy"] == ".corp.example,127.0.0.1"
     every = change(desk.run(*words, HTTP_PROXY="http://corp.example:3128", NO_PROXY="*"), DOOR).env
     assert every["NO_PROXY"] == "*"
+
+
+# --- the file that a run has of its own ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("fix", [["unwrap"], ["doctor", "--fix", "--no-canary"]])
+def test_a_file_with_a_token_goes_though_client_and_proxy_were_killed(
+    cli: Cli, empty_home: Path, fix: list[str]
+) -> None:
+    path = keep_beside(marker_of("gone"), TOKEN)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    found = {one["name"]: one for one in cli("doctor", "--no-canary", "--json").data["checks"]}
+    assert found["wrap"]["status"] == "warn"
+    told = cli(*fix)
+    assert str(path) in told.out + told.err
+    assert not path.exists()
+    assert cli("unwrap", "--json").data["removed"] == []

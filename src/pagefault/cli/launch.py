@@ -28,7 +28,8 @@ class PastProxy(BadInput):
 def managed(path: Path | str, setting: str, client: str) -> PastProxy:
     """Raise it where an administrator's file sets what leads the client elsewhere."""
     return PastProxy(
-        f"{path} sets {setting}, which goes before what wrap says: {client} would go past it",
+        f"{path} sets {setting}, which goes before what wrap says: with it {client} goes past the "
+        "proxy",
         hint="an administrator manages that file; without wrap, `pagefault import` takes its "
         "conversations in afterwards",
     )

@@ -14,7 +14,7 @@ import http.client
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,13 +57,21 @@ class Running:
         """Whether this address, whatever its path, is the proxy's."""
         return _authority(url) == _authority(self.url)
 
-    def ask(self, path: str = "/healthz", *, timeout_s: float = 2.0) -> dict[str, Any] | None:
-        """What it answers its operator; None where nobody answers, or another does."""
+    def ask(
+        self,
+        path: str = "/healthz",
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 2.0,
+    ) -> dict[str, Any] | None:
+        """What it answers its operator, or who sends these headers; None where nobody answers,
+        another does, or they are refused.
+        """
         parts = urlsplit(self.url)
         try:
             link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout_s)
             try:
-                link.request("GET", path, headers={KEY_HEADER: self.key})
+                link.request("GET", path, headers=headers or {KEY_HEADER: self.key})
                 answer = link.getresponse()
                 told = json.loads(answer.read(_ANSWER_BYTES_MAX)) if answer.status == 200 else None
             finally:
