@@ -407,3 +407,17 @@ def test_a_file_with_a_token_goes_though_client_and_proxy_were_killed(
     assert str(path) in told.out + told.err
     assert not path.exists()
     assert cli("unwrap", "--json").data["removed"] == []
+
+
+def test_a_home_that_cannot_be_written_is_told_with_another_place_to_name(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "claude").write_text("#!/bin/sh\n")
+    (tmp_path / "claude").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "claude"))  # no folder
+    told = cli("--root", tmp_path / "m", "wrap", "claude")
+    assert told.code == 2
+    assert "cannot write" in told.err
+    assert "XDG_STATE_HOME names another place" in told.err
+    assert not (tmp_path / "m").exists()

@@ -70,7 +70,10 @@ def log_file(name: str) -> Path:
             path.replace(path.with_suffix(".log.1"))
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600))
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+        raise BadInput(
+            f"cannot write {path}: {error.strerror}",
+            hint="proxies are listed there, and log: XDG_STATE_HOME names another place",
+        ) from None
     return path
 
 

@@ -103,7 +103,7 @@ def all_running(folder: Path) -> list[Running]:
     """The proxies that run, the one that was started last first. Files of dead ones are removed."""
     try:
         names = os.listdir(folder)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     read = (_read(folder / name) for name in names if name.endswith(".json"))
     return sorted((one for one in read if one is not None), key=lambda one: -one.started_ms)
