@@ -188,6 +188,22 @@ def test_a_broken_file_that_is_managed_is_told_of(desk: Desk) -> None:
         CLIENTS["codex"].check(desk.run())
 
 
+def test_whom_to_ask_directly_matters_where_the_network_is_reached_through_a_proxy(
+    desk: Desk,
+) -> None:
+    path = desk.system / "etc/claude-code/managed-settings.json"
+    desk.put(path, {"env": {"NO_PROXY": ".corp"}})
+    CLIENTS["claude"].check(desk.run())
+    with pytest.raises(PastProxy, match="NO_PROXY"):
+        CLIENTS["claude"].check(desk.run(HTTPS_PROXY="http://corp:1"))
+
+
+def test_a_cloud_that_settings_name_by_a_number_is_one(desk: Desk) -> None:
+    desk.put(desk.home / ".claude/settings.json", {"env": {"CLAUDE_CODE_USE_BEDROCK": 1}})
+    with pytest.raises(PastProxy, match="settings.json sets CLAUDE_CODE_USE_BEDROCK"):
+        CLIENTS["claude"].check(desk.run())
+
+
 def test_headers_that_are_managed_leave_no_room_for_a_token(desk: Desk) -> None:
     claude = CLIENTS["claude"]
     assert claude.takes_headers(desk.run())

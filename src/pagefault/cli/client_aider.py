@@ -1,4 +1,4 @@
-"""aider: its settings, as it ranks them, and what has it come here (0.86, litellm 1.81).
+"""aider: its settings, as it ranks them, and what has it come here (seen with 0.86.2).
 
 Its `.env` files go before the environment. Before these go `--set-env` and `--openai-api-base`, and
 of both what its command line says before what a `.aider.conf.yml` does.

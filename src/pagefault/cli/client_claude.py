@@ -25,6 +25,7 @@ from pagefault.cli.launch import (
     PastProxy,
     Route,
     asked_directly,
+    has_proxy,
     is_direct,
     managed,
 )
@@ -98,12 +99,13 @@ def _settings(run: Launch) -> list[Settings]:
     return [*_managed(run), *([("--settings", given)] if given is not None else []), *_files(run)]
 
 
-def _variable(run: Launch, name: str) -> tuple[str, str]:
-    """A variable as it will find it, and where: what settings say goes before the environment."""
-    for where, told in _settings(run):
-        if isinstance(found := told.get("env", {}).get(name), str) and found:
-            return found, where
-    return run.env.get(name, ""), name
+def _env(run: Launch) -> dict[str, tuple[str, str]]:
+    """Its environment as it will find it, and what says so: settings go before what was there."""
+    found = {name: (value, name) for name, value in run.env.items()}
+    for where, told in reversed(_settings(run)):
+        for name, value in told.get("env", {}).items():
+            found[name] = (value if isinstance(value, str) else json.dumps(value), where)
+    return found
 
 
 def takes_headers(run: Launch) -> bool:
@@ -113,26 +115,33 @@ def takes_headers(run: Launch) -> bool:
 
 def check(run: Launch) -> None:
     """Raise `PastProxy` where it would go past the proxy, whatever it is given."""
+    found = _env(run)
     for name in _CLOUDS:
-        found, where = _variable(run, name)
-        if found not in ("", "0", "false"):
+        value, where = found.get(name, ("", ""))
+        if value not in ("", "0", "false"):
             raise PastProxy(
                 f"Claude Code goes to a cloud of its own ({where} sets {name}), past any proxy"
             )
+    is_proxied = has_proxy({name: value for name, (value, _) in found.items()})
     for where, told in _managed(run):
         env = told.get("env", {})
-        hides = [name for name in NO_PROXY if not is_direct(str(env.get(name, "*")), "127.0.0.1")]
-        for name in [*([_URL] if _URL in env else []), *hides]:
-            raise managed(where, f"env.{name}", "Claude Code")
+        leads = [name for name in (_URL,) if name in env]
+        leads += [
+            name
+            for name in NO_PROXY
+            if is_proxied and not is_direct(str(env.get(name, "*")), "127.0.0.1")
+        ]
+        if leads:
+            raise managed(where, f"env.{leads[0]}", "Claude Code")
 
 
 def route(run: Launch) -> Route:
-    found, where = _variable(run, _URL)
+    found, where = _env(run).get(_URL, ("", ""))
     return Route(found, where) if found else Route(ANTHROPIC, "its own default")
 
 
 def believes(run: Launch) -> int:
-    model = run.option("--model") or _variable(run, "ANTHROPIC_MODEL")[0]
+    model = run.option("--model") or _env(run).get("ANTHROPIC_MODEL", ("",))[0]
     if not model:
         told = (one.get("model") for _, one in _settings(run))
         model = next((one for one in told if isinstance(one, str)), "")
@@ -142,11 +151,7 @@ def believes(run: Launch) -> int:
 def change(run: Launch, door: Door) -> Adjusted:
     """The address stands in `--settings` too, since a file that is not known here may set it."""
     told = _settings(run)
-    found: dict[str, str] = dict(run.env)
-    for _, one in reversed(told):
-        found |= {
-            name: value for name, value in one.get("env", {}).items() if isinstance(value, str)
-        }
+    found = {name: value for name, (value, _) in _env(run).items()}
     variables = {_URL: door.url, **asked_directly(found, door)}
     if door.token:
         others = found.get(_HEADERS, "").splitlines()

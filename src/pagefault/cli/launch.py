@@ -151,12 +151,17 @@ def asked_directly(env: Mapping[str, str], door: Door) -> dict[str, str]:
     """Variables that have a client ask our address itself, where it goes to the network through a
     proxy of the user's: that would be told the token, and all that is said.
     """
-    if not any(env.get(name) or env.get(name.lower()) for name in _PROXIES):
+    if not has_proxy(env):
         return {}
     host = urlsplit(door.url).hostname or ""
     told = next((env[name] for name in NO_PROXY if env.get(name)), "")
     hosts = told if is_direct(told, host) else f"{told},{host}".lstrip(",")
     return dict.fromkeys(NO_PROXY, hosts)
+
+
+def has_proxy(env: Mapping[str, str]) -> bool:
+    """Whether the network is reached through a proxy."""
+    return any(env.get(name) or env.get(name.lower()) for name in _PROXIES)
 
 
 def is_direct(no_proxy: str, host: str) -> bool:
