@@ -200,7 +200,7 @@ def test_whom_to_ask_directly_matters_where_the_network_is_reached_through_a_pro
 
 def test_a_cloud_that_settings_name_by_a_number_is_one(desk: Desk) -> None:
     desk.put(desk.home / ".claude/settings.json", {"env": {"CLAUDE_CODE_USE_BEDROCK": 1}})
-    with pytest.raises(PastProxy, match="settings.json sets CLAUDE_CODE_USE_BEDROCK"):
+    with pytest.raises(PastProxy, match="sets CLAUDE_CODE_USE_BEDROCK"):
         CLIENTS["claude"].check(desk.run())
 
 
