@@ -26,6 +26,7 @@ import pagefault
 from pagefault.cli.background import proxies, state
 from pagefault.cli.checks_proxy import _upstream
 from pagefault.cli.outcome import run
+from pagefault.model.errors import StoreBusy
 from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.running import Running, listed
 from pagefault.service.adopt import facts_of
@@ -246,8 +247,14 @@ async def test_a_token_is_tried_and_not_only_looked_for(
 
 
 async def test_a_proxy_that_could_not_keep_something_or_is_of_another_version_is_told(
-    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    upstream: Upstream,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    async def full(_: object) -> None:
+        raise StoreBusy("the disk is full")
+
     async with standing(upstream, root=tmp_path / "m") as to:
         one = running(to, tmp_path / "m")
         other = replace(one, version="0.0.1")
@@ -256,10 +263,11 @@ async def test_a_proxy_that_could_not_keep_something_or_is_of_another_version_is
             "warn",
             True,
         )
-        to.proxy._problem = "the disk is full"
+        to.proxy._keeping.problem = "the disk is full"
+        monkeypatch.setattr("pagefault.proxy.keeping.check_writable", full)  # and still is
         code, checks = await checked(one, tmp_path / "m", capsys, "--no-canary")
     assert code == 2
-    assert "1 conversation could not be kept" in checks["proxy"]["found"]
+    assert "could not be kept: the disk is full" in checks["proxy"]["found"]
 
 
 def test_a_port_that_another_program_has_is_told(
