@@ -1,7 +1,8 @@
 """A coding client that is none: it writes down what it was given, and does what its words say.
 
-`python fake_client.py NOTE WORDS…`; with `ask URL_VARIABLE` it sends a message through the proxy,
-with `sleep` it waits until somebody ends it, with `exit N` it ends with that.
+`python fake_client.py NOTE WORDS…`; a file of `--settings` is written down with its mode. With `ask
+URL_VARIABLE` it sends a message through the proxy, with `sleep` it waits until somebody ends it,
+with `exit N` it ends with that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from urllib.parse import urlsplit
 
 def main(note: str, words: list[str]) -> int:
     told = {"pid": os.getpid(), "argv": words, "env": dict(os.environ)}
+    path = words[words.index("--settings") + 1] if "--settings" in words else ""
+    if os.path.isfile(path):
+        with open(path) as file:
+            told["settings"] = {"text": file.read(), "mode": os.stat(path).st_mode & 0o777}
     with open(f"{note}.new", "w") as file:
         json.dump(told, file)
     os.rename(f"{note}.new", note)

@@ -21,7 +21,9 @@ import pytest
 import pagefault
 from pagefault.cli import swaps
 from pagefault.cli.background import marker_of, proxies
-from pagefault.cli.clients import CHATGPT, CLIENTS, Door, Launch
+from pagefault.cli.client_codex import CHATGPT
+from pagefault.cli.clients import CLIENTS
+from pagefault.cli.launch import PRIVATE_FILE, Door, Launch
 from pagefault.model.errors import BadInput
 from pagefault.proxy.running import Running, all_running
 from tests.cli.conftest import Cli
@@ -229,11 +231,11 @@ def test_a_run_that_lives_is_left_alone(bench: Bench, cli: Cli) -> None:
 def test_what_somebody_else_changed_meanwhile_stays_changed(tmp_path: Path) -> None:
     file, marker = tmp_path / "settings.json", tmp_path / "wraps" / "x.json"
     file.write_text('{"url": "there", "n": 1}')
-    swaps.swap_in([swaps.Swap(str(file), "there", "here")], marker, "x")
+    swaps.swap_in([swaps.Swap(str(file), "there", "here")], marker)
     file.write_text('{"url": "here", "n": 2}')
     assert [one.is_back for one in swaps.put_back(marker)] == [True]
     assert file.read_text() == '{"url": "there", "n": 2}'
-    swaps.swap_in([swaps.Swap(str(file), "there", "here")], marker, "x")
+    swaps.swap_in([swaps.Swap(str(file), "there", "here")], marker)
     file.write_text("another thing")
     assert [one.is_back for one in swaps.put_back(marker)] == [False]
     assert file.read_text() == "another thing"
@@ -244,7 +246,7 @@ def test_a_link_to_a_file_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").write_text("there")
     (tmp_path / "link").symlink_to(tmp_path / "dotfiles")
     marker = tmp_path / "m.json"
-    swaps.swap_in([swaps.Swap(str(tmp_path / "link"), "there", "here")], marker, "x")
+    swaps.swap_in([swaps.Swap(str(tmp_path / "link"), "there", "here")], marker)
     assert (tmp_path / "dotfiles").read_text() == "here"
     swaps.put_back(marker)
     assert (tmp_path / "link").is_symlink()
@@ -350,21 +352,23 @@ def test_settings_of_claude_code_that_name_an_address_are_answered_for_the_run(
 ) -> None:
     claude = CLIENTS["claude"]
     assert claude.route(run_of(tmp_path)).upstream == "https://api.anthropic.com"
-    assert claude.change(run_of(tmp_path, "-p", "x"), DOOR).words == []
+    plain = claude.change(run_of(tmp_path, "-p", "x"), DOOR)
+    assert json.loads(plain.words[1]) == {"env": {"ANTHROPIC_BASE_URL": DOOR.url}}
+    assert not plain.file
     folder = tmp_path / ".claude"
     folder.mkdir()
-    said = {"env": {"ANTHROPIC_BASE_URL": "https://gate.example"}, "statusLine": {"type": "x"}}
+    env = {"ANTHROPIC_BASE_URL": "https://gate.example", "ANTHROPIC_CUSTOM_HEADERS": "a: b"}
+    said = {"env": env, "statusLine": {"type": "x"}}
     (folder / "settings.json").write_text(json.dumps(said))
-    run = run_of(tmp_path, ANTHROPIC_BASE_URL="https://not.this", ANTHROPIC_CUSTOM_HEADERS="a: b")
+    run = run_of(tmp_path, ANTHROPIC_BASE_URL="https://not.this")
     assert claude.route(run).upstream == "https://gate.example"
     change = claude.change(run, DOOR)
     assert change.env["ANTHROPIC_CUSTOM_HEADERS"] == f"a: b\nx-pagefault-token: {'t' * 20}"
-    settings = json.loads(change.words[1])
-    assert change.words[0] == "--settings"
-    assert settings == {"env": change.env}
+    assert change.words == ["--settings", PRIVATE_FILE]  # a token is not for a list of processes
+    assert json.loads(change.file) == {"env": change.env}
     own = claude.change(run_of(tmp_path, "--settings", '{"model": "m"}', "-p", "x"), DOOR)
     assert own.own == ("-p", "x")
-    assert json.loads(own.words[1]) == {"model": "m", "env": own.env}
+    assert json.loads(own.file) == {"model": "m", "env": own.env}
 
 
 @pytest.mark.parametrize("form", ["a file", "a file, joined", "inline"])
@@ -384,7 +388,10 @@ def test_an_address_in_settings_on_claude_code_s_command_line_is_gone_to_through
     argv = bench.told["argv"]
     assert argv[0] == "--settings"
     assert argv[2:] == ["-p", "hello"]
-    settings = json.loads(argv[1])
+    told = bench.told["settings"]
+    assert told["mode"] == 0o600
+    until(lambda: not Path(argv[1]).exists())
+    settings = json.loads(told["text"])
     assert settings["model"] == "m"
     assert settings["env"]["ANTHROPIC_BASE_URL"] == bench.told["env"]["ANTHROPIC_BASE_URL"]
     assert settings["env"]["ANTHROPIC_BASE_URL"] != bench.upstream.url
@@ -440,7 +447,9 @@ def test_an_address_on_aider_s_command_line_is_gone_to_through_the_proxy(bench: 
     code, _, err = bench.run("aider", "--", "--model", "gpt-4o", "--openai-api-base", url)
     assert code == 0, err
     assert f"→ {url} (--openai-api-base)" in err
-    assert bench.told["argv"] == ["--model", "gpt-4o"]
+    assert bench.told["argv"] == [
+        "--openai-api-base", bench.told["env"]["OPENAI_API_BASE"], "--model", "gpt-4o",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
@@ -476,7 +485,7 @@ def test_unwrap_clears_the_marker_of_a_file_that_somebody_restored_or_deleted(
     file.write_text("at A and B")
     marker = marker_of("gone")
     changes = [swaps.Swap(str(file), "A", "x"), swaps.Swap(str(file), "B", "y")]
-    swaps.swap_in(changes, marker, "gone")
+    swaps.swap_in(changes, marker)
     assert file.read_text() == "at x and y"
     if becomes == "nothing":
         file.unlink()
@@ -501,7 +510,7 @@ def test_a_status_line_ends_with_0_whatever_it_is_given() -> None:
 
 def test_a_cloud_of_its_own_is_no_way_through_a_proxy(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="past any proxy"):
-        CLIENTS["claude"].route(run_of(tmp_path, CLAUDE_CODE_USE_BEDROCK="1"))
+        CLIENTS["claude"].check(run_of(tmp_path, CLAUDE_CODE_USE_BEDROCK="1"))
 
 
 def test_a_model_of_a_million_tokens_is_believed(tmp_path: Path) -> None:

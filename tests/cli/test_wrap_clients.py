@@ -27,7 +27,15 @@ pytestmark = [
 
 COMMANDS = {
     "claude": ["claude", "--", "-p", "Where do the swifts nest?"],
-    "codex": ["codex", "--", "exec", "--skip-git-repo-check", "Where do the swifts nest?"],
+    "codex": [
+        "--upstream",
+        "{}",
+        "codex",
+        "--",
+        "exec",
+        "--skip-git-repo-check",
+        "Where do the swifts nest?",
+    ],
 }
 
 
@@ -36,14 +44,14 @@ def test_a_real_client_goes_through_and_its_conversation_is_in_the_memory(
     tmp_path: Path, empty_home: Path, client: str
 ) -> None:
     with Upstream(always(ANSWER)) as upstream:
+        words = [word.format(upstream.url) for word in COMMANDS[client]]
         done = subprocess.run(
-            [sys.executable, "-m", "pagefault.cli", "wrap", *COMMANDS[client]],
+            [sys.executable, "-m", "pagefault.cli", "wrap", *words],
             env={
                 **os.environ,
                 "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
                 "PAGEFAULT_HOME": str(tmp_path / "memory"),
                 "ANTHROPIC_BASE_URL": upstream.url,
-                "OPENAI_BASE_URL": f"{upstream.url}/v1",
                 "ANTHROPIC_API_KEY": "none",
                 "OPENAI_API_KEY": "none",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

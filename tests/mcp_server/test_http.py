@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from pagefault.cli.outcome import run
 from tests.mcp_server.memories import data, refused
 from tests.proxy.upstream import Upstream, always
 
@@ -52,14 +54,29 @@ class Serving:
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    folder = tmp_path_factory.mktemp("serving")
+    with served(tmp_path_factory.mktemp("serving")) as one:
+        yield one
+
+
+@contextmanager
+def served(folder: Path, *more: str) -> Iterator[Serving]:
     tokens = folder / "tokens"
     tokens.write_text("".join(f"{name} {token}\n" for name, token in TOKENS.items()))
     tokens.chmod(0o600)
     with Upstream(always()) as upstream, httpx2.Client(timeout=WAIT_S) as http:
         words = ["--root", str(folder / "m"), "serve", "--upstream", upstream.url, "--json"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "pagefault.cli", *words, "--port", "0", "--tokens", str(tokens)],
+            [
+                sys.executable,
+                "-m",
+                "pagefault.cli",
+                *words,
+                *more,
+                "--port",
+                "0",
+                "--tokens",
+                str(tokens),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -111,6 +128,32 @@ async def test_each_user_reads_what_is_theirs(serving: Serving, mode: str) -> No
 async def test_no_writer_is_offered_there(serving: Serving) -> None:
     async with client(serving, "ann", "auto") as one:
         assert "remember" not in {tool.name for tool in (await one.list_tools()).tools}
+
+
+@pytest.mark.slow
+async def test_a_writer_is_offered_where_serve_says_so_and_notes_for_its_own_user(
+    tmp_path: Path,
+) -> None:
+    with served(tmp_path, "--mcp-write") as serving:
+        assert serving.post().status_code == 401
+        for user in TOKENS:
+            async with client(serving, user, "auto") as one:
+                claim = await data(one, "remember", text=f"The key of {user} is under the mat.")
+                assert (claim["origin"], claim["authority"]) == ("tool:mcp", "proposed")
+                assert claim["session"] == f"notes@{user}"
+                found = await data(one, "memory_recall", query="Where is the key?", limit=50)
+                others = [page["text"] for page in found["pages"] if "mat" in page["text"]]
+                assert all(f"of {user}" in text for text in others)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", [[], ["--token", "t" * 20], ["--user", "ann"]])
+def test_nobody_notes_at_mcp_who_is_nobody(
+    who: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["serve", "--upstream", "https://api.example.com", "--mcp-write", *who]
+    assert run(words) == 2
+    assert "--tokens" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -16,7 +16,8 @@ from pagefault.pack.envelope import dump
 
 pytest.importorskip("mcp")
 
-from mcp import MCPError
+from mcp import Client, MCPError
+from mcp.types import PromptReference
 
 from tests.mcp_server.memories import TALKS, client, data, fill, refused, resource, text_of
 
@@ -289,6 +290,35 @@ async def test_a_client_of_some_sessions_writes_to_them_alone(memory: Memory) ->
         assert "no session" in await refused(
             one, "remember", text="Ann has a key.", session="planning"
         )
+
+
+async def test_a_user_s_notes_are_that_user_s_own(memory: Memory) -> None:
+    """In a session that is assigned, so that it is read again by its user and by nobody else."""
+    for user, text in (("ann", "The key is under the mat."), ("bob", "The dog bites.")):
+        async with client(memory, writes=True, user=user) as one:
+            for _ in range(2):
+                claim = await data(one, "remember", text=text)
+            assert (claim["session"], claim["origin"]) == (f"notes@{user}", "tool:mcp")
+            found = await data(one, "memory_recall", query="key dog mat bites", limit=50)
+            assert {page["session"] for page in found["pages"]} == {f"notes@{user}"}
+    await memory.session("notes@eve")
+    async with client(memory, writes=True, user="eve") as one:  # somebody has that name already
+        assert "no session" in await refused(one, "remember", text="Eve was here.")
+
+
+async def test_names_of_sessions_are_completed_and_no_others_than_may_be_read(
+    memory: Memory,
+) -> None:
+    async def completed(one: Client, begins: str, argument: str = "session") -> list[str]:
+        ref = PromptReference(type="ref/prompt", name="where_did_we_leave_off")
+        return (await one.complete(ref, {"name": argument, "value": begins})).completion.values
+
+    async with client(memory) as one:
+        assert sorted(await completed(one, "")) == ["planning", "workshop"]
+        assert await completed(one, "PL") == ["planning"]
+        assert await completed(one, "", "topic") == []
+    async with client(memory, sessions=("workshop",)) as one:
+        assert await completed(one, "") == ["workshop"]
 
 
 async def test_a_memory_that_brings_nothing_in_tells_no_client(memory: Memory) -> None:

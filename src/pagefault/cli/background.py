@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pagefault.cli.swaps import PutBack, instance_of, put_back
+from pagefault.cli.swaps import SETTINGS, PutBack, put_back
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.proxy.running import Running, all_running, is_listed
 
@@ -70,7 +70,10 @@ def log_file(name: str) -> Path:
             path.replace(path.with_suffix(".log.1"))
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600))
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+        raise BadInput(
+            f"cannot write {path}: {error.strerror}",
+            hint="proxies are listed there, and log: XDG_STATE_HOME names another place",
+        ) from None
     return path
 
 
@@ -163,6 +166,7 @@ class Tidied:
     """Files that were put back, private proxies whose client is gone, and runs that live."""
 
     files: Sequence[PutBack]
+    removed: Sequence[Path]  # files of runs' own
     proxies: Sequence[tuple[Running, bool]]  # and whether it has ended
     running: Sequence[Running]
 
@@ -178,6 +182,7 @@ class Tidied:
                 {"path": one.path, "restored": one.is_back, "gone": one.is_gone}
                 for one in self.files
             ],
+            "removed": [str(path) for path in self.removed],
             "proxies": [
                 {"url": one.url, "pid": one.pid, "stopped": ended} for one, ended in self.proxies
             ],
@@ -186,16 +191,18 @@ class Tidied:
 
 
 def left_behind() -> tuple[list[Path], list[Running], list[Running]]:
-    """Markers whose proxy is gone; private proxies whose client is; and those of runs that live."""
+    """Markers (and files kept beside one) whose proxy is gone; private proxies whose client is; and
+    those of runs that live.
+    """
     private = [one for one in all_running(proxies()) if one.parent]
     alive = {one.instance for one in private}
     try:
-        markers = sorted((state() / "wraps").glob("*.json"))
+        left = [p for p in (state() / "wraps").iterdir() if p.suffix in (".json", SETTINGS)]
     except OSError:
-        markers = []
+        left = []
     orphans = [one for one in private if not _lives(one.parent)]
     return (
-        [one for one in markers if instance_of(one) not in alive],
+        sorted(path for path in left if path.stem not in alive),
         orphans,
         [one for one in private if one not in orphans],
     )
@@ -207,7 +214,8 @@ def tidy() -> Tidied:
     ended = [(one, stop(one)) for one in orphans]  # which puts its files back
     markers, _, running = left_behind()
     files = [file for marker in markers for file in put_back(marker)]
-    return Tidied(files, ended, running)
+    removed = [path for path in markers if path.suffix == SETTINGS and not path.exists()]
+    return Tidied(files, removed, ended, running)
 
 
 def _lives(pid: int) -> bool:

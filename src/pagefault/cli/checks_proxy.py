@@ -20,7 +20,8 @@ from pagefault.model.errors import BadInput, PagefaultError
 
 if TYPE_CHECKING:
     from pagefault.cli.canary import Flight
-    from pagefault.cli.clients import Client, Launch
+    from pagefault.cli.clients import Client
+    from pagefault.cli.launch import Launch
     from pagefault.proxy.running import Running
     from pagefault.service.config import Config
 
@@ -56,8 +57,8 @@ def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Itera
     if is_made and (hits := app.run(_cache(app, config))) is not None:
         yield hits
     if live:
-        for one in running:
-            yield from _upstream(one)
+        for url in dict.fromkeys(url for one in running for url in one.all_upstreams.values()):
+            yield from _upstream(url)
 
 
 _MODES: Final = {
@@ -73,9 +74,13 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
     from pagefault.proxy.listen import DEFAULT_PORT
 
     if not running:
-        taken = _answers("127.0.0.1", DEFAULT_PORT)
-        found = f"port {DEFAULT_PORT} is another's" if taken else f"port {DEFAULT_PORT} is free"
-        yield Check("proxy", "ok", f"none runs on this memory; {found}")
+        yield Check("proxy", "ok", "none runs on this memory")
+        if _answers("127.0.0.1", DEFAULT_PORT):
+            advice = "`serve --port 0` takes one that is free, as `wrap` does by itself"
+            found = f"{DEFAULT_PORT}, where `serve` would listen, is another's"
+            yield Check("port", "warn", found, advice)
+        else:
+            yield Check("port", "ok", f"{DEFAULT_PORT} is free")
         return
     for one in running:
         told = one.ask()
@@ -95,18 +100,26 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
         else:
             paged = f"window {one.window:,}" if one.window else "kept, not paged"
             yield Check("proxy", "ok", f"{found}, {paged}, {plural(told['requests'], 'request')}")
-        if one.wants_token and not _has_token():
-            yield Check(
-                "token",
-                "warn",
-                f"{one.url} wants a token, and this environment has none",
-                "`wrap` takes it from PAGEFAULT_PROXY_TOKEN",
-            )
+        if one.wants_token and told is not None:
+            yield _token(one)
 
 
-def _has_token() -> bool:
-    headers = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").lower()
-    return bool(os.environ.get("PAGEFAULT_PROXY_TOKEN")) or "x-pagefault-token" in headers
+def _token(one: Running) -> Check:
+    """Whether this environment has the token that a proxy wants, by asking it."""
+    from pagefault.proxy.token import TOKEN_HEADER
+
+    headers = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines()
+    pairs = (line.partition(":") for line in headers)
+    token = next((told for name, _, told in pairs if name.strip().lower() == TOKEN_HEADER), "")
+    token = os.environ.get("PAGEFAULT_PROXY_TOKEN") or token.strip()
+    advice = "`wrap` takes it from PAGEFAULT_PROXY_TOKEN"
+    if not token:
+        found = f"{one.url} wants a token, and this environment has none"
+        return Check("token", "warn", found, advice)
+    if one.ask(headers={TOKEN_HEADER: token}) is None:
+        found = f"the token of this environment is not one that {one.url} takes"
+        return Check("token", "fail", found, advice)
+    return Check("token", "ok", f"{one.url} takes the one of this environment")
 
 
 def _answers(host: str, port: int) -> bool:
@@ -121,7 +134,7 @@ def _left_behind() -> Check:
     markers, orphans, _ = left_behind()
     if not markers and not orphans:
         return Check("wrap", "ok", "nothing was left behind")
-    parts = [plural(len(markers), "file") + " to put back"] if markers else []
+    parts = [plural(len(markers), "file") + " to put back or remove"] if markers else []
     parts += [plural(len(orphans), "proxy", "proxies") + " without a client"] if orphans else []
     return Check("wrap", "warn", " and ".join(parts), "`pagefault unwrap`, or --fix")
 
@@ -175,7 +188,9 @@ def _flown(flight: Flight, where: str, config: Config) -> Check:
 
 
 def _clients(running: list[Running]) -> Iterator[Check]:
-    from pagefault.cli.clients import CLIENTS, Launch
+    from pagefault.cli.client_settings import BrokenSettings
+    from pagefault.cli.clients import CLIENTS
+    from pagefault.cli.launch import Launch, PastProxy
 
     for client in CLIENTS.values():
         program = shutil.which(client.name)
@@ -183,7 +198,12 @@ def _clients(running: list[Running]) -> Iterator[Check]:
             continue
         run = Launch((), dict(os.environ), Path.cwd(), program)
         try:
+            client.check(run)
             route = client.route(run)
+        except BrokenSettings as error:
+            yield Check(client.name, "fail", error.message, error.hint)
+        except PastProxy as error:
+            yield Check(client.name, "warn", error.message, error.hint)
         except BadInput as error:
             yield Check(client.name, "ok", f"{error.message}; `wrap` asks for --upstream")
         else:
@@ -264,24 +284,24 @@ async def _cache(app: App, config: Config) -> Check | None:
     return Check("cache", "ok", found)
 
 
-def _upstream(one: Running) -> Iterator[Check]:
+def _upstream(url: str) -> Iterator[Check]:
     """Whether the provider can be reached, with a certificate that holds, and has our time."""
     import httpx2
 
     began = time.time()
     try:
-        answer = httpx2.head(one.upstream, timeout=_WAIT_S, follow_redirects=False)
+        answer = httpx2.head(url, timeout=_WAIT_S, follow_redirects=False)
     except httpx2.HTTPError as error:
         said = str(error)
         advice = "the certificate is not one that this machine trusts" if "CERT" in said else ""
-        found = f"cannot reach {one.upstream} ({type(error).__name__})"
+        found = f"cannot reach {url} ({type(error).__name__})"
         yield Check(
             "upstream", "fail", found, advice or "is the network up, and the address right?"
         )
         return
     took_s = time.time() - began
-    secure = "TLS" if one.upstream.startswith("https") else "plain http"
-    yield Check("upstream", "ok", f"{one.upstream} answers over {secure} in {took_s:.1f} s")
+    secure = "TLS" if url.startswith("https") else "plain http"
+    yield Check("upstream", "ok", f"{url} answers over {secure} in {took_s:.1f} s")
     try:
         skew_s = parsedate_to_datetime(answer.headers["date"]).timestamp() - time.time()
     except (KeyError, ValueError, TypeError):

@@ -85,6 +85,8 @@ def _fix(app: App) -> None:
     found = tidy()
     for file in found.files:
         app.term.note(f"{file.path}: {'put back' if file.is_back else 'not ours any more'}")
+    for path in found.removed:
+        app.term.note(f"{path}: removed")
     for one, stopped in found.proxies:
         app.term.note(f"{one.url}: {'ended' if stopped else 'could not be ended'}")
     try:

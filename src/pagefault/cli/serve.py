@@ -84,6 +84,12 @@ if TYPE_CHECKING:
     "--tokens, each key is a user of its own.",
 )
 @click.option(
+    "--mcp-write",
+    is_flag=True,
+    help="Offer `remember` at /mcp too: what a client's model notes is kept as its proposal. Then "
+    "a token is wanted, and whose it is.",
+)
+@click.option(
     "--detach",
     is_flag=True,
     help="Run in the background, and come back once it answers. `pagefault stop` ends it.",
@@ -109,6 +115,7 @@ def serve(
     token: str | None,
     tokens: Path | None,
     user: str | None,
+    mcp_write: bool,
     detach: bool,
     unit_kind: str | None,
     parent: int,
@@ -136,7 +143,13 @@ def serve(
         token=checked_token(token) if token is not None else "",
         tokens=read_tokens(tokens) if tokens is not None else {},
         user=checked_user(user) if user is not None else "",
+        mcp_writes=mcp_write,
     )
+    if mcp_write and tokens is None and (token is None or user is None):
+        raise BadInput(
+            "what is remembered at /mcp is somebody's, who has a token",
+            hint="give --tokens, or --token and --user",
+        )
     if faults and window is None:
         raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
     read = read_upstreams(upstreams)
@@ -147,6 +160,7 @@ def serve(
     words += ["--user", user] if user is not None else []
     words += ["--faults" if faults else "--no-faults"] if faults is not None else []
     words += ["--mark"] if marks else []
+    words += ["--mcp-write"] if mcp_write else []
     if unit_kind is not None:
         from pagefault.cli.background import unit
 
@@ -154,7 +168,7 @@ def serve(
         app.term.exact(unit(unit_kind, words, wants_token=token is not None))
     elif detach:
         wants_token = token is not None or tokens is not None
-        wanted = _Wanted(read, window or 0, user or "", wants_token, faults, marks)
+        wanted = _Wanted(read, window or 0, user or "", wants_token, faults, marks, mcp_write)
         _detach(app, words, wanted, token, as_json=as_json)
     else:
         how = _How(faults, marks, parent, log)
@@ -171,6 +185,7 @@ class _Wanted:
     wants_token: bool
     faults: bool | None
     marks: bool
+    mcp_writes: bool
 
 
 def _detach(
@@ -195,7 +210,13 @@ def _detach(
         if found:
             one = found[0]
             runs = _Wanted(
-                one.all_upstreams, one.window, one.user, one.wants_token, one.faults, one.marks
+                one.all_upstreams,
+                one.window,
+                one.user,
+                one.wants_token,
+                one.faults,
+                one.marks,
+                one.mcp_writes,
             )
             if runs != wanted:
                 raise StoreBusy(
@@ -258,6 +279,7 @@ class _Who:
     token: str
     tokens: dict[str, str]
     user: str
+    mcp_writes: bool  # and may have things remembered at /mcp
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -312,7 +334,7 @@ async def _serve(
     with ExitStack() as leaving:  # last of all: who is not listed has let go of its memory
         async with (
             app.writing(config, secrets=who.secrets) as memory,
-            mcp_path(memory, principal_in) as mcp,
+            mcp_path(memory, principal_in, writes=who.mcp_writes) as mcp,
             hourly(memory.keep_retention, app.term.note),
         ):
             desk.memory = _memory_id(config.root)
@@ -367,6 +389,7 @@ def _running(
         started_ms=int(time.time() * 1_000),
         faults=how.faults,
         marks=how.marks,
+        mcp_writes=who.mcp_writes,
         log=how.log,
         parent=how.parent,
     )

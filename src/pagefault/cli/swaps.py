@@ -2,7 +2,8 @@
 
 What has to be put back is in a marker before a byte is changed, and goes once all is back. Who puts
 it back is the private proxy of the run, when the client has ended; where that was killed too,
-`pagefault unwrap` and `pagefault doctor --fix`.
+`pagefault unwrap` and `pagefault doctor --fix`. The same hands remove the file of a run's own that
+its client reads a token from.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Final
 from pagefault.model.errors import BadInput
 
 FILE_BYTES_MAX: Final = 4_000_000
+SETTINGS: Final = ".settings"  # what a run's own file ends in, beside its marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,16 @@ def checked(swaps: Sequence[Swap]) -> None:
             raise BadInput(f"{swap.path} has no {swap.old!r} that could be replaced")
 
 
-def swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
-    """Change the files. The marker names the proxy that will put them back. Raises `BadInput` for
-    a file that another run has changed and not yet put back.
+def swap_in(swaps: Sequence[Swap], marker: Path) -> None:
+    """Change the files. The marker is called by the proxy that puts them back. Raises `BadInput`
+    for a file that another run has changed and not yet put back.
     """
     marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with marker.parent.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs at once, the second meets the first's marker
         unclaimed(swaps, marker.parent)
         checked(swaps)
-        _swap_in(swaps, marker, instance)
+        _swap_in(swaps, marker)
 
 
 def unclaimed(swaps: Sequence[Swap], markers: Path) -> None:
@@ -82,7 +84,7 @@ def unclaimed(swaps: Sequence[Swap], markers: Path) -> None:
             )
 
 
-def _swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
+def _swap_in(swaps: Sequence[Swap], marker: Path) -> None:
     changed: list[_Changed] = []
     after: dict[str, bytes] = {}
     for swap in swaps:
@@ -91,18 +93,31 @@ def _swap_in(swaps: Sequence[Swap], marker: Path, instance: str) -> None:
         after[path] = before.replace(swap.old.encode(), swap.new.encode())
         told = b64encode(before).decode()
         changed.append(_Changed(path, told, _digest(after[path]), swap.old, swap.new))
-    body = {"instance": instance, "files": [asdict(one) for one in changed]}
+    body = {"files": [asdict(one) for one in changed]}
     _place(marker, json.dumps(body).encode(), 0o600)
     for path, content in after.items():
         _place(Path(path), content, os.stat(path).st_mode & 0o7777)
 
 
+def keep_beside(marker: Path, text: str) -> Path:
+    """A file that only this user can read, as long as the run lasts that the marker would be of."""
+    path = marker.with_suffix(SETTINGS)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(path, how, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
 def put_back(marker: Path) -> list[PutBack]:
     """Put back what a marker tells of, and remove it, where all is back. Harmless when repeated.
+    What was kept beside it goes.
 
     A file that is as we left it becomes what it was, byte for byte. In one that was changed since,
     our words alone give way to those that stood there.
     """
+    with suppress(OSError):
+        marker.with_suffix(SETTINGS).unlink()
     changed = _changed_in(marker)
     if not changed:
         return []
@@ -119,14 +134,6 @@ def _changed_in(marker: Path) -> list[_Changed]:
         return [_Changed(**one) for one in json.loads(marker.read_bytes())["files"]]
     except (OSError, ValueError, TypeError, KeyError):
         return []
-
-
-def instance_of(marker: Path) -> str:
-    """The proxy that is to put it back."""
-    try:
-        return str(json.loads(marker.read_bytes())["instance"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return ""
 
 
 def _put_back(one: _Changed, first: bytes) -> PutBack:

@@ -24,7 +24,8 @@ import click
 from pagefault.cli.app import App, Command, json_option, pass_app
 
 if TYPE_CHECKING:
-    from pagefault.cli.clients import Adjusted, Client, Door, Launch, Route
+    from pagefault.cli.clients import Client
+    from pagefault.cli.launch import Adjusted, Door, Launch, Route
     from pagefault.cli.swaps import Swap
     from pagefault.proxy.running import Running
 
@@ -97,7 +98,8 @@ def wrap(
 
 def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     from pagefault.cli.background import marker_of
-    from pagefault.cli.clients import Launch, checked_variables, client_of, find_program
+    from pagefault.cli.clients import checked_variables, client_of, find_program
+    from pagefault.cli.launch import Launch
     from pagefault.cli.swaps import Swap, checked, unclaimed
 
     program = find_program(name, os.environ)
@@ -107,18 +109,23 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     unclaimed(swaps, marker_of("").parent)
     checked(swaps)
     checked_variables(wanted.env)
+    if client is not None:
+        client.check(run)
     route = _route(app, run, client, wanted)
     window = _window(run, client, wanted)
-    takes_token = client.takes_headers if client is not None else _takes_token(wanted)
+    takes_token = client.takes_headers(run) if client is not None else _takes_token(wanted)
     wire = client.wire if client is not None else ""
-    proxy, token = _found(app, route, wire, wanted, takes_token=takes_token) or _started(
-        app, route, window, wanted, takes_token=takes_token
-    )
-    door = _door(proxy, route, token, name)
+    found = _found(app, route, wire, wanted, takes_token=takes_token)
+    if found is not None and _change(run, client, _door(*found, route, name), wanted).file:
+        found = None  # a file that only a private proxy is there to remove
+    proxy, token = found or _started(app, route, window, wanted, takes_token=takes_token)
+    door = _door(proxy, token, route, name)
     change = _change(run, client, door, wanted)
     _tell(app, name, run, client, proxy, route.why)
     if swaps:
         _swap(swaps, proxy, door)
+    if change.file:
+        _give(change, proxy)
     own = words if change.own is None else change.own
     _become(program, [name, *change.words, *own], {**os.environ, **change.env})
 
@@ -128,7 +135,7 @@ def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Rou
     not sent through two.
     """
     from pagefault.cli.background import proxies
-    from pagefault.cli.clients import Route
+    from pagefault.cli.launch import Route
     from pagefault.engine.endpoint import checked_url
     from pagefault.model.errors import BadInput
     from pagefault.proxy.running import all_running
@@ -219,9 +226,9 @@ def _login() -> str:
     return re.sub(r"\A[^A-Za-z0-9]+|[^A-Za-z0-9._-]", "", name)[:32] or "me"
 
 
-def _door(proxy: Running, route: Route, token: str, name: str) -> Door:
+def _door(proxy: Running, token: str, route: Route, name: str) -> Door:
     """Where this run finds the proxy. A client without ids has one conversation a run."""
-    from pagefault.cli.clients import Door
+    from pagefault.cli.launch import Door
 
     folder = re.sub(r"[^A-Za-z0-9._-]+", "-", Path.cwd().name)[:24]
     session = "-".join(filter(None, (Path(name).name[:12], folder, secrets.token_hex(3))))
@@ -230,12 +237,13 @@ def _door(proxy: Running, route: Route, token: str, name: str) -> Door:
 
 
 def _change(run: Launch, client: Client | None, door: Door, wanted: _Wanted) -> Adjusted:
-    from pagefault.cli.clients import Adjusted, variables_of
+    from pagefault.cli.clients import variables_of
+    from pagefault.cli.launch import Adjusted, asked_directly
 
     if client is None:
         if wanted.swaps and not wanted.env:
-            return Adjusted()
-        return Adjusted(env=variables_of(door, wanted.env))
+            return Adjusted(env=asked_directly(os.environ, door))
+        return Adjusted(env=asked_directly(os.environ, door) | variables_of(door, wanted.env))
     change = client.change(run, door)
     if wanted.env:
         change.env |= variables_of(door, wanted.env)
@@ -282,7 +290,17 @@ def _swap(swaps: Sequence[Swap], proxy: Running, door: Door) -> None:
     from pagefault.cli.swaps import Swap, swap_in
 
     filled_in = [Swap(one.path, one.old, filled(one.new, door)) for one in swaps]
-    swap_in(filled_in, marker_of(proxy.instance), proxy.instance)
+    swap_in(filled_in, marker_of(proxy.instance))
+
+
+def _give(change: Adjusted, proxy: Running) -> None:
+    """The file that the proxy removes when its client has ended."""
+    from pagefault.cli.background import marker_of
+    from pagefault.cli.launch import PRIVATE_FILE
+    from pagefault.cli.swaps import keep_beside
+
+    path = keep_beside(marker_of(proxy.instance), change.file)
+    change.words = [str(path) if word == PRIVATE_FILE else word for word in change.words]
 
 
 def _become(program: str, words: Sequence[str], env: dict[str, str]) -> None:
@@ -302,8 +320,9 @@ def unwrap(app: App, as_json: bool) -> None:
     """Put back what runs of `wrap` left behind that were killed with their proxy.
 
     What a client is given by `wrap` ends with it, so there is nothing to put back but a file that
-    was named with --in-file, and a private proxy whose client is gone. Runs that live are left
-    alone. JSON: {files: [{path, restored, gone}], proxies: [{url, pid, stopped}], running: [url]}.
+    was named with --in-file, a file of settings that only you could read, and a private proxy whose
+    client is gone. Runs that live are left alone. JSON: {files: [{path, restored, gone}], removed:
+    [path], proxies: [{url, pid, stopped}], running: [url]}.
     """
     from pagefault.cli.background import tidy
 
@@ -315,11 +334,13 @@ def unwrap(app: App, as_json: bool) -> None:
             said = "is as it was" if file.is_back else "was changed since: look at it"
             said = "was deleted: there is nothing to put back" if file.is_gone else said
             app.term.line(f"{file.path} {said}")
+        for path in found.removed:
+            app.term.line(f"removed {path}")
         for one, stopped in found.proxies:
             app.term.line(f"{'ended' if stopped else 'could not end'} {one.url} (pid {one.pid})")
         for one in found.running:
             app.term.note(f"{one.url} is of a run that lives (pid {one.parent})")
-        if not found.files and not found.proxies:
+        if not found.files and not found.removed and not found.proxies:
             app.term.note("nothing was left behind")
     if not found.is_clean:
         raise click.exceptions.Exit(1)

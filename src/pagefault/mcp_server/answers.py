@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeVar
 
 from pagefault.guard.neutralise import neutralise
@@ -43,7 +43,6 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 
-NOTES: Final = "notes"  # the session that `remember` writes to, where none is named
 CHANNEL: Final = "mcp"
 """The name of the tool whose word it is what comes in this way. What stood before a client's model
 when it wrote is not known here, and may have been anybody's; so it is a stranger's (`trust.py`).
@@ -63,6 +62,18 @@ _NOTHING: Final = "Nothing in memory bears on that. Other words may find it."
 T = TypeVar("T", bound=Place)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What pages are asked for: by words, within a session or all that may be read, and a time."""
+
+    query: str
+    session: str = ""
+    limit: int
+    max_tokens: int
+    since: str = ""
+    until: str = ""
+
+
 class Answers:
     """The verbs for one client. Use it from the event loop of the memory."""
 
@@ -75,18 +86,9 @@ class Answers:
 
     # --- reading ------------------------------------------------------------------------------
 
-    async def search(
-        self,
-        query: str,
-        *,
-        session: str = "",
-        limit: int,
-        max_tokens: int,
-        since: str = "",
-        until: str = "",
-    ) -> FoundPages:
+    async def search(self, asked: Question) -> FoundPages:
         """Pages that bear on a query: where they are, and a hint of each."""
-        result = await self._found(query, session, limit, since, until)
+        result = await self._found(asked)
         names = await self._names(result.hits)
         listed = [
             FoundPage(
@@ -96,22 +98,13 @@ class Answers:
             )
             for hit in result.hits
         ]
-        kept = self._within(listed, max_tokens - SPENT)
+        kept = self._within(listed, asked.max_tokens - SPENT)
         left = len(listed) - len(kept) + result.left_out
         return FoundPages(results=tuple(kept), total_available=max(result.total, 0), left_out=left)
 
-    async def recall(
-        self,
-        query: str,
-        *,
-        session: str = "",
-        limit: int,
-        max_tokens: int,
-        since: str = "",
-        until: str = "",
-    ) -> tuple[RecalledPages, str]:
+    async def recall(self, asked: Question) -> tuple[RecalledPages, str]:
         """What pages say that bear on a query, and the same as a text for a model."""
-        result = await self._found(query, session, limit, since, until)
+        result = await self._found(asked)
         names = await self._names(result.hits)
         told = []
         for hit in result.hits:
@@ -132,7 +125,7 @@ class Answers:
         }
         kept = self._within(
             told,
-            max_tokens - self._counter.count(_INTRODUCTION) - SPENT,
+            asked.max_tokens - self._counter.count(_INTRODUCTION) - SPENT,
             line=_line,
             shorter=lambda one: replace(one, text=excerpts[one.uri], is_whole=False),
         )
@@ -189,6 +182,11 @@ class Answers:
             writes=self._writes,
         )
 
+    async def handles(self, begins: str) -> list[str]:
+        """Handles of sessions that begin so, of those first that were used last."""
+        named = map(_handle, await self._seen.rows())
+        return [one for one in named if one.casefold().startswith(begins.casefold())]
+
     # --- writing ------------------------------------------------------------------------------
 
     async def remember(
@@ -225,9 +223,15 @@ class Answers:
         return await self.claim(claim_id, session=target.session_id)
 
     async def _to_write(self, session: str) -> Session:
-        if session or not self._seen.is_everything:
+        notes = self._seen.notes
+        if session or not notes:
             return await self._session((await self._one(session)).session_id)
-        return await self._memory.session(NOTES, mode="passive")
+        if any(row.name == notes for row in await self._memory.sessions()):
+            return await self._session((await self._seen.row(notes)).session_id)
+        made = await self._memory.session(notes, mode="passive")
+        if self._seen.user:
+            await self._memory.assign(made.session_id, user=self._seen.user)
+        return made
 
     # ------------------------------------------------------------------------------------------
 
@@ -240,17 +244,16 @@ class Answers:
             what = "keeps nothing" if writes else "brings nothing in"
             raise BadInput(f"this memory is {mode}: it {what} until it is given another mode")
 
-    async def _found(
-        self, query: str, session: str, limit: int, since: str, until: str
-    ) -> SearchResult:
+    async def _found(self, asked: Question) -> SearchResult:
         await self._check_mode()
         sessions: tuple[str, ...] | None = None
-        if session:
-            sessions = ((await self._seen.row(session)).session_id,)
+        if asked.session:
+            sessions = ((await self._seen.row(asked.session)).session_id,)
         elif not self._seen.is_everything:
             sessions = tuple(row.session_id for row in await self._seen.rows())
-        wanted = SearchFilter(sessions=sessions, since=since or None, until=until or None)
-        return await self._memory.recall(query, limit=limit, wanted=wanted)
+        since, until = asked.since or None, asked.until or None
+        wanted = SearchFilter(sessions=sessions, since=since, until=until)
+        return await self._memory.recall(asked.query, limit=asked.limit, wanted=wanted)
 
     async def _one(self, session: str) -> SessionRow:
         """The session that is meant; without a handle the only one there is."""

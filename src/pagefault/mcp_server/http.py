@@ -41,9 +41,10 @@ and where none was set nothing is served.
 class McpPath:
     """For the event loop of the memory; used within `mcp_path`."""
 
-    def __init__(self, memory: Memory, whose: Callable[[str], str]) -> None:
+    def __init__(self, memory: Memory, whose: Callable[[str], str], *, writes: bool) -> None:
         self._memory = memory
         self._whose = whose
+        self._writes = writes
         self._starting = asyncio.Lock()
         self._app: App | None = None
         self._host: asyncio.Task[None] | None = None
@@ -61,9 +62,8 @@ class McpPath:
         from pagefault.mcp_server.reach import Reach, VisibleSessions
 
         assert user, "else it would read everybody's"
-        _ANSWERS.set(
-            Answers(self._memory, VisibleSessions(self._memory, Reach(user=user), self._whose))
-        )
+        seen = VisibleSessions(self._memory, Reach(user=user), self._whose)
+        _ANSWERS.set(Answers(self._memory, seen, writes=self._writes))
         began = False
 
         async def noting(message: Mapping[str, Any]) -> None:
@@ -98,7 +98,7 @@ class McpPath:
             from pagefault.mcp_server.server import make_server
 
             return StreamableHTTPSessionManager(
-                app=make_server(_ANSWERS.get).lowlevel,
+                app=make_server(_ANSWERS.get, writes=self._writes).lowlevel,
                 json_response=True,
                 stateless=True,
                 max_request_body_size=BODY_BYTES_MAX,
@@ -123,9 +123,13 @@ class McpPath:
 
 
 @asynccontextmanager
-async def mcp_path(memory: Memory, whose: Callable[[str], str]) -> AsyncIterator[McpPath]:
-    """What serves requests, until the block ends. `whose` is as of `VisibleSessions`."""
-    path = McpPath(memory, whose)
+async def mcp_path(
+    memory: Memory, whose: Callable[[str], str], *, writes: bool = False
+) -> AsyncIterator[McpPath]:
+    """What serves requests, until the block ends. `whose` is as of `VisibleSessions`; `writes`
+    offers the tools that write.
+    """
+    path = McpPath(memory, whose, writes=writes)
     try:
         yield path
     finally:

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from pagefault.model.errors import SessionNotFound
 from pagefault.model.page import SessionRow
 from pagefault.service.memory import Memory
+
+NOTES: Final = "notes"  # the session that `remember` writes to, where none is named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,16 @@ class VisibleSessions:
         self._reach = reach
         self._whose = whose
         self.is_everything = reach.is_everything
+        self.user = reach.user
+
+    @property
+    def notes(self) -> str:
+        """The session that is for notes of whoever this is; "" where sessions are told otherwise
+        than by whose they are.
+        """
+        if self._reach.sessions or self._reach.project:
+            return ""
+        return f"{NOTES}@{self.user}" if self.user else NOTES
 
     async def rows(self) -> list[SessionRow]:
         """The most recently used first."""

@@ -18,11 +18,18 @@ from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, cast
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp_types import (
+    CallToolResult,
+    Completion,
+    CompletionArgument,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
 from pydantic import Field
 
 from pagefault import __version__
-from pagefault.mcp_server.answers import Answers
+from pagefault.mcp_server.answers import Answers, Question
 from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
@@ -46,6 +53,7 @@ TOKENS_MAX: Final = 20_000
 RESOURCE_TOKENS: Final = 20_000  # of a resource, which a client asks for whole
 SESSIONS_TOLD: Final = 50  # by the manifest
 CHARS_MAX: Final = 2_000  # of an argument in words
+COMPLETED_MAX: Final = 100  # by the protocol
 
 Words = Annotated[str, Field(min_length=1, max_length=CHARS_MAX)]
 Handle = Annotated[
@@ -96,6 +104,43 @@ def _refused(verb: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     return called
 
 
+def _of_a_question(
+    shape: type,
+) -> Callable[[Callable[[Any, Question], Awaitable[CallToolResult]]], Callable[..., Any]]:
+    """A tool that takes a question, whose arguments stand here for all of them, and answers in a
+    shape.
+    """
+
+    def made(answer: Callable[[Any, Question], Awaitable[CallToolResult]]) -> Callable[..., Any]:
+        async def asked(
+            self: Any,
+            query: Words,
+            session: Handle = "",
+            limit: Limit = 10,
+            max_tokens: MaxTokens = TOKENS,
+            since: Time = "",
+            until: Time = "",
+        ) -> CallToolResult:
+            return await answer(
+                self,
+                Question(
+                    query=query,
+                    session=session,
+                    limit=limit,
+                    max_tokens=max_tokens,
+                    since=since,
+                    until=until,
+                ),
+            )
+
+        # Not `wraps`: whoever asks for the signature is to see this one.
+        asked.__name__, asked.__doc__ = answer.__name__, answer.__doc__
+        asked.__annotations__["return"] = Annotated[CallToolResult, shape]
+        return asked
+
+    return made
+
+
 class Tools:
     """What a client's model can call."""
 
@@ -103,28 +148,12 @@ class Tools:
         """`answers` gives that of the client whose call is served."""
         self._answers = answers
 
-    async def search_pages(
-        self,
-        query: Words,
-        session: Handle = "",
-        limit: Limit = 10,
-        max_tokens: MaxTokens = TOKENS,
-        since: Time = "",
-        until: Time = "",
-    ) -> Annotated[CallToolResult, FoundPages]:
+    @_of_a_question(FoundPages)
+    async def search_pages(self, asked: Question) -> CallToolResult:
         """Find pages of memory by what they say. Returns ids, sessions, dates and hints, not
         content: page_fault loads a page, and memory_recall answers with content at once.
         """
-        return _told(
-            await self._answers().search(
-                query,
-                session=session,
-                limit=limit,
-                max_tokens=max_tokens,
-                since=since,
-                until=until,
-            )
-        )
+        return _told(await self._answers().search(asked))
 
     async def page_fault(
         self,
@@ -155,23 +184,13 @@ class Tools:
             )
         )
 
-    async def memory_recall(
-        self,
-        query: Words,
-        session: Handle = "",
-        limit: Limit = 10,
-        max_tokens: MaxTokens = TOKENS,
-        since: Time = "",
-        until: Time = "",
-    ) -> Annotated[CallToolResult, RecalledPages]:
+    @_of_a_question(RecalledPages)
+    async def memory_recall(self, asked: Question) -> CallToolResult:
         """What earlier conversations say about something: the pages that bear on it, quoted, each
         with its id, session and date to cite. Ask in the user's own words ("what did we decide
         last week about the parser?"); days and weeks are understood.
         """
-        pages, text = await self._answers().recall(
-            query, session=session, limit=limit, max_tokens=max_tokens, since=since, until=until
-        )
-        return _told(pages, text)
+        return _told(*await self._answers().recall(asked))
 
     async def memory_status(
         self,
@@ -301,6 +320,7 @@ def make_server(answers: Callable[[], Answers], *, writes: bool = False) -> Serv
             )
     _add_resources(server, answers)
     _add_prompts(server)
+    _add_completion(server, answers)
     return server
 
 
@@ -348,6 +368,18 @@ def _add_resources(server: MCPServer[Any], answers: Callable[[], Answers]) -> No
     async def only_claim(claim_id: str) -> ClaimTold:
         """A claim by its id, where one session is served alone."""
         return await answers().claim(claim_id)
+
+
+def _add_completion(server: MCPServer[Any], answers: Callable[[], Answers]) -> None:
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # its own
+    async def completed(_ref: object, argument: CompletionArgument, _: object) -> Completion | None:
+        """Names of sessions, for whatever takes one."""
+        if argument.name != "session":
+            return None
+        found = await answers().handles(argument.value)
+        return Completion(
+            values=found[:COMPLETED_MAX], total=len(found), has_more=len(found) > COMPLETED_MAX
+        )
 
 
 def _add_prompts(server: MCPServer[Any]) -> None:

@@ -14,7 +14,7 @@ import http.client
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,6 +46,7 @@ class Running:
     started_ms: int
     faults: bool | None = None  # models may ask for pages; None where their clients have tools
     marks: bool = False  # where to cache, for clients that do not
+    mcp_writes: bool = False  # `remember` is offered at /mcp
     log: str = ""  # its file, where it was started in the background
     parent: int = 0  # of a private one: it ends with this process
 
@@ -57,13 +58,21 @@ class Running:
         """Whether this address, whatever its path, is the proxy's."""
         return _authority(url) == _authority(self.url)
 
-    def ask(self, path: str = "/healthz", *, timeout_s: float = 2.0) -> dict[str, Any] | None:
-        """What it answers its operator; None where nobody answers, or another does."""
+    def ask(
+        self,
+        path: str = "/healthz",
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 2.0,
+    ) -> dict[str, Any] | None:
+        """What it answers its operator, or who sends these headers; None where nobody answers,
+        another does, or they are refused.
+        """
         parts = urlsplit(self.url)
         try:
             link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout_s)
             try:
-                link.request("GET", path, headers={KEY_HEADER: self.key})
+                link.request("GET", path, headers=headers or {KEY_HEADER: self.key})
                 answer = link.getresponse()
                 told = json.loads(answer.read(_ANSWER_BYTES_MAX)) if answer.status == 200 else None
             finally:
@@ -94,7 +103,7 @@ def all_running(folder: Path) -> list[Running]:
     """The proxies that run, the one that was started last first. Files of dead ones are removed."""
     try:
         names = os.listdir(folder)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     read = (_read(folder / name) for name in names if name.endswith(".json"))
     return sorted((one for one in read if one is not None), key=lambda one: -one.started_ms)

@@ -1,0 +1,162 @@
+"""opencode: its settings, as it ranks them, and what has it come here.
+
+OPENCODE_CONFIG_CONTENT goes before every file but those that an administrator manages (seen with
+1.18.33). What an organisation serves to its members' accounts is not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+from pagefault.cli.client_settings import BrokenSettings, json_settings, merged, parsed_json
+from pagefault.cli.launch import (
+    ANTHROPIC,
+    OPENAI,
+    TOKEN_HEADER,
+    TOKEN_VARIABLE,
+    Adjusted,
+    Door,
+    Launch,
+    Route,
+    asked_directly,
+    known_window,
+    managed,
+    v1_of,
+)
+from pagefault.model.errors import BadInput
+
+_PROVIDERS: Final = {
+    "anthropic": ANTHROPIC,
+    "openai": OPENAI,
+    "openrouter": "https://openrouter.ai/api/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "deepseek": "https://api.deepseek.com",
+    "mistral": "https://api.mistral.ai/v1",
+    "xai": "https://api.x.ai/v1",
+}
+_CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+
+
+def _paths(run: Launch) -> Iterator[Path]:
+    """Its files; later ones go before earlier ones."""
+    base = Path(run.env.get("XDG_CONFIG_HOME") or run.home / ".config") / "opencode"
+    yield base / "config.json"
+    yield from _both(base)
+    if named := run.env.get("OPENCODE_CONFIG", ""):
+        yield run.here / named
+    top = run.repository
+    inside = [run.here, *run.here.parents]
+    inside = inside[: inside.index(top) + 1] if top is not None else inside
+    if run.env.get("OPENCODE_DISABLE_PROJECT_CONFIG") in ("1", "true"):
+        inside = []
+    for folder in reversed(inside):
+        yield from _both(folder)
+    for folder in (*inside, run.home):
+        yield from _both(folder / ".opencode")
+    if named := run.env.get("OPENCODE_CONFIG_DIR", ""):
+        yield from _both(Path(named))
+
+
+def _both(folder: Path) -> tuple[Path, Path]:
+    return folder / "opencode.json", folder / "opencode.jsonc"
+
+
+def _config(run: Launch) -> dict[str, Any]:
+    """What its files and variables say, field by field. Raises `BrokenSettings`."""
+    told = [json_settings(path, remarks=True) for path in _paths(run)]
+    return reduce(merged, [*told, _content(run)], {})
+
+
+def _content(run: Launch) -> dict[str, Any]:
+    return parsed_json(run.env.get(_CONTENT, ""), _CONTENT, remarks=True)
+
+
+def check(run: Launch) -> None:
+    """Raise `PastProxy` where it would go past the proxy, whatever it is given."""
+    folder = "etc/opencode"
+    if sys.platform == "darwin":
+        folder = "Library/Application Support/opencode"
+    ours = {_model(run)[0], *_others(run)}
+    for path in _both(run.system / folder):
+        for name in _urls(run, json_settings(path, remarks=True), str(path)):
+            if name in ours:
+                raise managed(path, f"provider.{name}.options.baseURL", "opencode")
+
+
+def _model(run: Launch) -> tuple[str, str]:
+    told = run.option("-m", "--model") or _config(run).get("model")
+    provider, slash, model = told.partition("/") if isinstance(told, str) else ("", "", "")
+    if not slash:
+        raise BadInput(
+            "which provider opencode is to ask is not written down",
+            hint="say it: -m PROVIDER/MODEL after `--`, or `model` in opencode.json",
+        )
+    return provider, model
+
+
+def _others(run: Launch) -> dict[str, str]:
+    """Besides the model's provider, those that its user has settings or a key of: whoever switches
+    the model is not to leave the proxy.
+    """
+    own = _urls(run, _config(run), "opencode.json")
+    return own | {
+        name: url
+        for name, url in _PROVIDERS.items()
+        if name not in own and f"{name.upper()}_API_KEY" in run.env
+    }
+
+
+def route(run: Launch) -> Route:
+    provider, _ = _model(run)
+    own, others = _urls(run, _config(run), "opencode.json"), _others(run)
+    others.pop(provider, None)
+    named = {f"/{name}": url for name, url in others.items() if _PLAIN.fullmatch(name)}
+    if provider in own:
+        return Route(own[provider], f"opencode.json, provider {provider}", named)
+    if provider not in _PROVIDERS:
+        raise BadInput(
+            f"where opencode finds its provider {provider!r} is not known here",
+            hint="say it with --upstream",
+        )
+    return Route(_PROVIDERS[provider], "its own default", named)
+
+
+_PLAIN: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_VARIABLE: Final = re.compile(r"\{env:([^}]+)\}")
+
+
+def _urls(run: Launch, config: Mapping[str, Any], where: str) -> dict[str, str]:
+    """The addresses in settings, by provider. A variable in one stands for its value."""
+    providers = config.get("provider")
+    found = {}
+    for name, one in (providers if isinstance(providers, dict) else {}).items():
+        options = one.get("options") if isinstance(one, dict) else None
+        url = options.get("baseURL") if isinstance(options, dict) else None
+        if not isinstance(url, str) or not url:
+            continue
+        if "{file:" in url:
+            raise BrokenSettings(where, f"the baseURL of {name} stands in a file of its own")
+        found[name] = _VARIABLE.sub(lambda at: run.env.get(at[1], ""), url)
+    return found
+
+
+def believes(run: Launch) -> int:
+    return known_window(_model(run)[1], 128_000)
+
+
+def change(run: Launch, door: Door) -> Adjusted:
+    provider, _ = _model(run)
+    more: dict[str, Any] = {}
+    if door.token:
+        more["headers"] = {TOKEN_HEADER: f"{{env:{TOKEN_VARIABLE}}}"}
+    urls = {provider: door.v1}
+    urls |= {at[1:]: f"{door.url}{at}{v1_of(url)}" for at, url in door.others.items()}
+    told = {"provider": {name: {"options": {"baseURL": url, **more}} for name, url in urls.items()}}
+    env = {_CONTENT: json.dumps(merged(_content(run), told))} | asked_directly(run.env, door)
+    return Adjusted(env=env | ({TOKEN_VARIABLE: door.token} if door.token else {}))
