@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
 from pagefault.model.kinds import FormerKind, Level
 from pagefault.represent.api import CountTokens, Source, speaker_of
-from pagefault.represent.extractive import RATIO, compress_range
+from pagefault.represent.extractive import compress_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,7 @@ class ExtractiveFormer:
     async def form(self, given: FormationRequest) -> Proposals:
         """As the protocol says; it never waits, and never fails."""
         sources = {page.page_id: Source.of(page) for page in given.pages}
-        said = sum(page.row.tokens for page in given.pages)
-        made = compress_range(
-            list(sources.values()), Level.ABSTRACT, count=self.count, tokens_max=said // RATIO
-        )
+        made = compress_range(list(sources.values()), Level.ABSTRACT, count=self.count)
         proposals = []
         for span in made.spans:
             source = sources[span.page_id]

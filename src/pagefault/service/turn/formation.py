@@ -167,7 +167,8 @@ class Formation:
             pages = _next(state)
             if not pages or not _is_answered(state):
                 return None
-            given = _given(state, pages)
+            marks = self._runtime.epochs.prices.takes_marks
+            given = _given(state, pages, marks=marks)
             tokens = former.tokens(given)
             if tokens * state.factor > state.window_tokens or not await self._affords(tokens):
                 return None
@@ -299,7 +300,7 @@ class Formation:
             _told(one, ended.get(at), tokens=spent[at], is_active=at in active)
             for at, one in sorted(begun.items())
         ]
-        due = [] if state.ranges.begun else closed(_open(state), _size(state))
+        due = closed(_open(state), _size(state))
         return found + [
             Formed(first=run[0].page_id, last=run[-1].page_id, pages=len(run), outcome="due")
             for run in due
@@ -403,8 +404,10 @@ def _is_answered(state: SessionState) -> bool:
     return bool(_answered(state)) or (last.role is Role.ASSISTANT and not last.tool_calls)
 
 
-def _given(state: SessionState, pages: Sequence[Page]) -> FormationRequest:
-    """The request as it was sent last, less its tail, with what was answered since."""
+def _given(state: SessionState, pages: Sequence[Page], *, marks: bool) -> FormationRequest:
+    """The request as it was sent last, less its tail, with what was answered since. `marks` says
+    that a provider caches what is marked: what was sent is, up to its end.
+    """
     layout, request = state.layout, state.request()
     segments: list[RenderedSegment] = []
     if state.layout_name is LayoutName.STABLE:
@@ -412,7 +415,13 @@ def _given(state: SessionState, pages: Sequence[Page]) -> FormationRequest:
         new = layout.compose(_answered(state), after=sent[-1].role)
         added = [message for segment in new for message in segment.messages]
         tokens = layout.frozen_tokens() + sum(segment.tokens for segment in new)
-        request = replace(request, messages=(*sent, *added), tokens=tokens, tail="")
+        request = replace(
+            request,
+            messages=(*sent, *added),
+            tokens=tokens,
+            tail="",
+            breakpoints=(len(sent) - 1,) if marks else (),
+        )
         segments = layout.rendered([*layout.segments, *new], first=1)
     turn = pages[-1].row.turn if state.turn < 0 else state.turn
     entries = layout.entries()
