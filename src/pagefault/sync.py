@@ -1149,7 +1149,9 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.retract(claim_id, origin=origin, key=key))
 
-    def form(self, engine: Engine | None = None, *, former: Former | None = None) -> list[Formed]:
+    def form(
+        self, engine: Engine | None = None, *, former: Former | None = None, dry_run: bool = False
+    ) -> list[Formed]:
         """Form memory of every range of turns that is closed and was not formed yet (about 2,000
         tokens each), and return these.
 
@@ -1160,12 +1162,14 @@ class Session(_Asks):
         epoch shows `limits.formed_after_turns` later; claims, procedures and rules, which are
         proposed until a person states them or the user agrees.
 
+        `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
+
         With `formation="on"` that happens after each turn of `run`, with nobody waiting. It stops,
         without an error, where the budget is spent or the request would not fit the window. Raises
         `EngineError` where the engine failed: the range is taken up again by a later call, up to
         `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
         """
-        return _LOOP.run(self.asynchronous.form(engine, former=former))
+        return _LOOP.run(self.asynchronous.form(engine, former=former, dry_run=dry_run))
 
     def formations(self) -> list[Formed]:
         """The ranges of this session that were taken up, oldest first, and what became of each;

@@ -120,10 +120,11 @@ def test_where_a_range_ends_never_changes_whatever_is_said_later(
         early = [[one.page_id for one in run] for run in closed(pages[:upto], RANGE)]
         assert early == all_at_once[: len(early)]
     # Taken up one by one, as they close, they are the same.
-    one_by_one, rest = [], pages
-    while run := closed(rest, RANGE)[:1]:
-        one_by_one.append([one.page_id for one in run[0]])
-        rest = rest[len(run[0]) :]
+    one_by_one: list[list[str]] = []
+    rest = pages
+    while found := closed(rest, RANGE):
+        one_by_one.append([one.page_id for one in found[0]])
+        rest = rest[len(found[0]) :]
     assert one_by_one == all_at_once
     for run in closed(pages, RANGE):
         assert sum(one.row.tokens for one in run) <= 3 * RANGE + run[-1].row.tokens, "a big jump"
@@ -201,7 +202,7 @@ class TestEngine(FormerContract):
             'decision (database): PostgreSQL it is [ref: msg_3] "PostgreSQL it is"',
             "summary: A database was picked. [ref: msg_1, msg_3]",
         )
-        return EngineFormer(Model(*lines), O200k())  # type: ignore[arg-type]
+        return EngineFormer(Model(*lines), O200k())
 
 
 class TestScripted(FormerContract):
@@ -656,7 +657,7 @@ async def test_a_range_that_cannot_be_formed_is_given_up_and_quoted_as_without_a
 async def test_what_was_forgotten_while_a_model_was_at_it_stands_in_nothing_that_it_made(
     tmp_path: Path,
 ) -> None:
-    forgets = []
+    forgets: list[object] = []
 
     def script(given: FormationRequest) -> list[Proposal]:
         return [changed(kind=ProposalKind.SUMMARY, quotes=(), text="The zanzibar plan.")]

@@ -131,7 +131,9 @@ class FormationMachine(RuleBasedStateMachine):
         begun = [e.body for e in events if isinstance(e.body, FormationBegun)]
         ended = [e.body for e in events if isinstance(e.body, FormationEnded)]
         assert max(Counter(one.order_from for one in ended).values(), default=1) == 1
-        boundaries = {(one.order_from, one.order_to) for one in (*begun, *ended)}
+        boundaries: set[tuple[int, int]] = {
+            (one.order_from, one.order_to) for some in (begun, ended) for one in some
+        }
         for first, last in boundaries:
             for other in boundaries - {(first, last)}:
                 assert last < other[0] or other[1] < first, "two ranges have a page in common"
@@ -167,7 +169,7 @@ async def _summaries(session: Any) -> set[str]:
 
 
 def test_each_range_is_formed_exactly_once_over_kills() -> None:
-    run_state_machine_as_test(FormationMachine, settings=few(8, stateful_step_count=12))  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(FormationMachine, settings=few(8, stateful_step_count=12))
 
 
 def test_control_a_build_that_writes_an_end_in_a_batch_of_its_own_is_caught(

@@ -515,8 +515,9 @@ def _pieces(group: Iterable[Entry], seal: render.Seal) -> list[_Piece]:
                 pieces.append(_Piece(render.block([line for _, line in shows], seal), shows))
             case Front():
                 lines = _front_lines(entry)
-                shows = tuple((parts, line) for parts, line in lines if parts)
-                pieces.append(_Piece(render.block([line for _, line in lines], seal), shows))
+                of_pages = tuple((parts, line) for parts, line in lines if parts)
+                block = render.block([line for _, line in lines], seal)
+                pieces.append(_Piece(block, of_pages))
             case Exchange():
                 raise AssertionError("an exchange is a segment of its own")
     if run:
@@ -577,8 +578,8 @@ def _front_lines(front: Front) -> list[tuple[Sequence[Page], str]]:
         lines.append(((), render.older(front.older)))
     lines += [((page,), render.summary(page, level)) for page, level in front.summaries]
     kept = newest_first(sorted(front.kept, key=lambda page: page.row.order))
-    in_order: list[Sequence[Page]] = [*runs(kept)]
-    return [*lines, *((parts, render.line(parts)) for parts in in_order)]
+    lines.extend((parts, render.line(parts)) for parts in runs(kept))
+    return lines
 
 
 def runs(pages: Iterable[Page]) -> list[list[Page]]:

@@ -17,7 +17,11 @@ class Formations(SessionParts):
     """The verbs by which ranges of turns become memory."""
 
     async def form(
-        self, engine: Engine | None = None, *, former: Former | None = None
+        self,
+        engine: Engine | None = None,
+        *,
+        former: Former | None = None,
+        dry_run: bool = False,
     ) -> list[Formed]:
         """Form memory of every range of turns that is closed and was not formed yet (about 2,000
         tokens each), and return these.
@@ -28,6 +32,8 @@ class Formations(SessionParts):
         proposed is kept where the pages that it cites say so: sentences of a summary, which an
         epoch shows `limits.formed_after_turns` later; claims, procedures and rules, which are
         proposed until a person states them or the user agrees.
+
+        `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
 
         With `formation="on"` that happens after each turn of `run`, with nobody waiting. It stops,
         without an error, where the budget is spent or the request would not fit the window. Raises
@@ -53,6 +59,8 @@ class Formations(SessionParts):
                 "the developer layout is rebuilt for every request, so none can be gone on from",
                 hint="`form()` without an engine quotes; or `configure(layout='stable')`",
             )
+        if dry_run:
+            return await self._formation.due(former)
         return await self._formation.form(former)
 
     async def formations(self) -> list[Formed]:

@@ -134,6 +134,20 @@ class Formation:
                 done.append(ended)
         return done
 
+    async def due(self, former: Former) -> list[Formed]:
+        """The ranges that `form` would ask about, with the tokens of each request."""
+        await self._owned.caught_up()
+        state = self._owned.state
+        if not _is_answered(state):
+            return []
+        begun, marks = state.ranges.begun, self._runtime.epochs.prices.takes_marks
+        runs = [_next(state)] if begun is not None and _can_go_on(state, begun) else []
+        runs += closed(_open(state), _size(state))
+        return [
+            replace(_due(run), tokens=former.tokens(_given(state, run, marks=marks)))
+            for run in runs
+        ]
+
     async def _form_next(self, former: Former) -> Formed | None:
         taken = await self._owned.whole(lambda: self._take_up(former))
         if taken is None:
@@ -301,10 +315,12 @@ class Formation:
             for at, one in sorted(begun.items())
         ]
         due = closed(_open(state), _size(state))
-        return found + [
-            Formed(first=run[0].page_id, last=run[-1].page_id, pages=len(run), outcome="due")
-            for run in due
-        ]
+        return found + [_due(run) for run in due]
+
+
+def _due(run: Sequence[Page]) -> Formed:
+    pages = run[-1].row.order - run[0].row.order + 1
+    return Formed(first=run[0].page_id, last=run[-1].page_id, pages=pages, outcome="due")
 
 
 def _told(
