@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         Actor,
         EventType,
         FaultReason,
+        FormerKind,
         ItemKind,
         Kind,
         LayoutName,
@@ -104,7 +105,6 @@ if TYPE_CHECKING:
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.bill import Bill, BillPart, BillRow
     from pagefault.pack.developer import build_vm_developer_message
-    from pagefault.pack.engine_former import EngineFormer
     from pagefault.pack.ledger import Line
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
     from pagefault.pack.vm_wire import VM_TOOLS
@@ -202,7 +202,6 @@ __all__ = [
     "EmbeddingStatus",
     "Engine",
     "EngineError",
-    "EngineFormer",
     "EngineGarbled",
     "EngineRefused",
     "EngineUnreachable",
@@ -222,6 +221,7 @@ __all__ = [
     "FormationRequest",
     "Formed",
     "Former",
+    "FormerKind",
     "ImportReport",
     "ImportedSession",
     "InWindow",
@@ -371,7 +371,6 @@ _HOMES = {
     "EmbeddingStatus": "service.derived.embedding",
     "Engine": "engine.api",
     "EngineError": "model.errors",
-    "EngineFormer": "pack.engine_former",
     "EngineGarbled": "model.errors",
     "EngineRefused": "model.errors",
     "EngineUnreachable": "model.errors",
@@ -392,6 +391,7 @@ _HOMES = {
     "FormationRequest": "engine.former",
     "Formed": "service.turn.formation",
     "Former": "engine.former",
+    "FormerKind": "model.kinds",
     "ImportReport": "service.lookup.imported",
     "MapColumn": "service.inspection.memory_map",
     "MapPlace": "service.inspection.memory_map",

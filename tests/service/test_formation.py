@@ -30,7 +30,7 @@ from pagefault.testing.former_contract import FormerContract, page
 from pagefault.testing.formers import ScriptedFormer
 from pagefault.testing.session_machine import WORDS
 from tests.examples import few
-from tests.service.memories import text_of, words
+from tests.service.memories import files_with, text_of, words
 
 RANGE = 300  # tokens of one, about
 ENOUGH = RANGE // 3  # words, of two or three tokens each: with as much again they are more
@@ -676,7 +676,9 @@ async def test_what_was_forgotten_while_a_model_was_at_it_stands_in_nothing_that
         # What is made anew rests on what is there still.
         [formed] = await session.form(former=Forgetful(script, reads_window=True))
         assert (formed.tries, len(formed.made)) == (2, 1)
+        assert files_with(tmp_path, b"zanzibar"), "control: it was written"
         await memory.forget(session, "msg_2")
+        assert files_with(tmp_path, b"zanzibar") == []
         with pytest.raises(pagefault.RecordGone):
             await session.page(formed.made[0])
         [formed, *_] = await session.formations()
