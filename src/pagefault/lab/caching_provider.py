@@ -8,7 +8,7 @@ body that an earlier body began with. Nothing of it knows who asks or why.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +49,7 @@ class CachingProvider:
     """An `Engine`. `answer` says what a request is answered with; it may raise."""
 
     model: str
-    answer: Callable[[Request], str]
+    answer: Callable[[Request], str | Awaitable[str]]
     billed: list[Billed] = field(default_factory=list)
     now_s: float = 0.0
     _blocks: Blocks = field(default_factory=Blocks)
@@ -62,7 +62,8 @@ class CachingProvider:
         self._counter = O200k()
 
     async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
-        text = self.answer(request)
+        answer = self.answer(request)
+        text = answer if isinstance(answer, str) else await answer
         body = _plain(to_wire(request, self.format))
         arrived = self._blocks.of(body, at_s=self.now_s, step=len(self.billed))
         cost, cached = self._cache.cost(arrived)
