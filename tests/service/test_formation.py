@@ -727,3 +727,19 @@ async def test_a_turn_that_is_under_way_is_in_no_range_and_no_request_of_it_is_c
         assert [cited_range(one) for one in model.forming] == [("msg_1", "msg_2")]
         assert model.forming[0].messages[-2].role is Role.ASSISTANT
         assert "And the harbour?" not in text_of(model.forming[0])
+
+
+async def test_what_is_formed_in_the_background_is_no_act_that_an_undo_takes_back() -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await begun(memory)
+        await session.pin("msg_1")
+        await session.pin("msg_3")
+        await session.undo()
+        [formed] = await formed_of(session, GOOD)
+        assert (await session.redo()).page_ids == ("msg_3",), "what was undone was lost"
+        assert (await session.undo()).page_ids == ("msg_3",)
+        assert (await session.undo()).page_ids == ("msg_1",)
+        with pytest.raises(pagefault.CannotUndo):
+            await session.undo()
+        assert [one.status for one in await session.claims()] == ["standing"]
+        assert formed.made == ("clm_1",)

@@ -28,7 +28,7 @@ from typing import Final
 from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.events import Conflict, Draft, Dropped, Learned, PageBody
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, ClaimType, EventType, FormerKind, Level, Origin
 from pagefault.model.page import Derived, Evidence, Page, Quote
 from pagefault.model.trust import is_untrusted, least_trusted
@@ -70,6 +70,7 @@ class Why(StrEnum):
 class Admitted:
     """What is to be written of a range."""
 
+    cause: Seq  # of each of its records
     drafts: list[Draft] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     counted: Counter[str] = field(default_factory=Counter)
@@ -119,11 +120,13 @@ class Admission:
         former: FormerKind,
         model: str,
         lowest: Origin | None,
+        cause: Seq,
     ) -> Admitted:
         """What of these proposals is written, and what is not. `lowest` is the least trusted of all
-        that the former read besides the range, if it read any.
+        that the former read besides the range, if it read any; `cause` the record that says that
+        the range was taken up.
         """
-        admitted = Admitted()
+        admitted = Admitted(cause=cause)
         if told.unread:
             admitted.counted[Why.UNREAD] += told.unread
         finder = EvidenceFinder(
@@ -209,7 +212,6 @@ class Admission:
             title=", ".join(topics),
             topic_tags=topics,
             origin=least_trusted([*floor, *(self._labels.label(page) for page in given.pages)]),
-            cause=max(page.row.seq for page in given.pages),
             derived=Derived(
                 provenance=tuple(page.page_id for page in given.pages),
                 evidence=_spans(line for line, _ in kept),
@@ -330,7 +332,7 @@ class Admission:
 
     def _written(self, made: Sequence[Made], admitted: Admitted) -> list[Draft]:
         return write_derived(
-            made,
+            [replace(one, cause=admitted.cause) for one in made],
             session=self._owned.session,
             state=self._owned.state,
             counter=self._runtime.counter,

@@ -32,7 +32,7 @@ from pagefault.model.events import (
     FormationBegun,
     FormationEnded,
 )
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import RUNTIME, Actor, FormationOutcome, LayoutName, Origin, Role
 from pagefault.model.page import Page
 from pagefault.model.segments import RenderedSegment
@@ -86,6 +86,7 @@ class _TakenUp:
 
     given: FormationRequest
     begun: FormationBegun
+    seq: Seq  # of its record
     state: SessionState
     forgets: int
     lowest: Origin | None  # the least trusted of all that stood before the model, if it matters
@@ -200,8 +201,8 @@ class Formation:
             if former.reads_window:
                 await owned.written()  # whose word a page is, the log tells
                 lowest = await asyncio.to_thread(self._labels.before_the_model)
-            await owned.commit([self._draft(taken_up)], planned=forgets)
-            return _TakenUp(given, taken_up, state, forgets, lowest)
+            [*_, written] = await owned.commit([self._draft(taken_up)], planned=forgets)
+            return _TakenUp(given, taken_up, written.seq, state, forgets, lowest)
 
     async def _finish(self, taken: _TakenUp, told: Proposals, former: Former) -> Formed | None:
         """Write what is admitted, with the end of the range; None where it is not ours any more."""
@@ -220,6 +221,7 @@ class Formation:
                 former=former.kind,
                 model=str(getattr(former, "model", "")),
                 lowest=taken.lowest,
+                cause=taken.seq,
             )
         )
         outcome = FormationOutcome.FORMED if admitted.drafts else FormationOutcome.NOTHING
