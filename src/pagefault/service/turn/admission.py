@@ -111,6 +111,7 @@ class Admission:
         self._claims = claims
         self._procedures = procedures
         self._labels = labels
+        self._named: dict[Seq, frozenset[tuple[Guarded, str]]] = {}  # by pages of this range
 
     def admit(
         self,
@@ -126,6 +127,7 @@ class Admission:
         that the former read besides the range, if it read any; `cause` the record that says that
         the range was taken up.
         """
+        self._named = {}
         admitted = Admitted(cause=cause)
         if told.unread:
             admitted.counted[Why.UNREAD] += told.unread
@@ -170,9 +172,21 @@ class Admission:
             raise _NotTaken(Why.TURNED) from None
         if not found:  # it rests on the pages as a whole
             found = tuple(_whole(page, finder) for page in cited)
-        if not _is_founded(f"{proposal.subject} {text}", cited):
+        if not self._is_founded(f"{proposal.subject} {text}", cited):
             raise _NotTaken(Why.UNFOUNDED)
         return _Line(proposal, text, found, least_trusted(one.origin for one in found))
+
+    def _is_founded(self, text: str, cited: Sequence[Page]) -> bool:
+        """Whether the pages name every number and identifier that a text names. In any language:
+        both are told by their form.
+        """
+        there: set[tuple[Guarded, str]] = set()
+        for page in cited:
+            if page.row.seq not in self._named:  # many lines cite one page
+                named = guarded_set(page.text) | guarded_set(page.speaker)
+                self._named[page.row.seq] = named
+            there |= self._named[page.row.seq]
+        return {one for one in guarded_set(text) if one[0] is not Guarded.NEGATION} <= there
 
     # --- the summary --------------------------------------------------------------------------
 
@@ -355,17 +369,6 @@ def _whole(page: Page, finder: EvidenceFinder) -> QuotedWords:
         return finder.find(span)
     except (BadInput, NoSuchPage, RecordGone):
         raise _NotTaken(Why.UNCITED) from None
-
-
-def _is_founded(text: str, cited: Sequence[Page]) -> bool:
-    """Whether the pages name every number and identifier that a text names. In any language: both
-    are told by their form.
-    """
-    there: set[tuple[Guarded, str]] = set()
-    for page in cited:
-        there |= guarded_set(page.text) | guarded_set(page.speaker)
-    named = {one for one in guarded_set(text) if one[0] is not Guarded.NEGATION}
-    return named <= there
 
 
 def _sentence(line: _Line) -> str:
