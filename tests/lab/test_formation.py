@@ -10,7 +10,7 @@ from pagefault.model.kinds import Role
 def _talk() -> Conversation:
     lines: list[Line] = []
     for turn in range(3):
-        said = f"In week {turn} we paid {turn}12 euros for lamp L{turn}0, and never for oil. " * 45
+        said = f"In week {turn} we paid {turn}12 euros for lamp L{turn}0, and never for oil. " * 75
         lines.append(Line(role=Role.USER, text=said))
         lines.append(Line(role=Role.ASSISTANT, text=f"Noted: lamp L{turn}0."))
     return Conversation(name="lamps", lines=tuple(lines))
