@@ -651,6 +651,26 @@ async def test_a_range_that_cannot_be_formed_is_given_up_and_quoted_as_without_a
         assert "blue drawer" in quoted.text
 
 
+async def test_a_range_that_left_before_it_could_be_formed_holds_up_none_that_follow() -> None:
+    class Absent(Model):
+        async def reply(self, request: Request):  # type: ignore[no-untyped-def]
+            if is_formation(request) and not session.owned.state.epoch:
+                raise EngineUnreachable("no answer", hint="wait")
+            async for piece in super().reply(request):
+                yield piece
+
+    limits = pagefault.Limits(summarised_tokens_max=RANGE, formation_tries_max=99)
+    model = Absent()
+    async with pagefault.open(":memory:", window=4_000, limits=limits, formation="on") as memory:
+        session = await memory.session("s")
+        while not session.owned.state.epoch:
+            await talk(session, model, 1, of=f"a{session.owned.state.turn + 1}x")
+        await talk(session, model, 6, of="b")
+        [first, *others] = await session.formations()
+        assert (first.first, first.outcome, first.made) == ("msg_1", "given_up", ())
+        assert [one.outcome for one in others].count("formed") >= 3
+
+
 # --- what must never happen -----------------------------------------------------------------------
 
 

@@ -111,8 +111,9 @@ class Formation:
         """Form what is closed by now, with nobody waiting, unless that is under way."""
         if not self._runtime.forms or not self._owned.state.control.captures:
             return
-        if not _next(self._owned.state):
-            return
+        state = self._owned.state
+        if state.ranges.begun is None and not _next(state):
+            return  # of one that was begun and left the window, somebody has to say so
         if self._task is None or self._task.done():
             former = EngineFormer(engine, self._runtime.counter)
             self._task = asyncio.ensure_future(self._in_background(former))
