@@ -39,6 +39,7 @@ def test_what_is_due_is_told_formed_once_and_told_by_whatever_looks(
     shown = cli("--root", root, "pages", "show", summary, "--session", "talk")
     assert "blue drawer" in shown.out
     assert "[msg_1]" in shown.out
+    assert "made of msg_1…" in shown.out
     happened = cli("--root", root, "history", "talk", "msg_1", "--json").data
     assert {"taken_up", "summed_up", "formed"} <= {one["what"] for one in happened["movements"]}
     listed = cli("--root", root, "form", "talk", "--by", "rules")
