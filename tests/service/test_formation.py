@@ -313,13 +313,15 @@ async def test_a_proposal_that_the_pages_do_not_bear_is_dropped_and_counted(
 async def test_what_is_taken_rests_on_the_bytes_that_it_quotes() -> None:
     async with pagefault.open(":memory:", limits=LIMITS) as memory:
         session = await begun(memory)
-        sentence = changed(kind=ProposalKind.SUMMARY, quotes=(), text="They picked PostgreSQL 15.")
+        sentence = changed(
+            kind=ProposalKind.SUMMARY, quotes=(), text="In msg_1 they picked PostgreSQL 15."
+        )
         procedure = changed(kind=ProposalKind.PROCEDURE, subject="a survey", text="use it")
         task = changed(kind=ProposalKind.TASK, subject="survey", text="the database is picked")
         [formed] = await formed_of(session, sentence, GOOD, procedure, task)
         assert [one.split("_")[0] for one in formed.made] == ["sum", "clm", "prc", "clm"]
         summary, claim, way, _ = [await session.page(one) for one in formed.made]
-        assert summary.text == "They picked PostgreSQL 15. [msg_1]"
+        assert summary.text == "In msg_1 they picked PostgreSQL 15. [msg_1]"
         assert summary.derived is not None
         assert summary.derived.provenance == ("msg_1", "msg_2")
         assert claim.text == "Decision (proposed): database: use PostgreSQL 15 for the survey"
@@ -704,6 +706,26 @@ async def test_what_was_forgotten_while_a_model_was_at_it_stands_in_nothing_that
         [formed, *_] = await session.formations()
         assert formed.outcome == "formed", "it is not formed again"
         assert await session.form() == []
+
+
+async def test_what_was_withdrawn_while_a_model_was_at_it_stands_in_nothing_that_it_made() -> None:
+    class Revoking(ScriptedFormer):
+        async def form(self, given: FormationRequest):  # type: ignore[no-untyped-def]
+            if not await memory.is_withdrawn("s", "tool_1"):
+                await memory.revoke_origin("s", "tool_1")
+            seen.append(text_of(given.request))
+            return await super().form(given)
+
+    seen: list[str] = []
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await begun(memory)
+        await session.tool_result(HOSTILE, name="web")
+        await session.assistant("So it says.")
+        former = Revoking(lambda given: [GOOD], reads_window=True)
+        assert await session.form(former=former) == []
+        [formed] = await session.form(former=former)
+        assert (formed.tries, len(formed.made)) == (2, 1)
+        assert ["Telnet" in text for text in seen] == [True, False]
 
 
 @pytest.mark.parametrize("control", ["paused", "incognito", "off"])

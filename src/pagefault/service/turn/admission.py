@@ -32,6 +32,7 @@ from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, ClaimType, EventType, FormerKind, Level, Origin
 from pagefault.model.page import Derived, Evidence, Page, Quote
 from pagefault.model.trust import is_untrusted, least_trusted
+from pagefault.pack.render import label
 from pagefault.represent.protected import Guarded, guarded_set
 from pagefault.service.derived.claims import Claims, made_of
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
@@ -177,14 +178,13 @@ class Admission:
         return _Line(proposal, text, found, least_trusted(one.origin for one in found))
 
     def _is_founded(self, text: str, cited: Sequence[Page]) -> bool:
-        """Whether the pages name every number and identifier that a text names. In any language:
-        both are told by their form.
+        """Whether the pages, or the labels that they are shown with, name every number and
+        identifier that a text names. In any language: both are told by their form.
         """
         there: set[tuple[Guarded, str]] = set()
         for page in cited:
             if page.row.seq not in self._named:  # many lines cite one page
-                named = guarded_set(page.text) | guarded_set(page.speaker)
-                self._named[page.row.seq] = named
+                self._named[page.row.seq] = guarded_set(f"{label([page])} {page.text}")
             there |= self._named[page.row.seq]
         return {one for one in guarded_set(text) if one[0] is not Guarded.NEGATION} <= there
 

@@ -89,6 +89,7 @@ class _TakenUp:
     seq: Seq  # of its record
     state: SessionState
     forgets: int
+    ruled: Seq  # the last ruling on whose word pages are
     lowest: Origin | None  # the least trusted of all that stood before the model, if it matters
 
 
@@ -203,7 +204,8 @@ class Formation:
                 await owned.written()  # whose word a page is, the log tells
                 lowest = await asyncio.to_thread(self._labels.before_the_model)
             [*_, written] = await owned.commit([self._draft(taken_up)], planned=forgets)
-            return _TakenUp(given, taken_up, written.seq, state, forgets, lowest)
+            ruled = await asyncio.to_thread(self._runtime.quarantine.read_on)
+            return _TakenUp(given, taken_up, written.seq, state, forgets, ruled, lowest)
 
     async def _finish(self, taken: _TakenUp, told: Proposals, former: Former) -> Formed | None:
         """Write what is admitted, with the end of the range; None where it is not ours any more."""
@@ -211,7 +213,9 @@ class Formation:
         if await owned.lease():
             return None
         now = owned.state.ranges.begun
+        ruled = await asyncio.to_thread(self._runtime.quarantine.read_on)
         is_same = owned.state is taken.state and self._runtime.journal.forgets == taken.forgets
+        is_same = is_same and ruled == taken.ruled
         if now is None or (now.first, now.tries) != (begun.first, begun.tries) or not is_same:
             return None
         await owned.written()  # whose word a page is, the log tells
