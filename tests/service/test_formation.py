@@ -476,12 +476,13 @@ async def test_nearly_all_of_it_is_read_from_the_providers_cache(model: str) -> 
         return f"summary: They planned the survey. [ref: {first}]"
 
     provider = CachingProvider(model, answer)
+    limits = pagefault.Limits(summarised_tokens_max=4_000)
     async with pagefault.open(
-        ":memory:", window=32_000, formation="on", epochs="window_full", model=model
+        ":memory:", window=32_000, formation="on", epochs="window_full", model=model, limits=limits
     ) as memory:
-        session = await memory.session("s")
-        for turn in range(11):
-            await session.user(f"Of the survey, {turn}: {prose(2_400, seed=turn)}")
+        session = await memory.session("s", mode="passive")
+        for turn in range(9):
+            await session.user(f"Of the survey, {turn}: {prose(2_900, seed=turn)}")
             await session.run(provider)
             await formed_so_far(session)
         asked = [one for one in provider.billed if is_formation(one.request)]
