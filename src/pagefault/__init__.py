@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from pagefault.engine.api import Engine
     from pagefault.engine.embedding import Embedder
     from pagefault.engine.endpoint import Retries, Timeouts
+    from pagefault.engine.former import (
+        FormationRequest,
+        Former,
+        Proposal,
+        ProposalKind,
+        Proposals,
+    )
     from pagefault.engine.onnx_embedding import OnnxEmbedder
     from pagefault.engine.remote import RemoteEngine
     from pagefault.engine.remote_embedding import RemoteEmbedder
@@ -63,12 +70,13 @@ if TYPE_CHECKING:
         StoreReadOnly,
         WindowTooSmall,
     )
-    from pagefault.model.events import Event, Faulted, PageBody, Relayed
+    from pagefault.model.events import Conflict, Dropped, Event, Faulted, PageBody, Relayed
     from pagefault.model.ids import PageId, Seq
     from pagefault.model.kinds import (
         Actor,
         EventType,
         FaultReason,
+        FormerKind,
         ItemKind,
         Kind,
         LayoutName,
@@ -92,6 +100,7 @@ if TYPE_CHECKING:
     from pagefault.model.prices import Measured, PriceList, calibrate
     from pagefault.model.quotas import Quotas
     from pagefault.model.request import Message, Reply, Request, ToolCall, ToolSpec, Usage
+    from pagefault.model.segments import Facet, RenderedSegment
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.bill import Bill, BillPart, BillRow
@@ -152,6 +161,7 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
+    from pagefault.service.turn.formation import Formed
     from pagefault.service.turn.undo import Undone
     from pagefault.store.allowance import QuotaUse
     from pagefault.store.api import Copied
@@ -180,12 +190,14 @@ __all__ = [
     "ClaimInfo",
     "Clock",
     "Compressor",
+    "Conflict",
     "ConversationItem",
     "Copied",
     "DeferredPage",
     "Derived",
     "Descendants",
     "Difference",
+    "Dropped",
     "Embedder",
     "EmbeddingStatus",
     "Engine",
@@ -198,6 +210,7 @@ __all__ = [
     "EventType",
     "Evidence",
     "Exported",
+    "Facet",
     "Facts",
     "FaultLimits",
     "FaultReason",
@@ -205,6 +218,10 @@ __all__ = [
     "Faulted",
     "Flaw",
     "Forgetting",
+    "FormationRequest",
+    "Formed",
+    "Former",
+    "FormerKind",
     "ImportReport",
     "ImportedSession",
     "InWindow",
@@ -252,6 +269,9 @@ __all__ = [
     "PressureStatus",
     "PriceList",
     "Promotion",
+    "Proposal",
+    "ProposalKind",
+    "Proposals",
     "Proxied",
     "QuotaExceeded",
     "QuotaUse",
@@ -267,6 +287,7 @@ __all__ = [
     "RemoteEmbedder",
     "RemoteEngine",
     "RemoteReranker",
+    "RenderedSegment",
     "Reply",
     "Representation",
     "Request",
@@ -339,11 +360,13 @@ _HOMES = {
     "ClaimInfo": "service.derived.claims",
     "Clock": "model.clock",
     "Compressor": "represent.api",
+    "Conflict": "model.events",
     "ConversationItem": "service.inspection.received",
     "Copied": "store.api",
     "DeferredPage": "paging.deferred",
     "Derived": "model.page",
     "Difference": "service.inspection.timetravel",
+    "Dropped": "model.events",
     "Embedder": "engine.embedding",
     "EmbeddingStatus": "service.derived.embedding",
     "Engine": "engine.api",
@@ -356,6 +379,7 @@ _HOMES = {
     "EventType": "model.kinds",
     "Evidence": "model.page",
     "Exported": "service.lookup.imported",
+    "Facet": "model.segments",
     "Facts": "policy.prefetch",
     "FaultLimits": "paging.fault",
     "FaultReason": "model.kinds",
@@ -364,6 +388,10 @@ _HOMES = {
     "Flaw": "history.values",
     "Forgetting": "service.forget",
     "Descendants": "service.root.warden",
+    "FormationRequest": "engine.former",
+    "Formed": "service.turn.formation",
+    "Former": "engine.former",
+    "FormerKind": "model.kinds",
     "ImportReport": "service.lookup.imported",
     "MapColumn": "service.inspection.memory_map",
     "MapPlace": "service.inspection.memory_map",
@@ -395,6 +423,10 @@ _HOMES = {
     "Moment": "service.inspection.timetravel",
     "Mount": "service.regions",
     "Recollection": "service.inspection.recollections",
+    "Proposal": "engine.former",
+    "ProposalKind": "engine.former",
+    "Proposals": "engine.former",
+    "RenderedSegment": "model.segments",
     "Sent": "service.inspection.timetravel",
     "Seq": "model.ids",
     "Movement": "service.inspection.timetravel",

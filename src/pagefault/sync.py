@@ -22,6 +22,7 @@ from typing import Annotated, Any, Unpack, cast, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.formats import Format
+from pagefault.engine.former import Former
 from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.events import Event, RetentionRule
 from pagefault.model.ids import PageId, Seq
@@ -65,6 +66,7 @@ from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
+from pagefault.service.turn.formation import Formed
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
@@ -1086,8 +1088,8 @@ class Session(_Asks):
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
         which have to be there. Returns the claim's id; that of the claim that says so already, if
-        one stands. `kind` is "decision", "preference", "fact" or "rule" (which every request
-        recites).
+        one stands. `kind` is "decision", "preference", "fact", "task" (where some work stands) or
+        "rule" (which every request recites).
 
         `origin` is the channel that the claim came through: "user_typed" if the user states it, who
         need not have used these words; of what a model proposes "model_generated". It has the
@@ -1146,6 +1148,34 @@ class Session(_Asks):
         would take back what has the user's authority.
         """
         return _LOOP.run(self.asynchronous.retract(claim_id, origin=origin, key=key))
+
+    def form(
+        self, engine: Engine | None = None, *, former: Former | None = None, dry_run: bool = False
+    ) -> list[Formed]:
+        """Form memory of every range of turns that is closed and was not formed yet (about 2,000
+        tokens each), and return these.
+
+        `engine`, which should be the one that the session runs with, is asked with the request that
+        it was sent last and one message more, so that nearly all of it is read from a provider's
+        cache. Without one, sentences are quoted by rules. `former` is one of your own. What is
+        proposed is kept where the pages that it cites say so: sentences of a summary, which an
+        epoch shows `limits.formed_after_turns` later; claims, procedures and rules, which are
+        proposed until a person states them or the user agrees.
+
+        `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
+
+        With `formation="on"` that happens after each turn of `run`, with nobody waiting. It stops,
+        without an error, where the budget is spent or the request would not fit the window. Raises
+        `EngineError` where the engine failed: the range is taken up again by a later call, up to
+        `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
+        """
+        return _LOOP.run(self.asynchronous.form(engine, former=former, dry_run=dry_run))
+
+    def formations(self) -> list[Formed]:
+        """The ranges of this session that were taken up, oldest first, and what became of each;
+        then those that are due.
+        """
+        return _LOOP.run(self.asynchronous.formations())
 
     @overload
     def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...

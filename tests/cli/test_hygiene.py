@@ -99,6 +99,7 @@ WALK: dict[str, list[list[str]]] = {
         ["mount", ACTING],
         ["policy", f"shelf{NAMED}", "--read", ACTING],
     ],
+    "form": [["--by", "rules", "--dry-run"], ["--by", "rules"], [ACTING, "--by", "rules"]],
     "undo": [[], [ACTING]],
     "redo": [[], [ACTING]],
     "fork": [[f"aside{NAMED}"], [ACTING]],

@@ -206,6 +206,9 @@ def test_a_project_may_not_set_what_is_trust(place: Place, text: str) -> None:
 def test_the_trusted_settings_are_these() -> None:
     trusted = {key for key, item in schema().items() if item.trust}
     assert trusted == {
+        "formation",
+        "limits.formation_tokens_per_session",
+        "limits.formation_tokens_per_day",
         "root",
         "sync",
         "control",

@@ -12,6 +12,7 @@ import pytest
 
 import pagefault
 from pagefault.service.facades.claimant import Claimant
+from pagefault.service.facades.formations import Formations
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
@@ -26,7 +27,7 @@ from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import MemoryParts
 from pagefault.service.root.warden import Warden
 
-FACADES = (Writer, Claimant, Reader, Sharer, Inspector)
+FACADES = (Writer, Claimant, Formations, Reader, Sharer, Inspector)
 OF_A_MEMORY = (Caretaker, Controller, Curator, Eraser, Historian, Warden)
 
 

@@ -444,7 +444,9 @@ def number(value: Any) -> str:
 
 # Commands with a module of their own; they borrow from this one, so they come last.
 from pagefault.cli.bench_bill import bill_bench  # noqa: E402
+from pagefault.cli.bench_formation import formation_bench  # noqa: E402
 from pagefault.cli.bench_policies import policies  # noqa: E402
 
 bench.add_command(policies)
 bench.add_command(bill_bench)
+bench.add_command(formation_bench)

@@ -123,7 +123,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
 @click.option("--page", "page_id", metavar="ID", default="", help="The page that says so.")
 @click.option(
     "--kind",
-    type=click.Choice(["decision", "preference", "fact", "rule"]),
+    type=click.Choice(["decision", "preference", "fact", "rule", "task"]),
     default="decision",
     show_default=True,
     help="A rule is recited with every request.",

@@ -177,8 +177,8 @@ def show(
     JSON: what `pages ls` gives, and session, page_asked, level_asked, level, text, title, part_of,
     artifact (whether it has bytes beside its text), mime_type and size_bytes (of these, else of
     the text), label, access_count, last_accessed, dimensions,
-    duration_seconds; null where nothing tells
-    it.
+    duration_seconds, made_of (the pages that it was made of), made_by (the model that wrote it, ""
+    where none did); null where nothing tells it.
     """
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
@@ -225,6 +225,8 @@ def _details(page: Page) -> dict[str, Any]:
         "last_accessed": iso(round(accessed.timestamp() * 1000)) if accessed else None,
         "dimensions": list(page.dimensions) if page.dimensions else None,
         "duration_seconds": page.duration_seconds,
+        "made_of": list(page.derived.provenance) if page.derived is not None else None,
+        "made_by": page.derived.made_by if page.derived is not None else None,
     }
 
 
@@ -260,6 +262,9 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
         facts.append("{} × {} pixels".format(*page.dimensions))
     if page.duration_seconds is not None:
         facts.append(f"{page.duration_seconds:,.1f} s")
+    if page.derived is not None and (of := page.derived.provenance):
+        facts.append(f"made of {of[0]}" + (f"…{of[-1]}" if len(of) > 1 else ""))
+        facts += [f"by {page.derived.made_by}"] if page.derived.made_by else []
     if page.title:
         facts.insert(1, repr(page.title))
     if page.row.parts > 1:

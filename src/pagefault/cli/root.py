@@ -52,6 +52,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "mode": "What memory keeps of conversations, and what it brings back.",
         "scopes": "Memory that sessions share: regions, and who may see what of them.",
         "goal": "Set the goal that stays in a session's window.",
+        "form": "Form memory of the turns of a session, by the model that lived them or by rules.",
         "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",
         "redo": "Do again what `undo` took back last.",
         "checkpoint": "Name the present point of a session, with everything written.",

@@ -209,7 +209,7 @@ class Tools:
         text: Annotated[
             str, Field(min_length=1, max_length=500, description="In one line: what holds.")
         ],
-        kind: Literal["decision", "preference", "fact", "rule"] = "fact",
+        kind: Literal["decision", "preference", "fact", "rule", "task"] = "fact",
         session: Annotated[
             str,
             Field(

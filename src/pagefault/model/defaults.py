@@ -61,6 +61,11 @@ PACK_CACHE_ENTRIES: Final = 32
 TAIL_TOKENS: Final = 50
 SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
+FORMED_AFTER_TURNS: Final = 3
+FORMATION_TRIES: Final = 3
+FORMATION_TIMEOUT_S: Final = 120.0
+FORMATION_TOKENS_PER_SESSION: Final = 1_000_000
+FORMATION_TOKENS_PER_DAY: Final = 2_000_000
 DEAD_WINDOW_SHARE: Final = 0.05
 L1_PAGES: Final = 100
 PLACEHOLDER_TIMEOUT_MS: Final = 100
@@ -240,6 +245,47 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "of turns that one summary is made of, about",
+    ),
+    Default(
+        "formed_after_turns",
+        "turns",
+        FORMED_AFTER_TURNS,
+        "several turns",
+        "001 Compression Strategy, delayed usage",
+        "after which an epoch shows what was formed of a range, in the place of its turns",
+    ),
+    Default(
+        "formation_tries",
+        "tries",
+        FORMATION_TRIES,
+        None,
+        "",
+        "of one range: then it is given up, and quoted when it leaves, as without a model",
+    ),
+    Default(
+        "formation_timeout_s",
+        "seconds",
+        FORMATION_TIMEOUT_S,
+        None,
+        "",
+        "for which whoever forms a range is waited for; nobody else waits meanwhile",
+    ),
+    Default(
+        "formation_tokens_per_session",
+        "tokens",
+        FORMATION_TOKENS_PER_SESSION,
+        None,
+        "",
+        "of the requests by which a session's memory is formed, and of their answers: a range of "
+        "2,000 tokens takes as many as the window holds, nearly all of them read from a cache",
+    ),
+    Default(
+        "formation_tokens_per_day",
+        "tokens",
+        FORMATION_TOKENS_PER_DAY,
+        None,
+        "",
+        "the same of all sessions of a memory, in a day in UTC",
     ),
     Default("tail_tokens", "tokens", TAIL_TOKENS, None, "", "the standing rules, recited"),
     Default("last_turns_kept", "turns", LAST_TURNS_KEPT, 3, "000 §2.3, last 3 turns pinned"),

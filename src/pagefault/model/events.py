@@ -21,6 +21,8 @@ from pagefault.model.kinds import (
     ControlMode,
     EventType,
     FaultReason,
+    FormationOutcome,
+    FormerKind,
     ItemKind,
     Kind,
     LayoutName,
@@ -271,11 +273,13 @@ class DerivedBody(PageBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised(DerivedBody):
-    """A run of turns was summed up; at level 0 it takes `source_tokens`."""
+    """A run of turns was summed up; at level 0 it takes `source_tokens`. Where each of its lines
+    names what it rests on, `evidence` is that.
+    """
 
     source_tokens: int = 0
+    evidence: tuple[Evidence, ...] = ()
     supersedes: ClassVar[PageId] = PageId("")
-    evidence: ClassVar[tuple[Evidence, ...]] = ()
     kind: ClassVar[Kind] = Kind.SUMMARY
     event_type: ClassVar[EventType] = EventType.SUMMARY
 
@@ -605,6 +609,63 @@ class Checkpointed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FormationBegun:
+    """A range of the conversation was taken up, for the `tries`-th time, to be formed into memory:
+    the pages `first` to `last`, which have these orders. Durable before anybody is asked.
+
+    `tokens` are those of the request that asks a model, by our count, and 0 where none is asked.
+    Whoever `reads_window` has all before it that the last request showed, and what it makes is
+    marked by all of that.
+    """
+
+    first: PageId
+    last: PageId
+    order_from: int
+    order_to: int
+    tries: int
+    former: FormerKind
+    tokens: int = 0
+    reads_window: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """What was formed (`page_id`) says something else of a subject than what `stands`."""
+
+    page_id: PageId
+    stands: PageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """How many proposals were not taken for one reason (`service/derived/admission.py`)."""
+
+    why: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormationEnded:
+    """A range is done with, once and for all: what was `made` of it stands in the same batch.
+
+    `outcome` is formed, nothing (there was nothing to keep) or given_up. The counts are those that
+    the provider reported, else 0.
+    """
+
+    first: PageId
+    last: PageId
+    order_from: int
+    order_to: int
+    outcome: FormationOutcome
+    made: tuple[PageId, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int | None = None  # None where it did not say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """What follows in this session was read from another program's files, by the import `run`.
 
@@ -849,6 +910,8 @@ Body = (
     | Pinned
     | Unpinned
     | Checkpointed
+    | FormationBegun
+    | FormationEnded
     | Imported
     | ImportApproved
     | ImportRevoked
@@ -889,6 +952,8 @@ _TYPES: Final[dict[type, str]] = {
     Pinned: "pinned",
     Unpinned: "unpinned",
     Checkpointed: "checkpointed",
+    FormationBegun: "formation_begun",
+    FormationEnded: "formation_ended",
     Imported: "imported",
     ImportApproved: "import_approved",
     ImportRevoked: "import_revoked",

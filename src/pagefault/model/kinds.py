@@ -166,6 +166,30 @@ class FaultReason(StrEnum):
     SPECULATIVE = "speculative"
 
 
+class FormerKind(StrEnum):
+    """Who makes memory of a range of turns."""
+
+    EXTRACTIVE = "extractive"  # nobody: it quotes
+    ENGINE = "engine"  # the model that is asked, over the request that it was asked last
+    SCRIPTED = "scripted"  # proposals that were written beforehand: for tests and benches
+    OTHER = "other"  # a program's own
+
+
+class FormationMode(StrEnum):
+    """Whether memory is formed of a session that a model is run with, after its turns."""
+
+    OFF = "off"  # what leaves the window is quoted, as without a model
+    ON = "on"  # by that model, over the request that it was asked last
+
+
+class FormationOutcome(StrEnum):
+    """What became of a range that was taken up."""
+
+    FORMED = "formed"
+    NOTHING = "nothing"  # nothing that was proposed could be kept
+    GIVEN_UP = "given_up"  # whoever was asked failed too often, or the range left the window first
+
+
 class Sync(StrEnum):
     """What an acknowledged append may still lose.
 
@@ -271,6 +295,7 @@ class ClaimType(StrEnum):
     PREFERENCE = "preference"
     FACT = "fact"
     RULE = "rule"  # how to answer, from now on: it is recited with every request
+    TASK = "task"  # where some piece of work stands
     GOAL = "goal"  # what a session works at: somebody sets it, no text makes one
     RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
 

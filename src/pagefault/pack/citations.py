@@ -10,7 +10,7 @@ from typing import Final
 from pagefault.model.ids import PageId
 from pagefault.pack.tools import PAGE_FAULT
 
-_CITATION: Final = re.compile(r"\[ref:\s*([^\]\n]{1,200})\]")
+CITATION: Final = re.compile(r"\[ref:\s*([^\]\n]{1,200})\]")
 _ID: Final = re.compile(
     r"(?:(?<!\w)tool:(?P<tool>[A-Za-z_][\w.-]{0,63})\(\s*)?"
     r"(?P<quote>[\"']?)(?<!\w)(?P<id>[a-z]{3,4}_[0-9]+)(?!\w)"
@@ -42,7 +42,7 @@ def citations(text: str) -> list[Citation]:
         return []
     found = (
         Citation(PageId(match["id"]), match["tool"] or "")
-        for cited in _CITATION.findall(text)
+        for cited in CITATION.findall(text)
         for match in _ID.finditer(cited)
     )
     return list(dict.fromkeys(found))

@@ -22,6 +22,7 @@ from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolCall, ToolSpec
+from pagefault.model.segments import Facet, RenderedSegment
 from pagefault.pack import render
 from pagefault.pack.count import (
     REQUEST_TOKENS,
@@ -122,6 +123,8 @@ SILENCE: Final = {
 """What stands between two messages of one role: the log has nothing there."""
 
 
+_BETWEEN: Final = "\n\n"  # texts of one message
+Facets = list[tuple[Facet, ...]]
 _Part = tuple[tuple[Message, ...], tuple[Entry, ...]]  # a segment that is not counted yet
 
 
@@ -262,6 +265,19 @@ class Layout:
         self.compose_sent()
         return (self.head, *self._messages)
 
+    def rendered(self, segments: Sequence[Segment], *, first: int) -> list[RenderedSegment]:
+        """What each message of these segments shows, and where; the first of them has the place
+        `first` in its request.
+        """
+        found: list[RenderedSegment] = []
+        for segment in segments:
+            counts = self._count(segment.messages)
+            facets = _facets(segment.messages, segment.entries, self._seal)
+            for tokens, shown in zip(counts, facets, strict=True):
+                place = first + len(found)
+                found.append(RenderedSegment(message=place, tokens=tokens, facets=shown))
+        return found
+
     def compose(self, entries: Sequence[Entry], *, after: Role = Role.SYSTEM) -> list[Segment]:
         """Messages for entries, in order; neighbours of one role become one message.
 
@@ -292,7 +308,7 @@ class Layout:
         return parts
 
     def _text_part(self, group: Sequence[Entry]) -> _Part:
-        content = "\n\n".join(_texts(group, self._seal))
+        content = _BETWEEN.join(_texts(group, self._seal))
         return (Message(role=_role(group[0]), content=content),), tuple(group)
 
     def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
@@ -465,46 +481,105 @@ def _exchange_part(exchange: Exchange) -> _Part:
     return tuple(messages), (exchange,)
 
 
-def _texts(group: Iterable[Entry], seal: render.Seal) -> list[str]:
-    texts: list[str] = []
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of a message's text, and the texts of pages in it, in their order."""
+
+    text: str
+    shows: tuple[tuple[Sequence[Page], str], ...] = ()
+
+
+def _pieces(group: Iterable[Entry], seal: render.Seal) -> list[_Piece]:
+    pieces: list[_Piece] = []
     run: list[Page] = []
 
-    def told(run: Sequence[Page]) -> str:
+    def told(run: Sequence[Page]) -> _Piece:
         text = render.message(run)
-        return render.block([text], seal) if render.is_data(run[0]) else text
+        shown = render.block([text], seal) if render.is_data(run[0]) else text
+        return _Piece(shown, ((run, text),))
 
     for entry in group:
         if isinstance(entry, Shown) and _continues(run, entry.page):
             run.append(entry.page)
             continue
         if run:
-            texts.append(told(run))
+            pieces.append(told(run))
             run = []
         match entry:
             case Shown(page=page):
                 run = [page]
             case Note(text=text, is_data=is_data):
-                texts.append(render.block([text], seal) if is_data else text)
+                pieces.append(_Piece(render.block([text], seal) if is_data else text))
             case Recalled(pages=pages):
-                texts.append(render.block([render.line(parts) for parts in runs(pages)], seal))
+                shows = tuple((parts, render.line(parts)) for parts in runs(pages))
+                pieces.append(_Piece(render.block([line for _, line in shows], seal), shows))
             case Front():
-                texts.append(render.block(_front_lines(entry), seal))
+                lines = _front_lines(entry)
+                of_pages = tuple((parts, line) for parts, line in lines if parts)
+                block = render.block([line for _, line in lines], seal)
+                pieces.append(_Piece(block, of_pages))
             case Exchange():
                 raise AssertionError("an exchange is a segment of its own")
     if run:
-        texts.append(told(run))
-    return texts
+        pieces.append(told(run))
+    return pieces
 
 
-def _front_lines(front: Front) -> list[str]:
-    lines = [render.line([page]) for page in front.core]
+def _texts(group: Iterable[Entry], seal: render.Seal) -> list[str]:
+    return [piece.text for piece in _pieces(group, seal)]
+
+
+def _facets(messages: Sequence[Message], entries: Sequence[Entry], seal: render.Seal) -> Facets:
+    """Of each message, the texts of pages in it."""
+    if len(entries) == 1 and isinstance(entries[0], Exchange):
+        return [_exchange_facets(message, entries[0]) for message in messages]
+    if not entries:
+        return [() for _ in messages]
+    facets: list[Facet] = []
+    before = 0
+    for piece in _pieces(entries, seal):
+        at = 0
+        for pages, text in piece.shows:
+            at = piece.text.index(text, at)
+            start = before + len(piece.text[:at].encode())
+            at += len(text)
+            facets.append(_facet(pages, start, before + len(piece.text[:at].encode())))
+        before += len(piece.text.encode()) + len(_BETWEEN)
+    return [tuple(facets)]
+
+
+def _facet(pages: Sequence[Page], start: int, end: int) -> Facet:
+    ids = tuple(page.page_id for page in pages)
+    return Facet(pages=ids, turn=pages[0].row.turn, start=start, end=end)
+
+
+def _exchange_facets(message: Message, exchange: Exchange) -> tuple[Facet, ...]:
+    """Of a message of calls or of a result: the pages that it was made of, as one."""
+    faulted = {call.call_id: page for call, _, page in exchange.calls if page is not None}
+    if message.role is Role.TOOL:
+        pages = [one for one in exchange.pages if one.call_id == message.call_id]
+        pages = [one for one in pages if one.row.role is Role.TOOL]
+        if message.call_id in faulted:
+            pages = [faulted[message.call_id]]
+    else:
+        pages = [one for one in exchange.pages if one.row.role is Role.ASSISTANT]
+    size = len(message.content.encode())
+    return (_facet(pages, 0, size),) if pages else ()
+
+
+def _front_lines(front: Front) -> list[tuple[Sequence[Page], str]]:
+    """The lines in front, and of which pages each is the text."""
+    lines: list[tuple[Sequence[Page], str]] = [
+        ((page,), render.line([page])) for page in front.core
+    ]
     if front.claims_left_out:
-        lines.append(render.claims_left_out(front.claims_left_out))
+        lines.append(((), render.claims_left_out(front.claims_left_out)))
     if front.older:
-        lines.append(render.older(front.older))
-    lines += [render.summary(page, level) for page, level in front.summaries]
+        lines.append(((), render.older(front.older)))
+    lines += [((page,), render.summary(page, level)) for page, level in front.summaries]
     kept = newest_first(sorted(front.kept, key=lambda page: page.row.order))
-    return [*lines, *(render.line(parts) for parts in runs(kept))]
+    lines.extend((parts, render.line(parts)) for parts in runs(kept))
+    return lines
 
 
 def runs(pages: Iterable[Page]) -> list[list[Page]]:

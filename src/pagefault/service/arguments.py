@@ -18,6 +18,7 @@ from pagefault.model.kinds import (
     Actor,
     ClaimRules,
     ControlMode,
+    FormationMode,
     LayoutName,
     Level,
     Mode,
@@ -148,6 +149,10 @@ def an_origin(text: str) -> Origin:
 
 def a_claims(text: str) -> ClaimRules:
     return one_of(ClaimRules, text, "way to make claims")
+
+
+def a_formation(text: str) -> FormationMode:
+    return one_of(FormationMode, text, "formation mode")
 
 
 def a_sync(text: str) -> Sync:

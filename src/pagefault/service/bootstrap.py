@@ -20,7 +20,15 @@ from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter, SessionNo
-from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, RedactLevel, Sync
+from pagefault.model.kinds import (
+    ClaimRules,
+    ControlMode,
+    FormationMode,
+    LayoutName,
+    Mode,
+    RedactLevel,
+    Sync,
+)
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.quotas import Quotas
@@ -42,6 +50,7 @@ from pagefault.recall.search import Searcher
 from pagefault.service.arguments import (
     a_claims,
     a_control,
+    a_formation,
     a_layout,
     a_mode,
     a_profile,
@@ -164,6 +173,7 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "epochs": config.epochs.rule,
         "beta": config.epochs.beta,
         "claims": config.claims.extract,
+        "formation": config.formation,
         "profile": config.recall.profile,
         "limits": Limits(**asdict(config.limits)),
         "quotas": Quotas(**asdict(config.quotas)),
@@ -200,6 +210,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     if not 0 <= beta < float("inf"):
         raise BadInput(f"beta is {beta}", hint="it takes 0 or more; 1 is the cheapest")
     extracts_claims = a_claims(wiring.get("claims", "rules")) is ClaimRules.RULES
+    forms = a_formation(_or(wiring.get("formation"), FormationMode.OFF)) is FormationMode.ON
     order = a_profile(wiring.get("profile", "measured"))
     seed, read_only = wiring.get("seed"), wiring.get("read_only", False)
     chance = random.SystemRandom() if seed is None else random.Random(seed)
@@ -294,6 +305,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             profile=order,
             is_adopted=store.is_adopted,
             extracts_claims=extracts_claims,
+            forms=forms,
             compressor=wiring.get("compressor"),
             prefetch=tuple(wiring.get("prefetch", ())),
             hash_key=store.log.hash_key,

@@ -33,6 +33,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     ClaimRules,
     ControlMode,
+    FormationMode,
     LayoutName,
     Mode,
     Profile,
@@ -105,6 +106,13 @@ class LimitsConfig:
     paged_in_tokens_max: int = setting(defaults.PAGED_IN_TOKENS, at_least=0)
     page_tokens_max: int = setting(defaults.PAGE_TOKENS, at_least=64)
     artifact_bytes_max: int = setting(defaults.ARTIFACT_BYTES, at_least=1)
+    formed_after_turns: int = setting(defaults.FORMED_AFTER_TURNS, at_least=0)
+    formation_tokens_per_session: int = setting(
+        defaults.FORMATION_TOKENS_PER_SESSION, trust=True, at_least=0
+    )
+    formation_tokens_per_day: int = setting(
+        defaults.FORMATION_TOKENS_PER_DAY, trust=True, at_least=0
+    )
     loading: str = setting(defaults.LOADING)
     prefetch_pages_max: int = setting(defaults.PREFETCH_PAGES, at_least=0)
     compress_after_tokens: int = setting(defaults.COMPRESS_AFTER_TOKENS, at_least=0)
@@ -194,6 +202,7 @@ class Config:
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
     layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     control: ControlMode = setting(ControlMode.ASSIST, trust=True)  # noqa: RUF009
+    formation: FormationMode = setting(FormationMode.OFF, trust=True)  # noqa: RUF009 - it costs
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     embedder: str = setting("", trust=True)  # it sees every page, or is code of the user's own
     reranker: str = setting("", trust=True)  # it sees pages, or is code of the user's own

@@ -53,7 +53,7 @@ _SOUGHT_MAX: Final = 20  # pages that are sought by their ids in what cites them
 _CALLS: Final = ("searched", "faulted", "call_refused")
 _RECEIVED: Final = ("received",)
 _SYSTEMS: Final = ("session_opened", "session_configured")
-_COUNTED: Final = ("packed", "relayed", "reported")
+_COUNTED: Final = ("packed", "relayed", "reported", "formation_begun", "formation_ended")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

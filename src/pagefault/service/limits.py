@@ -47,6 +47,11 @@ class Limits:
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN
     summary_window_share: float = defaults.SUMMARY_WINDOW_SHARE
     summarised_tokens_max: int = defaults.SUMMARISED_TOKENS
+    formed_after_turns: int = defaults.FORMED_AFTER_TURNS
+    formation_tries_max: int = defaults.FORMATION_TRIES
+    formation_timeout_s: float = defaults.FORMATION_TIMEOUT_S
+    formation_tokens_per_session: int = defaults.FORMATION_TOKENS_PER_SESSION
+    formation_tokens_per_day: int = defaults.FORMATION_TOKENS_PER_DAY
     dead_window_share: float = defaults.DEAD_WINDOW_SHARE
     artifact_bytes_max: int = defaults.ARTIFACT_BYTES
     loading: str = defaults.LOADING

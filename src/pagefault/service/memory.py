@@ -259,6 +259,10 @@ class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
             self._embedding.stop()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        for task in self._runtime.forming:  # a model may take its time: another opening asks it
+            task.cancel()
+        if self._runtime.forming:
+            await asyncio.wait(self._runtime.forming)
         for session in self._live():
             session.prefetcher.cancel()
             await session.owned.settled()

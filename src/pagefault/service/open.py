@@ -19,6 +19,7 @@ _SETTINGS: Final = {  # that an option sets as a flag of the command line would
     "mode": "mode",
     "layout": "layout",
     "control": "control",
+    "formation": "formation",
     "sync": "sync",
     "model": "engine.model",
     "eviction_policy": "eviction_policy",

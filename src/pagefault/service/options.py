@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
         "importance_weighted_lru".
     compressor: who writes the shorter forms that `Session.compress` wants (docs/ladder.md).
         Default: rules.
+    formation: whether the engine of `Session.run` forms memory after its turns: "off" (the
+        default), "on" (docs/formation.md). It is asked once more for about every 2,000 tokens said.
     limits: what a turn, a page and an answer may take (`pagefault.Limits`).
     quotas: what may be written (`pagefault.Quotas`): `QuotaExceeded` refuses what goes beyond.
     embedder: with one, search goes by meaning too: an object, or as it is configured
@@ -68,6 +70,7 @@ class Options(TypedDict, total=False):
     epochs: str | None
     eviction_policy: str | None
     compressor: Compressor | None
+    formation: str | None
     limits: Limits | None
     quotas: Quotas | None
     embedder: str | Embedder | None

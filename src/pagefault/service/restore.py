@@ -49,7 +49,9 @@ from pagefault.store.fold import BEGUN, ORIGIN_RULINGS
 from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
-_STANDING = ("pinned", "unpinned", "claim", "priced")  # whenever they were written
+_STANDING = (  # whenever they were written
+    *("pinned", "unpinned", "claim", "priced", "formation_begun", "formation_ended"),
+)
 _TOGETHER: Final = 256  # records that are read at once, at most
 
 

@@ -156,12 +156,14 @@ class Runtime:
     profile: Profile = Profile.MEASURED  # how searches are ordered
     is_adopted: bool = True  # by whoever opened it: else its claims have no authority
     extracts_claims: bool = True  # by rules, from what users say
+    forms: bool = False  # memory is formed by the engine that is run, after each turn
     compressor: Compressor | None = None  # of the caller's; without one, our rules
     prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)
     seal: Seal = UNSEALED  # the numbers that close blocks of data, keyed with the memory's secret
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
+    forming: set[asyncio.Task[None]] = field(default_factory=set)  # ends with this opening
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
     searching: Executor = field(
         default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="pagefault-search")

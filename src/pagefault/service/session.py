@@ -1,8 +1,9 @@
 """A session: one conversation, its window, and the verbs on them.
 
-The verbs are in four façades over one state: `facades/writer.py` has what is said and done to a
-session, `facades/claimant.py` what is held true in it, `facades/reader.py` what is read of it,
-`facades/sharer.py` what it shares with others, `facades/inspector.py` what it tells about itself.
+The verbs are in façades over one state: `facades/writer.py` has what is said and done to a session,
+`facades/claimant.py` what is held true in it, `facades/formations.py` what a model remembers of it,
+`facades/reader.py` what is read of it, `facades/sharer.py` what it shares with others,
+`facades/inspector.py` what it tells about itself.
 Here they are put together, and here are the verbs that take more than one of them.
 
 What other processes do to the session meanwhile is the affair of `ownership.py`.
@@ -20,6 +21,7 @@ from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_control, a_count, a_span_s, check_name
 from pagefault.service.control import Overlay
 from pagefault.service.facades.claimant import Claimant
+from pagefault.service.facades.formations import Formations
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import check_open
 from pagefault.service.facades.reader import Reader
@@ -35,7 +37,7 @@ from pagefault.store.controls import nothing_kept
 
 
 @checked_verbs(usable=check_open)
-class Session(Writer, Claimant, Reader, Sharer, Inspector):
+class Session(Writer, Claimant, Formations, Reader, Sharer, Inspector):
     """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
 
     def __init__(
@@ -85,9 +87,12 @@ class Session(Writer, Claimant, Reader, Sharer, Inspector):
             calls_max=a_count(calls_max, called="calls_max"),
             timeout_s=a_span_s(timeout_s, called="timeout_s"),
         )
-        return await drive(
+        answer = await drive(
             self, engine, bounds, on_text, Toolbox(tools) if tools is not None else None
         )
+        if not answer.calls:
+            self._formation.after_turn(engine)
+        return answer
 
     async def fork(
         self,

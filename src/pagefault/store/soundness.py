@@ -33,6 +33,8 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    FormationBegun,
+    FormationEnded,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -166,6 +168,13 @@ def flaw(event: Event) -> str:
         case OriginRevoked(targets=targets):
             are = all(0 < first <= last < event.seq for first, last in targets)
             return "" if are else "it withdraws records that cannot be"
+        case FormationBegun(order_from=first, order_to=last) as body:
+            are = all(map(_is_count, (first, last - first, body.tries, body.tokens)))
+            return "" if are else "its counts cannot be"
+        case FormationEnded(order_from=first, order_to=last) as body:
+            counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
+            are = all(map(_is_count, (first, last - first, *counts)))
+            return "" if are else "its counts cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case RegionSet(region=region):

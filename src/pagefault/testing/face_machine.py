@@ -37,6 +37,7 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.drafts import Incoming
 from pagefault.store.embedded.root import rebuild
+from pagefault.testing.formers import ScriptedFormer
 
 T = TypeVar("T")
 
@@ -184,13 +185,14 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
         max_size=3,
     ),
     "form": st.sampled_from(["snapshot", "events", "markdown", "csv"]),
+    "former": st.sampled_from([None, ScriptedFormer(lambda given: [])]),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
     "home_paths": st.booleans(),
     "is_error": st.booleans(),
     "keep": st.sampled_from([None, "30d", "forever", "a while", ""]),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
-    "kind": st.sampled_from(["decision", "fact", "preference", "rule", "goal", "retraction", "x"]),
+    "kind": st.sampled_from(["decision", "fact", "task", "rule", "goal", "retraction", "x"]),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
     "level": COUNTS,
     "limit": COUNTS,

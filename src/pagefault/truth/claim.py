@@ -55,6 +55,8 @@ class Claim:
         return tuple(dict.fromkeys(span.page_id for span in self.evidence))
 
 
-def wording(kind: ClaimType, value: str, *, agreed: bool = False) -> str:
-    """A claim in one line. Nothing is put around the value that could change what it says."""
-    return f"{kind.capitalize()}{' (agreed)' if agreed else ''}: {value}"
+def wording(kind: ClaimType, value: str, *, how: str = "") -> str:
+    """A claim in one line; `how` it came to be one: agreed, proposed. Nothing is put around the
+    value that could change what it says.
+    """
+    return f"{kind.capitalize()}{f' ({how})' if how else ''}: {value}"

@@ -90,7 +90,7 @@ def _claim(
         type=reading.kind,
         subject=reading.subject,
         value=value,
-        text=wording(reading.kind, value, agreed=origin == USER_APPROVED),
+        text=wording(reading.kind, value, how="agreed" if origin == USER_APPROVED else ""),
         evidence=evidence,
         authority=authority,
         origin=origin,

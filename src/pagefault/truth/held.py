@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import ClaimType
@@ -34,5 +35,8 @@ class Held:
 
 
 def kind_of(kind: ClaimType) -> str:
-    """Decisions and facts contradict each other; preferences and rules only their own kind."""
-    return str(kind) if kind in (ClaimType.PREFERENCE, ClaimType.RULE) else "held"
+    """Decisions and facts contradict each other; all other kinds only their own."""
+    return str(kind) if kind in _APART else "held"
+
+
+_APART: Final = (ClaimType.PREFERENCE, ClaimType.RULE, ClaimType.TASK)

@@ -52,6 +52,7 @@ IMPORTANCE: Final = {
     ClaimType.RULE: 0.9,
     ClaimType.PREFERENCE: 0.85,
     ClaimType.FACT: 0.8,
+    ClaimType.TASK: 0.8,
 }
 _GRAMMAR: Final = frozenset(
     query_terms(" ".join(sorted(ENGLISH.stop_words | ENGLISH.function_words)))

@@ -6,6 +6,8 @@ stood before it, which is what the last request showed: what was said since the 
 that epoch left, what was recalled, faulted, listed and hinted at since. A call that it made has
 them too, and so has the result. What a user says does not: that a person read it is no reason.
 
+What a model formed of a range of turns has the marks of all that stood before it when it was asked.
+
 So an answer is marked by what an earlier answer saw, as long as that one stands in the window. Of a
 proxied conversation the client decides what a request shows, and is not asked: everything that was
 said there before counts. Both err on the side of a mark.
@@ -28,6 +30,8 @@ from pagefault.model.events import (
     Erased,
     Event,
     Faulted,
+    FormationBegun,
+    FormationEnded,
     Packed,
     PageBody,
     Relayed,
@@ -64,6 +68,8 @@ class Flow(Generic[M]):
         self._said: dict[PageId, Seq] = {}  # those of them that the window shows in their place
         self._imported: dict[PageId, Seq] = {}  # that another program's model had before it
         self._brought: set[PageId] = set()  # and out of it, until the next epoch
+        self._read: M | None = None  # of the window, when a range was taken up to be formed
+        self._formed: dict[PageId, tuple[Event, DerivedBody]] = {}  # what was made since
         self._called: dict[str, M] = {}  # by calls that a marked answer made
 
     @property
@@ -75,6 +81,13 @@ class Flow(Generic[M]):
         match event.body:
             case DerivedBody() as body:
                 self._mark(event, body, self._joined(_sources(body)))
+                if self._read is not None:
+                    self._formed[body.page_id] = event, body
+            case FormationBegun(reads_window=reads_window):
+                self._formed = {}
+                self._read = self.before_the_model if reads_window else None
+            case FormationEnded(made=made):
+                self._mark_formed(made)
             case Shared() as body:  # it stands in a region: no window shows it by itself
                 self._mark(event, body, None)
             case PageBody() as body:
@@ -102,6 +115,14 @@ class Flow(Generic[M]):
                 shown = (one.page_id for one in (*epoch.summaries, *epoch.kept))
                 self._brought = set()
                 self._bring([*epoch.core, *shown])
+
+    def _mark_formed(self, made: Iterable[PageId]) -> None:
+        """What a model formed with the window before it bears the marks of all of that."""
+        for page_id in made:
+            if self._read is not None and page_id in self._formed:
+                event, body = self._formed[page_id]
+                own = [self.marks[page_id]] if page_id in self.marks else []
+                self._mark(event, body, self._join([*own, self._read]))
 
     def _written_under(self, event: Event, body: PageBody) -> M | None:
         """The mark that a page takes over from what led to it."""

@@ -53,6 +53,13 @@ class Labels:
         made_of = (page.page_id, derived.represents, *derived.provenance)  # it may not be written
         return least_trusted([ruled, *(marks[one] for one in made_of if one in marks)])
 
+    def before_the_model(self) -> Origin | None:
+        """The least trusted of all that the window shows now; None where all of it is trusted.
+        Raises `ArchiveMissing` likewise.
+        """
+        with self._folding:
+            return self._known().before_the_model
+
     def is_current(self, state: SessionState) -> bool:
         """Whether the labels of what the last request showed are at hand, with no log to read."""
         rulings = self._runtime.quarantine.read_on(), self._runtime.journal.forgets

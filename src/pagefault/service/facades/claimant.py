@@ -36,8 +36,8 @@ class Claimant(SessionParts):
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
         which have to be there. Returns the claim's id; that of the claim that says so already, if
-        one stands. `kind` is "decision", "preference", "fact" or "rule" (which every request
-        recites).
+        one stands. `kind` is "decision", "preference", "fact", "task" (where some work stands) or
+        "rule" (which every request recites).
 
         `origin` is the channel that the claim came through: "user_typed" if the user states it, who
         need not have used these words; of what a model proposes "model_generated". It has the

@@ -22,6 +22,7 @@ from pagefault.service.turn.append import Saying
 from pagefault.service.turn.auto_recall import TurnRecall
 from pagefault.service.turn.cache_marks import Marker
 from pagefault.service.turn.call_server import CallServer
+from pagefault.service.turn.formation import Formation
 from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.turn.requests import Requests
 from pagefault.service.window.state import SessionState
@@ -52,6 +53,7 @@ class SessionParts:
         procedures = Procedures(runtime, owned.session)
         self._labels = Labels(runtime, owned.session)
         self._claims = Claims(runtime, owned.session, procedures, self._labels)
+        self._formation = Formation(owned, self._claims, procedures, self._labels)
         self._saying = Saying(owned, runtime, self._claims)
         self._finder = Finder(owned, runtime, self._claims)
         self._recall = TurnRecall(owned, runtime, self._finder, procedures, self.prefetcher)

@@ -24,6 +24,8 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    FormationBegun,
+    FormationEnded,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -182,6 +184,8 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
+            case FormationBegun() | FormationEnded():
+                pass  # a request beside the conversation's own, which no later one follows
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # what may be recalled, and not what was
             case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():

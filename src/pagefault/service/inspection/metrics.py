@@ -45,6 +45,8 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    FormationBegun,
+    FormationEnded,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -270,6 +272,8 @@ class Meter:
                 self._pinned.discard(page_id)
             case CallRefused() | Checkpointed() | Received() | Imported():
                 pass  # no measure counts them
+            case FormationBegun() | FormationEnded():
+                pass  # what was made stands in records of its own
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():

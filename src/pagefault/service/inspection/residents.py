@@ -23,6 +23,8 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    FormationBegun,
+    FormationEnded,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -93,8 +95,8 @@ class Residents:
                 pass  # it moves no page: a pin does with the next request
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor does what says where pages are from
-            case Reported() | Priced() | SessionLeased():
-                pass  # no page has a part in it
+            case Reported() | Priced() | SessionLeased() | FormationBegun() | FormationEnded():
+                pass  # no page has a part in it, or moves by it
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():

@@ -26,6 +26,8 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    FormationBegun,
+    FormationEnded,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -433,7 +435,8 @@ class Movement:
     `Session.tiers` tells them of now). Of a proxied session none is L0: its client decides that.
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
-    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited.
+    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited; and
+    of the first and the last page of a range of turns: taken_up, formed, nothing, given_up.
     """
 
     seq: Seq
@@ -536,6 +539,12 @@ def _movements(event: Event) -> Iterator[_Movement]:
             yield "pinned", page_id, None, ""
         case Unpinned(page_id=page_id):
             yield "unpinned", page_id, None, ""
+        case FormationBegun(first=first, last=last, tries=tries, former=former):
+            for page_id in dict.fromkeys((first, last)):
+                yield "taken_up", page_id, None, f"{former}, {first} to {last}, try {tries}"
+        case FormationEnded(first=first, last=last, outcome=outcome, made=made):
+            for page_id in dict.fromkeys((first, last)):
+                yield str(outcome), page_id, None, ", ".join(made)
         case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed() | Imported():
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():

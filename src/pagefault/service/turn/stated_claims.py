@@ -48,7 +48,9 @@ from pagefault.truth.held import Held, Status
 
 VALUE_CHARS: Final = 500
 """Of a claim's value: it is one line, and the core holds many."""
-KINDS: Final = (ClaimType.DECISION, ClaimType.PREFERENCE, ClaimType.FACT, ClaimType.RULE)
+KINDS: Final = (
+    *(ClaimType.DECISION, ClaimType.PREFERENCE, ClaimType.FACT, ClaimType.RULE, ClaimType.TASK),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,7 @@ class Stated:
     replaces: PageId
     origin: Origin
     key: str
+    how: str = ""  # it came to be a claim, where its words are to tell
 
 
 def a_kind(text: str) -> ClaimType:
@@ -103,7 +106,7 @@ class StatedClaims:
         known = self._known(stated.key, is_retraction=False)
         if known:
             return [], known
-        claim, book = self._claim(stated), self._claims.book(self._owned.state)
+        claim, book = self.claim(stated), self._claims.book(self._owned.state)
         old = self._closable(book, stated.replaces, claim.authority) if stated.replaces else None
         same = book.same(claim)
         if same is not None:
@@ -164,7 +167,10 @@ class StatedClaims:
             )
         return pages[0]
 
-    def _claim(self, stated: Stated) -> Claim:
+    def claim(self, stated: Stated) -> Claim:
+        """What somebody states as a claim, on evidence that stands in the pages. Raises `BadInput`,
+        `NoSuchPage` and `RecordGone`.
+        """
         clean = self._runtime.journal.clean
         if not stated.evidence:
             raise BadInput(
@@ -175,7 +181,7 @@ class StatedClaims:
         finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called, clean)
         found = [finder.find(one) for one in stated.evidence]
         value = " ".join(clean(stated.value or found[0].words).split())
-        _check_whole(found, value)
+        check_whole(found, value)
         if not value:
             raise BadInput("a claim of blanks says nothing", hint="say what is held true")
         if len(value) > VALUE_CHARS:
@@ -194,7 +200,7 @@ class StatedClaims:
             type=stated.kind,
             subject=subject,
             value=value,
-            text=wording(stated.kind, said),  # it is found by its subject, too
+            text=wording(stated.kind, said, how=stated.how),  # it is found by its subject, too
             evidence=tuple(dict.fromkeys(one.span for one in found)),
             authority=authority_of(origin),
             origin=origin,
@@ -270,7 +276,7 @@ class StatedClaims:
             )
 
 
-def _check_whole(found: Sequence[QuotedWords], value: str) -> None:
+def check_whole(found: Sequence[QuotedWords], value: str) -> None:
     """Raise `BadInput` where a quotation leaves out that it is denied, and the claim says it."""
     for one in found:
         if one.denial and not shows(Cue.NEGATION, value):

@@ -140,7 +140,7 @@ def plan_redo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
     return plan.drafts, act.told(plan.standing)
 
 
-_TYPES = ("pinned", "unpinned", "claim")
+_TYPES = ("pinned", "unpinned", "claim", "formation_begun")
 
 
 class _Acts:
@@ -152,6 +152,7 @@ class _Acts:
         self.restated: dict[PageId, PageId] = {}  # claims that were written once more, as which
         self.closer: dict[PageId, PageId] = {}  # claims that stand no more, and what closed each
         self._moved = NOTHING
+        self._formations: set[Seq] = set()
         for event in events:
             self._fold(event)
 
@@ -165,10 +166,15 @@ class _Acts:
 
     def _fold(self, event: Event) -> None:
         body = event.body
+        if event.type == "formation_begun":
+            self._formations.add(event.seq)
+            return
         if isinstance(body, Claimed):
             self.note(body)
         elif not isinstance(body, Pinned | Unpinned | Erased):
             return
+        if event.cause in self._formations:
+            return  # proposed in the background: nobody's act
         if event.actor is Actor.USER and event.cause:
             self._move(event)
         elif event.type == "claim" and event.actor is not Actor.USER and event.origin == RUNTIME:

@@ -140,7 +140,9 @@ def _body(
     about: dict[str, Any] = {"subject": clean(derived.subject), "evidence": derived.evidence}
     match item.event_type:
         case EventType.SUMMARY:
-            return Summarised(**page, source_tokens=derived.source_tokens)
+            return Summarised(
+                **page, source_tokens=derived.source_tokens, evidence=derived.evidence
+            )
         case EventType.REPRESENTATION:
             return Represented(
                 **page,

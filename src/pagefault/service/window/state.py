@@ -35,6 +35,8 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    FormationBegun,
+    FormationEnded,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -106,6 +108,7 @@ from pagefault.service.window.content import is_user_message, page_of
 from pagefault.service.window.core import Core
 from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.factor import TokenFactor
+from pagefault.service.window.ranges import Ranges
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.sources import Sources
 
@@ -175,6 +178,7 @@ class SessionState:
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
         self.requests_since = 0  # the last epoch
         self.unread: deque[Page] = deque()  # said, and not read for summaries yet: oldest first
+        self.ranges = Ranges()  # that were formed, or are being formed, into memory
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
         self._core = Core(sources.counter, is_adopted=sources.is_adopted)
@@ -304,6 +308,8 @@ class SessionState:
                 pass  # the client's form of what pages say
             case SessionLeased():
                 pass  # who may write, which no request shows
+            case FormationBegun() | FormationEnded() as body:
+                self.ranges.fold(body, event.turn)
             case Checkpointed() | Imported():
                 pass  # a name for a moment, or where what follows is from
             case ImportApproved() | ImportRevoked():
@@ -645,6 +651,10 @@ class SessionState:
     def find_row(self, page_id: PageId) -> PageRow | None:
         """A page's row, past the table: for who must not disturb it from another thread."""
         return self._sources.find_row(page_id)
+
+    def is_withdrawn(self, row: PageRow) -> bool:
+        """Whether a person took a page out, with all that rests on it."""
+        return self._sources.is_withdrawn(row)
 
     def mapped_level(self, page_id: PageId, asked: Level) -> Level | None:
         """The level at which the window shows a page already, if that answers who asks for it."""

@@ -4,21 +4,29 @@ A run of turns is summed up when it leaves its place, once. A summary is shown w
 2) as long as all of them together take no more than their share of the window; then the oldest are
 shown as their headers alone (level 3), and the oldest of those as lines of an index page, which
 stands before the others. Where a window is too small even for that, they are a number.
+
+A range that was formed into memory while it stood in the window (`ranges.py`) has its summary
+already: it is shown from the epoch on at which the first of its pages leaves, if enough turns have
+passed. The others may stand word for word beside it until they leave, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Draft, PageBody, PagedIn, expected
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import Kind, Level, Role
+from pagefault.model.kinds import Level
 from pagefault.model.page import Page
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import Made, write_derived
+from pagefault.service.window.ranges import runs as runs_of
+from pagefault.service.window.ranges import summed_up
 from pagefault.service.window.state import SessionState
 from pagefault.service.window.summary_index import index_of, is_index
 
@@ -62,7 +70,16 @@ def plan_summaries(
 
     The latest runs are quoted if `quotes` says so; all before them together get one header.
     """
-    runs = list(_runs(leaving, state.limits.summarised_tokens_max))
+    limits = state.limits
+    active = state.ranges.active(state.turn, after_turns=limits.formed_after_turns)
+    formed: dict[PageId, Page] = {}  # by the first page that leaves of what each sums up
+    runs: list[list[Page]] = []
+    for of, part in summed_up(leaving, active):
+        page = None if of is None else _readable(state, of.summary)
+        if page is None:
+            runs += list(runs_of(part, limits.summarised_tokens_max))
+        else:
+            formed[part[0].page_id] = page
     quoted = runs[-QUOTED_MAX:] if quotes else []
     rest = [page for run in runs[: len(runs) - len(quoted)] for page in run]
     made = [state.summarise(rest, quotes=False)] if rest else []
@@ -71,7 +88,10 @@ def plan_summaries(
     drafts = _drafts(items, state, session)
     index = next((page for page, _ in state.summaries if is_index(page)), None)
     shown = [(page, level) for page, level in state.summaries if page is not index]
-    shown += [_as_told(page) for page in _pages(drafts)]
+    formed |= {page.derived.provenance[0]: page for page in _pages(drafts) if page.derived}
+    there = {page.page_id for page, _ in shown}
+    in_order = [formed[page.page_id] for page in leaving if page.page_id in formed]
+    shown += [_as_told(page) for page in in_order if page.page_id not in there]
     most = int(state.window_tokens * state.limits.summary_window_share)
     for_index = int(most * INDEX_SHARE)
     room = most - (for_index if index else 0)
@@ -98,6 +118,16 @@ def plan_summaries(
             index = _pages(drafts)[-1]
     front = [(index, Level.FULL)] if index else []
     return Summaries([*front, *shown], older, drafts)
+
+
+def _readable(state: SessionState, page_id: PageId) -> Page | None:
+    """A summary that was formed, unless it was forgotten or withdrawn since."""
+    row = state.find_row(page_id)
+    if row is None or state.is_withdrawn(row):
+        return None
+    with suppress(RecordGone, ArchiveMissing):
+        return state.read_page(page_id)
+    return None
 
 
 def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> list[Draft]:
@@ -132,18 +162,3 @@ def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Sho
 
 def _tokens(state: SessionState, shown: Sequence[Shown]) -> int:
     return sum(state.summary_tokens(page, level) for page, level in shown)
-
-
-def _runs(pages: Sequence[Page], tokens_max: int) -> Iterator[list[Page]]:
-    """What leaves, in runs of about so many tokens, parted where a turn begins."""
-    run: list[Page] = []
-    tokens = 0
-    for page in pages:
-        begins = page.row.role is Role.USER and page.row.kind is Kind.TRANSCRIPT
-        if run and tokens + page.row.tokens > tokens_max and (begins or tokens > 2 * tokens_max):
-            yield run
-            run, tokens = [], 0
-        run.append(page)
-        tokens += page.row.tokens
-    if run:
-        yield run

@@ -1,0 +1,111 @@
+"""`pagefault form`: ranges of turns become memory."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.turn.formation import Formed
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.option(
+    "--by",
+    type=click.Choice(["model", "rules"]),
+    default="model",
+    show_default=True,
+    help="The configured model, which should be the one that the session is run with; or rules, "
+    "which quote.",
+)
+@click.option("--dry-run", is_flag=True, help="Ask nobody: tell what would be asked.")
+@json_option
+@pass_app
+def form(app: App, session_name: str | None, by: str, dry_run: bool, as_json: bool) -> None:
+    """Form memory of the turns of a session, by the model that lived them or by rules.
+
+    Every range of about 2,000 tokens that is closed and was not formed yet is formed once. The
+    model is asked with the session's own request and one message more. What it proposes is kept
+    where the pages that it cites say so: a summary, which an epoch shows some turns later, and
+    claims, which are proposed until somebody states them (`pagefault claims`). Then all ranges
+    are listed.
+
+    JSON: {session, dry_run, formed (what this run did, or would do), ranges (all of them)}; each a
+    list of {first, last (pages), pages, outcome (formed, nothing, given_up, begun, due), tries,
+    former, made, is_active, dropped: {REASON: COUNT}, conflicts: [{page_id, stands}], tokens,
+    input_tokens, output_tokens, cached_tokens}.
+    """
+    from pagefault.cli.engines import remote_engine
+
+    app.existing_directory()
+    config = app.config()
+
+    async def read() -> dict[str, Any]:
+        async with AsyncExitStack() as opened:
+            engine = None
+            if by == "model":
+                engine = await opened.enter_async_context(remote_engine(config))
+            opening = app.reading() if dry_run else app.writing(config)
+            memory = await opened.enter_async_context(opening)
+            session = await find_session(memory, session_name)
+            formed = await session.form(engine, dry_run=dry_run)
+            return {
+                "session": session.name or session.session_id,
+                "dry_run": dry_run,
+                "formed": [formed_object(one) for one in formed],
+                "ranges": [formed_object(one) for one in await session.formations()],
+            }
+
+    told = app.run(read())
+    if as_json:
+        app.term.data(told)
+        return
+    if told["ranges"]:
+        app.term.table(
+            ["range", "pages", "outcome", "made", "dropped", "tokens"],
+            [
+                [
+                    f"{one['first']}…{one['last']}",
+                    f"{one['pages']:,}",
+                    one["outcome"] + (", active" if one["is_active"] else ""),
+                    ", ".join(one["made"]),
+                    ", ".join(f"{count} {why}" for why, count in one["dropped"].items()),
+                    f"{one['tokens']:,}",
+                ]
+                for one in told["ranges"]
+            ],
+            right="pages tokens",
+        )
+    for one in told["ranges"]:
+        for conflict in one["conflicts"]:
+            app.term.note(f"{conflict['page_id']} says otherwise than {conflict['stands']}")
+    count = plural(len(told["formed"]), "range")
+    tokens = sum(one["tokens"] for one in told["formed"])
+    asked = f", {tokens:,} tokens of requests" if tokens else ""
+    app.term.note(f"{count} {'would be ' if dry_run else ''}formed of {told['session']!r}{asked}")
+
+
+def formed_object(one: Formed) -> dict[str, Any]:
+    """A range as JSON tells it."""
+    return {
+        "first": one.first,
+        "last": one.last,
+        "pages": one.pages,
+        "outcome": one.outcome,
+        "tries": one.tries,
+        "former": one.former,
+        "made": list(one.made),
+        "is_active": one.is_active,
+        "dropped": {each.why: each.count for each in one.dropped},
+        "conflicts": [{"page_id": c.page_id, "stands": c.stands} for c in one.conflicts],
+        "tokens": one.tokens,
+        "input_tokens": one.input_tokens,
+        "output_tokens": one.output_tokens,
+        "cached_tokens": one.cached_tokens,
+    }

@@ -1,0 +1,41 @@
+"""The former without a model: it proposes the sentences that the extractive summary quotes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
+from pagefault.model.kinds import FormerKind, Level
+from pagefault.represent.api import CountTokens, Source, speaker_of
+from pagefault.represent.extractive import compress_range
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveFormer:
+    """Quotes a tenth of a range, and claims nothing: what holds, no rule of form can tell."""
+
+    count: CountTokens
+    kind: FormerKind = FormerKind.EXTRACTIVE
+    reads_window: bool = False
+
+    def tokens(self, given: FormationRequest) -> int:
+        return 0
+
+    async def form(self, given: FormationRequest) -> Proposals:
+        """As the protocol says; it never waits, and never fails."""
+        sources = {page.page_id: Source.of(page) for page in given.pages}
+        made = compress_range(list(sources.values()), Level.ABSTRACT, count=self.count)
+        proposals = []
+        for span in made.spans:
+            source = sources[span.page_id]
+            words = source.text.encode()[span.start : span.end].decode()
+            line = " ".join(words.split())
+            proposals.append(
+                Proposal(
+                    kind=ProposalKind.SUMMARY,
+                    text=f"{speaker_of(source)}: {line}",
+                    pages=(span.page_id,),
+                    quotes=(words,),
+                )
+            )
+        return Proposals(proposals=tuple(proposals))

@@ -1,0 +1,70 @@
+"""What becomes memory of a session: ranges of its turns, formed by the model that lived them."""
+
+from __future__ import annotations
+
+from pagefault.engine.api import Engine
+from pagefault.engine.former import Former
+from pagefault.model.errors import BadInput
+from pagefault.model.kinds import LayoutName
+from pagefault.model.signatures import checked_verbs
+from pagefault.pack.engine_former import EngineFormer
+from pagefault.service.facades.parts import SessionParts, check_open
+from pagefault.service.turn.formation import Formed
+
+
+@checked_verbs(usable=check_open)
+class Formations(SessionParts):
+    """The verbs by which ranges of turns become memory."""
+
+    async def form(
+        self,
+        engine: Engine | None = None,
+        *,
+        former: Former | None = None,
+        dry_run: bool = False,
+    ) -> list[Formed]:
+        """Form memory of every range of turns that is closed and was not formed yet (about 2,000
+        tokens each), and return these.
+
+        `engine`, which should be the one that the session runs with, is asked with the request that
+        it was sent last and one message more, so that nearly all of it is read from a provider's
+        cache. Without one, sentences are quoted by rules. `former` is one of your own. What is
+        proposed is kept where the pages that it cites say so: sentences of a summary, which an
+        epoch shows `limits.formed_after_turns` later; claims, procedures and rules, which are
+        proposed until a person states them or the user agrees.
+
+        `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
+
+        With `formation="on"` that happens after each turn of `run`, with nobody waiting. It stops,
+        without an error, where the budget is spent or the request would not fit the window. Raises
+        `EngineError` where the engine failed: the range is taken up again by a later call, up to
+        `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
+        """
+        state = self._state
+        if state.is_relayed:
+            raise BadInput(
+                "the requests of this session are those of a proxy's client",
+                hint="what is asked there besides, its user would pay for without having agreed",
+            )
+        if engine is not None and former is not None:
+            raise BadInput("an engine and a former", hint="give one: a former asks whom it wants")
+        if engine is not None:
+            former = EngineFormer(engine, self._runtime.counter)
+        if former is None:
+            from pagefault.represent.extractive_former import ExtractiveFormer
+
+            former = ExtractiveFormer(self._runtime.counter.count)
+        if former.reads_window and state.layout_name is not LayoutName.STABLE:
+            raise BadInput(
+                "the developer layout is rebuilt for every request, so none can be gone on from",
+                hint="`form()` without an engine quotes; or `configure(layout='stable')`",
+            )
+        if dry_run:
+            return await self._formation.due(former)
+        return await self._formation.form(former)
+
+    async def formations(self) -> list[Formed]:
+        """The ranges of this session that were taken up, oldest first, and what became of each;
+        then those that are due.
+        """
+        return await self._formation.told()

@@ -1,0 +1,385 @@
+"""Which proposals of a former become memory: decided by the bytes of the pages that they cite.
+
+Whoever proposes may be wrong, or may have read a page that told it what to propose. So nothing is
+believed. Each line cites pages of its range, and what it quotes stands there, word for word and not
+turned round by what stands beside it; a sentence names no number and no identifier that its pages
+do not name. What is left over is what bytes cannot tell: a sentence of plain words may still say
+something else than the page does. It stands in a summary, with the page beside it, and its label is
+that of a model at most.
+
+A claim is *proposed*: it is found, recalled and shown as such, never recited, and closes nothing
+that has the user's authority, until a person states it or the user agrees. Where it says something
+else of a subject than what stands, both stay, and the conflict is written down. What says the same
+as what stands is not written again.
+
+What a stranger wrote (a tool, the web) has at most a share of a range's summary beyond its best
+sentence, and of the claims.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
+from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
+from pagefault.model.events import Conflict, Draft, Dropped, Learned, PageBody
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import MODEL_GENERATED, ClaimType, EventType, FormerKind, Level, Origin
+from pagefault.model.page import Derived, Evidence, Page, Quote
+from pagefault.model.trust import is_untrusted, least_trusted
+from pagefault.pack.render import label
+from pagefault.represent.protected import Guarded, guarded_set
+from pagefault.service.derived.claims import Claims, made_of
+from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
+from pagefault.service.derived.labels import Labels
+from pagefault.service.derived.procedures import IMPORTANCE as PROCEDURE_IMPORTANCE
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.ownership import Owned
+from pagefault.service.turn.stated_claims import VALUE_CHARS, Stated, StatedClaims, check_whole
+from pagefault.service.window.derived_drafts import Made, write_derived
+from pagefault.truth.claim import Authority
+from pagefault.truth.claims import ClaimBook, held_of
+from pagefault.truth.held import Held, kind_of
+from pagefault.truth.subjects import subject_key, value_key
+
+RATIO: Final = 8
+"""A summary has at most one token for so many of its range: what a model writes cites its pages."""
+TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
+CLAIMS_MAX: Final = 12  # of one range, procedures included
+TOPICS_MAX: Final = 3
+
+
+class Why(StrEnum):
+    """Why a proposal was not taken."""
+
+    UNREAD = "unread"  # a line that was none
+    UNCITED = "uncited"  # it cites no page of the range
+    UNQUOTED = "unquoted"  # what it quotes stands nowhere, or it had to quote and does not
+    TURNED = "turned"  # what it quotes is denied there
+    UNFOUNDED = "unfounded"  # it names what its pages do not
+    LONG = "long"  # there was no room for it
+    CROWDED = "crowded"  # a stranger's share was taken
+    REPEATED = "repeated"  # it says what stands already
+
+
+@dataclass(slots=True)
+class Admitted:
+    """What is to be written of a range."""
+
+    cause: Seq  # of each of its records
+    drafts: list[Draft] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def made(self) -> tuple[PageId, ...]:
+        return tuple(one.body.page_id for one in self.drafts if isinstance(one.body, PageBody))
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        return tuple(Dropped(why=str(why), count=n) for why, n in sorted(self.counted.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A proposal whose evidence is there."""
+
+    proposal: Proposal
+    text: str
+    found: tuple[QuotedWords, ...]
+    origin: Origin  # the least trusted of its evidence
+
+
+class _NotTaken(Exception):
+    def __init__(self, why: Why) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Admission:
+    """Admits proposals into one session. Blocks on the store."""
+
+    def __init__(
+        self, owned: Owned, claims: Claims, procedures: Procedures, labels: Labels
+    ) -> None:
+        self._owned = owned
+        self._runtime = owned.runtime
+        self._claims = claims
+        self._procedures = procedures
+        self._labels = labels
+        self._named: dict[Seq, frozenset[tuple[Guarded, str]]] = {}  # by pages of this range
+
+    def admit(
+        self,
+        given: FormationRequest,
+        told: Proposals,
+        *,
+        former: FormerKind,
+        model: str,
+        lowest: Origin | None,
+        cause: Seq,
+    ) -> Admitted:
+        """What of these proposals is written, and what is not. `lowest` is the least trusted of all
+        that the former read besides the range, if it read any; `cause` the record that says that
+        the range was taken up.
+        """
+        self._named = {}
+        admitted = Admitted(cause=cause)
+        if told.unread:
+            admitted.counted[Why.UNREAD] += told.unread
+        finder = EvidenceFinder(
+            self._runtime,
+            self._owned.session,
+            self._labels,
+            self._owned.called,
+            self._runtime.journal.clean,
+        )
+        lines: list[_Line] = []
+        for proposal in told.proposals:
+            try:
+                lines.append(self._line(proposal, given, finder))
+            except _NotTaken as refused:
+                admitted.counted[refused.why] += 1
+        of_model = [] if former is FormerKind.EXTRACTIVE else [MODEL_GENERATED]
+        floor = [*of_model, *([] if lowest is None else [lowest])]
+        sentences = [one for one in lines if one.proposal.kind is ProposalKind.SUMMARY]
+        self._sum_up(sentences, given, floor, model, admitted)
+        held = [one for one in lines if one.proposal.kind is not ProposalKind.SUMMARY]
+        self._hold(held, floor, model, admitted)
+        return admitted
+
+    # --- evidence -----------------------------------------------------------------------------
+
+    def _line(self, proposal: Proposal, given: FormationRequest, finder: EvidenceFinder) -> _Line:
+        """The proposal with its evidence. Raises `_NotTaken`."""
+        text = " ".join(self._runtime.journal.clean(proposal.text).split())
+        pages = {page.page_id: page for page in given.pages}
+        cited = [pages[one] for one in dict.fromkeys(proposal.pages) if one in pages]
+        if not cited or not any(char.isalnum() for char in text):
+            raise _NotTaken(Why.UNCITED)
+        if len(text) > VALUE_CHARS:
+            raise _NotTaken(Why.LONG)
+        found = tuple(_quoted(words, cited, finder) for words in proposal.quotes)
+        if not found and proposal.kind is not ProposalKind.SUMMARY:
+            raise _NotTaken(Why.UNQUOTED)
+        try:
+            check_whole(found, text)
+        except BadInput:
+            raise _NotTaken(Why.TURNED) from None
+        if not found:  # it rests on the pages as a whole
+            found = tuple(_whole(page, finder) for page in cited)
+        if not self._is_founded(f"{proposal.subject} {text}", cited):
+            raise _NotTaken(Why.UNFOUNDED)
+        return _Line(proposal, text, found, least_trusted(one.origin for one in found))
+
+    def _is_founded(self, text: str, cited: Sequence[Page]) -> bool:
+        """Whether the pages, or the labels that they are shown with, name every number and
+        identifier that a text names. In any language: both are told by their form.
+        """
+        there: set[tuple[Guarded, str]] = set()
+        for page in cited:
+            if page.row.seq not in self._named:  # many lines cite one page
+                self._named[page.row.seq] = guarded_set(f"{label([page])} {page.text}")
+            there |= self._named[page.row.seq]
+        return {one for one in guarded_set(text) if one[0] is not Guarded.NEGATION} <= there
+
+    # --- the summary --------------------------------------------------------------------------
+
+    def _sum_up(
+        self,
+        lines: Sequence[_Line],
+        given: FormationRequest,
+        floor: Sequence[Origin],
+        model: str,
+        admitted: Admitted,
+    ) -> None:
+        """One page for the range: its sentences in their order, each with the pages it rests on."""
+        from pagefault.represent.topics import topic_tags
+
+        said = sum(page.row.tokens for page in given.pages)
+        room = max(TOKENS_MIN, said // RATIO)
+        kept: list[tuple[_Line, str]] = []
+        used: Counter[Origin] = Counter()
+        counts = self._runtime.counter.count_all([_sentence(line) for line in lines])
+        left = room
+        for line, tokens in zip(lines, counts, strict=True):
+            if any(line.text == other.text for other, _ in kept):
+                admitted.counted[Why.REPEATED] += 1
+            elif self._is_crowded(used, line.origin, tokens, room):
+                admitted.counted[Why.CROWDED] += 1
+            elif tokens + 1 > left:
+                admitted.counted[Why.LONG] += 1
+            else:
+                left -= tokens + 1
+                kept.append((line, _sentence(line)))
+        if not kept:
+            return
+        topics = topic_tags("\n".join(page.text for page in given.pages))[:TOPICS_MAX]
+        made = Made(
+            event_type=EventType.SUMMARY,
+            text="\n".join(text for _, text in kept),
+            title=", ".join(topics),
+            topic_tags=topics,
+            origin=least_trusted([*floor, *(self._labels.label(page) for page in given.pages)]),
+            derived=Derived(
+                provenance=tuple(page.page_id for page in given.pages),
+                evidence=_spans(line for line, _ in kept),
+                level=int(Level.ABSTRACT),
+                source_tokens=said,
+                made_by=model,
+            ),
+        )
+        admitted.drafts += self._written([made], admitted)
+
+    def _is_crowded(self, used: Counter[Origin], origin: Origin, tokens: int, room: float) -> bool:
+        """Whether a stranger's share is taken; else this counts as a part of it."""
+        if not is_untrusted(origin):
+            return False
+        most = room * self._runtime.limits.untrusted_recall_share
+        if used[origin] and used[origin] + tokens > most:
+            return True
+        used[origin] += tokens
+        return False
+
+    # --- claims and procedures ----------------------------------------------------------------
+
+    def _hold(
+        self, lines: Sequence[_Line], floor: Sequence[Origin], model: str, admitted: Admitted
+    ) -> None:
+        book = self._claims.book(self._owned.state).copy()
+        stated = StatedClaims(self._owned, self._claims, self._labels)
+        used: Counter[Origin] = Counter()
+        taken = 0
+        for line in lines:
+            if taken == CLAIMS_MAX:
+                admitted.counted[Why.LONG] += 1
+                continue
+            if self._is_crowded(used, line.origin, 1, CLAIMS_MAX):
+                admitted.counted[Why.CROWDED] += 1
+                continue
+            if line.proposal.kind is ProposalKind.PROCEDURE:
+                made = self._procedure(line, floor, model, admitted)
+            else:
+                made = self._claim(line, floor, model, book, stated, admitted)
+            taken += made
+
+    def _claim(
+        self,
+        line: _Line,
+        floor: Sequence[Origin],
+        model: str,
+        book: ClaimBook,
+        stated: StatedClaims,
+        admitted: Admitted,
+    ) -> bool:
+        told = Stated(
+            value=line.text,
+            evidence=[one.span for one in line.found],
+            kind=ClaimType(line.proposal.kind),
+            subject=line.proposal.subject,
+            replaces=PageId(""),
+            origin=least_trusted([MODEL_GENERATED, *floor]),
+            key="",
+            how="proposed",
+        )
+        try:
+            claim = stated.claim(told)
+        except (BadInput, NoSuchPage, RecordGone):
+            admitted.counted[Why.UNQUOTED] += 1
+            return False
+        alike = [one for one in book.standing() if kind_of(one.type) == kind_of(claim.type)]
+        if any(value_key(held.value) == value_key(claim.value) for held in alike):
+            admitted.counted[Why.REPEATED] += 1
+            return False
+        entry = book.entry(claim)
+        assert entry is not None, "what stands already was told apart before"
+        against = [
+            held.claim_id
+            for held in alike
+            if held.authority is Authority.USER and _is_about(held, claim.subject)
+        ]
+        made = made_of(entry)
+        if against:
+            made = replace(made, text=f"{made.text} (against {', '.join(against)})")
+        made = replace(made, derived=replace(made.derived, made_by=model))
+        [draft] = self._written([made], admitted)
+        assert isinstance(draft.body, PageBody)
+        page_id = draft.body.page_id
+        book.fold(held_of(page_id, entry))
+        admitted.drafts.append(draft)
+        admitted.conflicts += [Conflict(page_id=page_id, stands=one) for one in against]
+        return True
+
+    def _procedure(
+        self, line: _Line, floor: Sequence[Origin], model: str, admitted: Admitted
+    ) -> bool:
+        subject = " ".join(self._runtime.journal.clean(line.proposal.subject).split())
+        key = subject_key(subject)
+        standing = {
+            subject_key(page.derived.subject): page
+            for page in self._procedures.standing(self._owned.state)
+            if page.derived is not None
+        }
+        written = [one.body.subject for one in admitted.drafts if isinstance(one.body, Learned)]
+        if not key or key in standing or key in map(subject_key, written):
+            admitted.counted[Why.REPEATED if key else Why.UNCITED] += 1
+            return False
+        made = Made(
+            event_type=EventType.PROCEDURE,
+            text=line.text,
+            origin=least_trusted([*floor, line.origin]),
+            importance=PROCEDURE_IMPORTANCE,
+            derived=Derived(
+                provenance=tuple(dict.fromkeys(one.span.page_id for one in line.found)),
+                evidence=_spans([line]),
+                subject=subject,
+                made_by=model,
+            ),
+        )
+        admitted.drafts += self._written([made], admitted)
+        return True
+
+    def _written(self, made: Sequence[Made], admitted: Admitted) -> list[Draft]:
+        return write_derived(
+            [replace(one, cause=admitted.cause) for one in made],
+            session=self._owned.session,
+            state=self._owned.state,
+            counter=self._runtime.counter,
+            clean=self._runtime.journal.clean,
+            before=admitted.drafts,
+        )
+
+
+def _quoted(words: str, cited: Sequence[Page], finder: EvidenceFinder) -> QuotedWords:
+    """Where one of the cited pages says so. Raises `_NotTaken`."""
+    for page in cited:
+        with suppress(BadInput, NoSuchPage, RecordGone, ArchiveMissing):
+            return finder.find(Quote(words, page.page_id))
+    raise _NotTaken(Why.UNQUOTED)
+
+
+def _whole(page: Page, finder: EvidenceFinder) -> QuotedWords:
+    span = Evidence(page_id=page.page_id, start=0, end=len(page.text.encode()))
+    try:
+        return finder.find(span)
+    except (BadInput, NoSuchPage, RecordGone):
+        raise _NotTaken(Why.UNCITED) from None
+
+
+def _sentence(line: _Line) -> str:
+    """A sentence of a summary, with what it rests on: no citation, as it stands in no answer."""
+    pages = dict.fromkeys(one.span.page_id for one in line.found)
+    return f"{line.text} [{', '.join(pages)}]"
+
+
+def _spans(lines: Iterable[_Line]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(one.span for line in lines for one in line.found))
+
+
+def _is_about(held: Held, subject: str) -> bool:
+    return bool(subject) and subject_key(held.subject) == subject_key(subject)

@@ -1,0 +1,467 @@
+"""Formation: ranges of a conversation become memory, after the turn and out of its way.
+
+A range is taken up under the session's lock (some milliseconds: what was sent is put together, and
+`formation_begun` written), a former is asked with nobody waiting, and what is admitted of its
+proposals is written under the lock again, in one batch with `formation_ended`. So:
+
+ (1) A range is formed once. What is written for it is written with its end, or not at all; of two
+     that were at one range the second to end finds it ended, or taken up again, and writes nothing.
+ (2) Whoever is killed in between leaves a range begun. It is taken up again, with the same pages,
+     `formation_tries_max` times in all; then it is given up, and quoted when it leaves.
+ (3) What was read of the session must be there still when something is written of it: where a page
+     was forgotten or withdrawn meanwhile, the answer may hold words of it, and is thrown away.
+ (4) No request changes by it. The next epoch may show a summary of it, after some turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pagefault.engine.api import Engine
+from pagefault.engine.former import FormationRequest, Former, Proposals
+from pagefault.model.errors import EngineUnreachable, PagefaultError
+from pagefault.model.events import (
+    Conflict,
+    Draft,
+    Dropped,
+    Event,
+    FormationBegun,
+    FormationEnded,
+)
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import RUNTIME, Actor, FormationOutcome, LayoutName, Origin, Role
+from pagefault.model.page import Page
+from pagefault.model.segments import RenderedSegment
+from pagefault.pack.engine_former import EngineFormer
+from pagefault.pack.layout import Entry, Exchange, Shown, said_in
+from pagefault.service.derived.claims import Claims
+from pagefault.service.derived.labels import Labels
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.ownership import Owned
+from pagefault.service.restore import records
+from pagefault.service.turn.admission import RATIO, TOKENS_MIN, Admission
+from pagefault.service.window.ranges import FormedRange, closed
+from pagefault.service.window.state import SessionState, turn_now
+
+TYPES: Final = ("formation_begun", "formation_ended")
+_DAY_MS: Final = 86_400_000
+_WORDS_PER_TOKEN: Final = 0.6  # what is asked for in words is bounded in tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formed:
+    """A range of a session, and what became of it.
+
+    `outcome` is "formed", "nothing" (nothing that was proposed could be kept), "given_up", "begun"
+    (somebody is at it, or was killed) or "due" (it is closed, and nobody has taken it up).
+    `is_active` says that an epoch may show its summary by now. `dropped` counts the proposals that
+    were not taken, by reason; `conflicts` are claims that say something else than what stands.
+    `tokens` are those of the requests that asked for it, by our count, and `input_tokens`,
+    `output_tokens` and `cached_tokens` those that the provider reported of the last.
+    """
+
+    first: PageId
+    last: PageId
+    pages: int
+    outcome: str
+    tries: int = 0
+    former: str = ""
+    made: tuple[PageId, ...] = ()
+    is_active: bool = False
+    dropped: tuple[Dropped, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenUp:
+    """A range that somebody is at, and what the session was then."""
+
+    given: FormationRequest
+    begun: FormationBegun
+    seq: Seq  # of its record
+    state: SessionState
+    forgets: int
+    ruled: Seq  # the last ruling on whose word pages are
+    lowest: Origin | None  # the least trusted of all that stood before the model, if it matters
+
+
+class Formation:
+    """The formation of one session. One range is asked about at a time."""
+
+    def __init__(
+        self, owned: Owned, claims: Claims, procedures: Procedures, labels: Labels
+    ) -> None:
+        self._owned = owned
+        self._runtime = owned.runtime
+        self._labels = labels
+        self._admission = Admission(owned, claims, procedures, labels)
+        self._asking = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    # --- asynchronously -----------------------------------------------------------------------
+
+    def after_turn(self, engine: Engine) -> None:
+        """Form what is closed by now, with nobody waiting, unless that is under way."""
+        if not self._runtime.forms or not self._owned.state.control.captures:
+            return
+        state = self._owned.state
+        if state.ranges.begun is None and not _next(state):
+            return  # of one that was begun and left the window, somebody has to say so
+        if self._task is None or self._task.done():
+            former = EngineFormer(engine, self._runtime.counter)
+            self._task = asyncio.ensure_future(self._in_background(former))
+            self._runtime.forming.add(self._task)
+            self._task.add_done_callback(self._runtime.forming.discard)
+
+    async def _in_background(self, former: Former) -> None:
+        with suppress(PagefaultError):  # taken up again after a later turn
+            await self.form(former)
+
+    # --- a range ------------------------------------------------------------------------------
+
+    async def form(self, former: Former) -> list[Formed]:
+        """Form every range that is closed. Raises `EngineError` where the former failed: what it
+        failed at is taken up again by a later call.
+        """
+        done: list[Formed] = []
+        async with self._asking:
+            while (ended := await self._form_next(former)) is not None:
+                done.append(ended)
+        return done
+
+    async def due(self, former: Former) -> list[Formed]:
+        """The ranges that `form` would ask about, with the tokens of each request."""
+        await self._owned.caught_up()
+        state = self._owned.state
+        if not _is_answered(state):
+            return []
+        begun, marks = state.ranges.begun, self._runtime.epochs.prices.takes_marks
+        runs = [_next(state)] if begun is not None and _can_go_on(state, begun) else []
+        runs += closed(_open(state), _size(state))
+        return [
+            replace(_due(run), tokens=former.tokens(_given(state, run, marks=marks)))
+            for run in runs
+        ]
+
+    async def _form_next(self, former: Former) -> Formed | None:
+        taken = await self._owned.whole(lambda: self._take_up(former))
+        if taken is None:
+            return None
+        told = await self._ask(former, taken)
+        return await self._owned.whole(lambda: self._finish(taken, told, former))
+
+    async def _ask(self, former: Former, taken: _TakenUp) -> Proposals:
+        seconds = self._runtime.limits.formation_timeout_s or None
+        try:
+            async with asyncio.timeout(seconds):
+                return await former.form(taken.given)
+        except TimeoutError:
+            raise EngineUnreachable(
+                f"no memory was formed within {seconds:g} s",
+                hint="the range is taken up again; `limits.formation_timeout_s` sets the time",
+            ) from None
+
+    async def _take_up(self, former: Former) -> _TakenUp | None:
+        """The next range, written down as taken up; None where nothing is closed, or the budget is
+        spent, or the request would not fit.
+        """
+        owned = self._owned
+        await owned.lease()
+        while True:
+            state, forgets = owned.state, self._runtime.journal.forgets
+            begun = state.ranges.begun
+            if begun is not None and not _can_go_on(state, begun):
+                await owned.commit([self._gave_up(begun)])
+                continue
+            pages = _next(state)
+            if not pages or not _is_answered(state):
+                return None
+            marks = self._runtime.epochs.prices.takes_marks
+            given = _given(state, pages, marks=marks)
+            tokens = former.tokens(given)
+            if tokens * state.factor > state.window_tokens or not await self._affords(tokens):
+                return None
+            taken_up = FormationBegun(
+                first=given.first,
+                last=given.last,
+                order_from=pages[0].row.order,
+                order_to=pages[-1].row.order,
+                tries=1 if begun is None else begun.tries + 1,
+                former=former.kind,
+                tokens=tokens,
+                reads_window=former.reads_window,
+            )
+            lowest: Origin | None = None
+            if former.reads_window:
+                await owned.written()  # whose word a page is, the log tells
+                lowest = await asyncio.to_thread(self._labels.before_the_model)
+            [*_, written] = await owned.commit([self._draft(taken_up)], planned=forgets)
+            ruled = await asyncio.to_thread(self._runtime.quarantine.read_on)
+            return _TakenUp(given, taken_up, written.seq, state, forgets, ruled, lowest)
+
+    async def _finish(self, taken: _TakenUp, told: Proposals, former: Former) -> Formed | None:
+        """Write what is admitted, with the end of the range; None where it is not ours any more."""
+        owned, begun = self._owned, taken.begun
+        if await owned.lease():
+            return None
+        now = owned.state.ranges.begun
+        ruled = await asyncio.to_thread(self._runtime.quarantine.read_on)
+        is_same = owned.state is taken.state and self._runtime.journal.forgets == taken.forgets
+        is_same = is_same and ruled == taken.ruled
+        if now is None or (now.first, now.tries) != (begun.first, begun.tries) or not is_same:
+            return None
+        await owned.written()  # whose word a page is, the log tells
+        admitted = await asyncio.to_thread(
+            lambda: self._admission.admit(
+                taken.given,
+                told,
+                former=former.kind,
+                model=str(getattr(former, "model", "")),
+                lowest=taken.lowest,
+                cause=taken.seq,
+            )
+        )
+        outcome = FormationOutcome.FORMED if admitted.drafts else FormationOutcome.NOTHING
+        usage = told.usage
+        ended = FormationEnded(
+            first=begun.first,
+            last=begun.last,
+            order_from=begun.order_from,
+            order_to=begun.order_to,
+            outcome=outcome,
+            made=admitted.made,
+            dropped=admitted.dropped,
+            conflicts=tuple(admitted.conflicts),
+            input_tokens=usage.input_tokens if usage else 0,
+            output_tokens=usage.output_tokens if usage else 0,
+            cached_tokens=usage.cached_tokens if usage else None,
+        )
+        await owned.commit([*admitted.drafts, self._draft(ended)], planned=taken.forgets)
+        return _told(begun, ended)
+
+    def _gave_up(self, begun: FormedRange) -> Draft:
+        return self._draft(
+            FormationEnded(
+                first=begun.first,
+                last=begun.last,
+                order_from=begun.order_from,
+                order_to=begun.order_to,
+                outcome=FormationOutcome.GIVEN_UP,
+            )
+        )
+
+    def _draft(self, body: FormationBegun | FormationEnded) -> Draft:
+        return Draft(
+            session=self._owned.session,
+            turn=turn_now(self._owned.state),
+            actor=Actor.SYSTEM,
+            origin=RUNTIME,
+            body=body,
+        )
+
+    # --- budgets ------------------------------------------------------------------------------
+
+    async def _affords(self, tokens: int) -> bool:
+        """Whether the session, and the day, have so many left."""
+        if not tokens:
+            return True
+        limits = self._runtime.limits
+        spent, today = await asyncio.to_thread(self._spent)
+        return (
+            spent + tokens <= limits.formation_tokens_per_session
+            and today + tokens <= limits.formation_tokens_per_day
+        )
+
+    def _spent(self) -> tuple[int, int]:
+        """What this session's formation took, and that of all sessions since the day began."""
+        runtime, midnight = self._runtime, self._runtime.clock.now_ms() // _DAY_MS * _DAY_MS
+        own = sum(map(_cost, runtime.events_of(self._owned.session, TYPES)))
+        today = sum(
+            _cost(event)
+            for row in runtime.index.sessions()
+            if row.last_used_ms >= midnight
+            for event in runtime.events_of(row.session, TYPES)
+            if event.at_ms >= midnight
+        )
+        return own, today
+
+    # --- what was formed ----------------------------------------------------------------------
+
+    async def told(self) -> list[Formed]:
+        """The ranges of this session, its ancestors' included, oldest first; last those that are
+        due.
+        """
+        await self._owned.caught_up()
+        return await asyncio.to_thread(self._ranges, self._owned.state)
+
+    def _ranges(self, state: SessionState) -> list[Formed]:
+        begun: dict[int, FormationBegun] = {}
+        spent: dict[int, int] = {}
+        ended: dict[int, FormationEnded] = {}
+        scope = self._runtime.scope(self._owned.session)
+        for event in records(self._runtime, scope, types=TYPES):
+            match event.body:
+                case FormationBegun(order_from=at, tokens=tokens) as body:
+                    begun[at], spent[at] = body, spent.get(at, 0) + tokens
+                case FormationEnded(order_from=at) as last:
+                    ended[at] = last
+        active = {
+            one.order_from
+            for one in state.ranges.active(state.turn, after_turns=state.limits.formed_after_turns)
+        }
+        found = [
+            _told(one, ended.get(at), tokens=spent[at], is_active=at in active)
+            for at, one in sorted(begun.items())
+        ]
+        due = closed(_open(state), _size(state))
+        return found + [_due(run) for run in due]
+
+
+def _due(run: Sequence[Page]) -> Formed:
+    pages = run[-1].row.order - run[0].row.order + 1
+    return Formed(first=run[0].page_id, last=run[-1].page_id, pages=pages, outcome="due")
+
+
+def _told(
+    begun: FormationBegun,
+    ended: FormationEnded | None,
+    *,
+    tokens: int | None = None,
+    is_active: bool = False,
+) -> Formed:
+    known = Formed(
+        first=begun.first,
+        last=begun.last,
+        pages=begun.order_to - begun.order_from + 1,
+        outcome="begun" if ended is None else str(ended.outcome),
+        tries=begun.tries,
+        former=str(begun.former),
+        tokens=begun.tokens if tokens is None else tokens,
+        is_active=is_active,
+    )
+    if ended is None:
+        return known
+    return replace(
+        known,
+        made=ended.made,
+        dropped=ended.dropped,
+        conflicts=ended.conflicts,
+        input_tokens=ended.input_tokens,
+        output_tokens=ended.output_tokens,
+        cached_tokens=ended.cached_tokens,
+    )
+
+
+def _cost(event: Event) -> int:
+    match event.body:
+        case FormationBegun(tokens=tokens) | FormationEnded(output_tokens=tokens):
+            return tokens
+        case _:
+            return 0
+
+
+# --- what the window tells ------------------------------------------------------------------------
+
+
+def _size(state: SessionState) -> int:
+    return state.limits.summarised_tokens_max
+
+
+def _in_place(state: SessionState) -> list[Page]:
+    """The pages that the window shows in their places in the conversation, in their order."""
+    pages = [page for entry in state.layout.entries() for page in said_in(entry)]
+    return sorted(pages, key=lambda page: page.row.order)
+
+
+def _open(state: SessionState) -> list[Page]:
+    """Those of finished turns that no range has yet."""
+    upto, last = state.ranges.upto, next(state.layout.latest(), None)
+    is_over = isinstance(last, Shown) and last.page.row.role is Role.ASSISTANT
+    return [
+        page
+        for page in _in_place(state)
+        if page.row.order > upto and (is_over or page.row.turn < state.turn)
+    ]
+
+
+def _next(state: SessionState) -> list[Page]:
+    """The pages of the range to form next; none where none is closed."""
+    begun = state.ranges.begun
+    if begun is not None:
+        return [page for page in _in_place(state) if begun.holds(page)]
+    due = closed(_open(state), _size(state))
+    return due[0] if due else []
+
+
+def _can_go_on(state: SessionState, begun: FormedRange) -> bool:
+    """Whether a range that was begun may be taken up again: with the same ends, and in place."""
+    pages = _next(state)
+    return (
+        begun.tries < state.limits.formation_tries_max
+        and bool(pages)
+        and (pages[0].page_id, pages[-1].page_id) == (begun.first, begun.last)
+    )
+
+
+def _answered(state: SessionState) -> list[Entry]:
+    """What is not sent yet, up to the last answer: the user may have gone on already."""
+    pending = state.layout.pending
+    upto = 0
+    for place, entry in enumerate(pending, 1):
+        if isinstance(entry, Shown) and entry.page.row.role is Role.ASSISTANT:
+            upto = place
+    return pending[:upto]
+
+
+def _is_answered(state: SessionState) -> bool:
+    """Whether an answer is the last thing that a model would read before it is asked."""
+    last = state.layout.messages()[-1]
+    return bool(_answered(state)) or (last.role is Role.ASSISTANT and not last.tool_calls)
+
+
+def _given(state: SessionState, pages: Sequence[Page], *, marks: bool) -> FormationRequest:
+    """The request as it was sent last, less its tail, with what was answered since. `marks` says
+    that a provider caches what is marked: what was sent is, up to its end.
+    """
+    layout, request = state.layout, state.request()
+    segments: list[RenderedSegment] = []
+    if state.layout_name is LayoutName.STABLE:
+        sent = layout.messages()
+        new = layout.compose(_answered(state), after=sent[-1].role)
+        added = [message for segment in new for message in segment.messages]
+        tokens = layout.frozen_tokens() + sum(segment.tokens for segment in new)
+        request = replace(
+            request,
+            messages=(*sent, *added),
+            tokens=tokens,
+            tail="",
+            breakpoints=(len(sent) - 1,) if marks else (),
+        )
+        segments = layout.rendered([*layout.segments, *new], first=1)
+    turn = pages[-1].row.turn if state.turn < 0 else state.turn
+    entries = layout.entries()
+    said = [e.page for e in entries if isinstance(e, Shown) and e.page.row.turn == turn]
+    opened = min((page.row.seq for page in said), default=0)
+    return FormationRequest(
+        request=request,
+        segments=tuple(segments),
+        response="".join(page.text for page in said if page.row.role is Role.ASSISTANT),
+        operations=tuple(
+            call
+            for entry in entries
+            if isinstance(entry, Exchange) and entry.seq >= opened
+            for call, _, _ in entry.calls
+        ),
+        pages=tuple(pages),
+        words_max=int(
+            max(TOKENS_MIN, sum(p.row.tokens for p in pages) // RATIO) * _WORDS_PER_TOKEN
+        ),
+    )
