@@ -49,7 +49,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "upstreams", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
-    "keep", "files", "digest", "log", "swaps", "env", "worth",
+    "keep", "files", "digest", "log", "swaps", "env", "worth", "picture",
     "prices_of", "other_model", "other_base_url",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
