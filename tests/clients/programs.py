@@ -1,18 +1,30 @@
 """Coding clients as they are installed by `make clients`, each prompt a run of its own that goes on
-with the session before.
+with the session before; and aider, where it is on the PATH, in one run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.clients.scenario import Read, write_files
+from tests.clients.scenario import (
+    CHAPTERS,
+    LOOK,
+    NOTES,
+    PROMPTS,
+    WORK,
+    Read,
+    chapter_name,
+    contents,
+    write_files,
+)
 from tests.history.test_clients import BIN
 from tests.proxy.test_faults import names
 from tests.proxy.upstream import Seen
@@ -72,8 +84,14 @@ class Session:
         )
         return done.stdout.strip()
 
-    def close(self) -> None:
-        """Each run has ended."""
+    def say(self) -> list[str]:
+        """What it shows for each prompt; "" where it fails."""
+        said = []
+        for prompt in PROMPTS:
+            said.append("")
+            with contextlib.suppress(subprocess.CalledProcessError):
+                said[-1] = self.ask(prompt)
+        return said
 
 
 # --- Claude Code ----------------------------------------------------------------------------------
@@ -179,3 +197,45 @@ PROGRAMS: Mapping[str, Program] = {
 
 def is_installed(program: Program) -> bool:
     return (BIN / program.words("", False)[0]).exists()
+
+
+# --- aider ----------------------------------------------------------------------------------------
+
+AIDER = shutil.which("aider")
+_AIDER_WORDS = (
+    "--model openai/scripted --openai-api-key none --no-git --no-check-update --analytics-disable "
+    "--no-show-release-notes --no-show-model-warnings --no-pretty --no-fancy-input --yes-always "
+    "--edit-format ask --map-tokens 0 --no-gitignore --no-detect-urls --no-suggest-shell-commands "
+    "--max-chat-history-tokens 10000000"
+).split()
+"""It counts its history itself, and sums it up by that: so it is told to leave it."""
+
+
+def run_aider(url: str, folder: Path) -> list[str]:
+    """What it shows for each line, less what it counts. It has no tools: a command's output is put
+    into the chat, and files are pasted.
+    """
+    assert AIDER is not None
+    folder.mkdir()
+    write_files(folder)
+    files = contents()
+    lines: list[str] = []
+    for prompt in PROMPTS:
+        lines += [f"/run cat {NOTES}"] if prompt == LOOK else []
+        if prompt != WORK:
+            lines.append(prompt)
+        for number in range(CHAPTERS) if prompt == WORK else ():
+            pasted = files[chapter_name(number)].replace("\n", " ")
+            lines.append(f"{'' if number else WORK} {pasted}")
+    done = subprocess.run(
+        [AIDER, *_AIDER_WORDS, "--openai-api-base", f"{url}/v1"],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=3 * RUN_S,
+        check=True,
+    )
+    shown = [line for line in done.stdout.splitlines() if not line.startswith("Tokens: ")]
+    return "\n".join(shown).replace(str(folder), "").split("ask> ")[:-1]

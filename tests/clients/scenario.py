@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -158,18 +158,20 @@ class Model:
             say = self._left.pop(0)
         else:
             say = self._looked_up(PROMPTS[self._at], said, names(seen))
-        return Say(text=say.text, calls=say.calls, input_tokens=tokens)
+        return replace(say, input_tokens=tokens)
 
     def _replies(self, prompt: str) -> list[Say]:
         match prompt:
             case str() if prompt == TELL:
                 return [Say(text="I keep it in mind.")]
             case str() if prompt == PLAN:
-                return [Say(text=f"I went through them. {ASSISTANTS.said}")]
+                said = f"I went through them. {ASSISTANTS.said}"
+                return [Say(text=said, thinking="Which are open?")]
             case str() if self.reads is None:
                 return []
             case str() if prompt == LOOK:
-                return [Say(calls=self._calls([NOTES])), Say(text="I have looked.")]
+                calls = self._calls([NOTES])
+                return [Say(calls=calls, thinking="In the notes."), Say(text="I have looked.")]
             case str() if prompt == WORK:
                 files = [chapter_name(number) for number in range(CHAPTERS)]
                 batches = [files[at : at + AT_ONCE] for at in range(0, CHAPTERS, AT_ONCE)]

@@ -5,14 +5,12 @@ their users the same as without it. Each is run as it is, where `make clients` i
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.clients.programs import PROGRAMS, Program, Session, is_installed
-from tests.clients.scenario import ENDLESS, FACTS, PROMPTS, WINDOW_TOKENS, Model, breaks
+from tests.clients.programs import AIDER, PROGRAMS, Program, Session, is_installed, run_aider
+from tests.clients.scenario import ANSWERS, ENDLESS, FACTS, PROMPTS, WINDOW_TOKENS, Model, breaks
 from tests.proxy.standing import standing
 from tests.proxy.strict import tokens_of
 from tests.proxy.upstream import Upstream
@@ -37,16 +35,6 @@ def _model(program: Program, folder: Path, window_tokens: int = ENDLESS) -> Mode
     return Model(program.reads(folder / "project"), program.is_main, window_tokens=window_tokens)
 
 
-def _said(session: Session) -> list[str]:
-    """What it shows for each prompt; "" where it fails."""
-    said = []
-    for prompt in PROMPTS:
-        said.append("")
-        with contextlib.suppress(subprocess.CalledProcessError):
-            said[-1] = session.ask(prompt)
-    return said
-
-
 def _window(program: Program, folder: Path) -> int:
     """What the client sends before anybody said anything, and a bit."""
     model = _model(program, folder)
@@ -66,7 +54,7 @@ async def test_facts_come_back_and_nobody_sees_a_difference(
         ) as to:
             limit = window + MARGIN_TOKENS
             session = Session(program, to.url, tmp_path / "paged", sums_up_at=limit)
-            said = await asyncio.to_thread(_said, session)
+            said = await asyncio.to_thread(session.say)
             lines = await to.lines()
     assert model.refused == []
     assert [fact.code in one for fact, one in zip(FACTS, said[-4:], strict=True)] == [True] * 4
@@ -77,7 +65,7 @@ async def test_facts_come_back_and_nobody_sees_a_difference(
     free = _model(program, tmp_path / "free")
     with Upstream(free.script()) as upstream:
         session = Session(program, upstream.url, tmp_path / "free")
-        assert said == await asyncio.to_thread(_said, session)
+        assert said == await asyncio.to_thread(session.say)
 
 
 def test_without_the_proxy_they_do_not(program: Program, tmp_path: Path) -> None:
@@ -85,8 +73,31 @@ def test_without_the_proxy_they_do_not(program: Program, tmp_path: Path) -> None
     model = _model(program, tmp_path / "alone", window)
     with Upstream(model.script()) as upstream:
         limit = window + MARGIN_TOKENS
-        said = _said(Session(program, upstream.url, tmp_path / "alone", sums_up_at=limit))
+        said = Session(program, upstream.url, tmp_path / "alone", sums_up_at=limit).say()
     assert model.refused or model.summaries
     found = [fact.code in one for fact, one in zip(FACTS, said[-4:], strict=True)]
     assert not found[-1], "of the work itself"
     assert not all(found)
+
+
+@pytest.mark.skipif(AIDER is None, reason="aider is not installed")
+async def test_aider_finds_again_what_it_was_told(tmp_path: Path) -> None:
+    free = Model(None)
+    with Upstream(free.script()) as upstream:
+        shown = await asyncio.to_thread(run_aider, upstream.url, tmp_path / "free")
+    window = tokens_of(free.asked[0], free.counter) + WINDOW_TOKENS
+    model = Model(None, window_tokens=window)
+    with Upstream(model.script()) as upstream:
+        async with standing(upstream, window=window, counter=model.counter) as to:
+            assert shown == await asyncio.to_thread(run_aider, to.url, tmp_path / "paged")
+            lines = await to.lines()
+    assert model.refused == []
+    assert [answer in one for answer, one in zip(ANSWERS[-4:], shown[-4:], strict=True)] == [
+        True
+    ] * 4
+    assert breaks(model.asked) <= sum("epoch: " in line for line in lines)
+    alone = Model(None, window_tokens=window)
+    with Upstream(alone.script()) as upstream:
+        shown = await asyncio.to_thread(run_aider, upstream.url, tmp_path / "alone")
+    assert alone.refused
+    assert not any(answer in one for answer, one in zip(ANSWERS[-4:], shown[-4:], strict=True))
