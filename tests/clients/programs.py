@@ -103,9 +103,9 @@ def _claude_words(text: str, again: bool) -> list[str]:
 
 def _claude_env(url: str, sums_up_at: int) -> Mapping[str, str]:
     limit = {}
-    if sums_up_at:  # it takes no window below this, and a share of it
+    if sums_up_at:  # a share of the least that it takes, less 20,000 for its answer
         limit["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
-        limit["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"] = str(sums_up_at // 1_000)
+        limit["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"] = str(sums_up_at // 800)
     return {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": "none",
