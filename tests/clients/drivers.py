@@ -6,6 +6,7 @@ What a driver does is what the client's documentation shows for a conversation w
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -197,17 +198,15 @@ class LangChainAgent(Sync):
 
 
 def langchain_openai(url: str) -> Driver:
-    from langchain_openai import ChatOpenAI
-
+    package: Any = importlib.import_module("langchain_openai")  # no stubs where it is missing
     more: Any = {"base_url": f"{url}/v1", "api_key": KEY, "default_headers": NAMED}
-    return LangChainAgent(ChatOpenAI(model=MODEL, max_retries=0, streaming=True, **more))
+    return LangChainAgent(package.ChatOpenAI(model=MODEL, max_retries=0, streaming=True, **more))
 
 
 def langchain_anthropic(url: str) -> Driver:
-    from langchain_anthropic import ChatAnthropic
-
+    package: Any = importlib.import_module("langchain_anthropic")
     more: Any = {"base_url": url, "api_key": KEY, "default_headers": NAMED}
-    return LangChainAgent(ChatAnthropic(model_name=MODEL, max_retries=0, **more))
+    return LangChainAgent(package.ChatAnthropic(model_name=MODEL, max_retries=0, **more))
 
 
 class OpenAIAgents(Async):
@@ -234,7 +233,7 @@ class OpenAIAgents(Async):
     def ask(self, text: str) -> str:
         from agents import Runner
 
-        said = {"role": "user", "content": text}
+        said: Any = {"role": "user", "content": text}
         run: Any = self.loop.run(Runner.run(self.agent, [*self.items, said], max_turns=100))
         self.items = run.to_input_list()
         return str(run.final_output)
@@ -324,9 +323,10 @@ class LLM(Sync):
     """A conversation of `llm`, whose chains run tools."""
 
     def __init__(self, url: str) -> None:
-        from llm.default_plugins.openai_models import Chat
+        from llm.default_plugins import openai_models
 
-        model: Any = Chat(
+        chat: Any = openai_models.Chat
+        model = chat(
             MODEL,
             model_name=MODEL,
             api_base=f"{url}/v1",
