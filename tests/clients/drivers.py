@@ -42,8 +42,11 @@ class Driver(Protocol):
 
 
 class Sync:
+    client: Any = None
+
     def close(self) -> None:
-        """Nothing is held open."""
+        if self.client is not None:
+            self.client.close()
 
 
 class Async:

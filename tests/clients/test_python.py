@@ -15,6 +15,11 @@ from tests.proxy.standing import standing
 from tests.proxy.strict import tokens_of
 from tests.proxy.upstream import Upstream
 
+pytestmark = [  # frameworks leave connections to the collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 Begins = Callable[[str], Driver]
 
 

@@ -251,6 +251,9 @@ async def test_an_sdk_reads_and_asks_the_same_as_without_the_proxy(window: int) 
                 assert plain[1], f"{name} asked the provider nothing"
                 if plain != through:
                     differing[name] = plain, through
+            for one in (alone, proxied):
+                one.openai.close()
+                one.anthropic.close()
     assert differing == {}
 
 
