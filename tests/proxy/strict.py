@@ -45,13 +45,20 @@ def strict(script: Script, counter: TokenCounter, window_tokens: int) -> Script:
 def check(seen: Seen, counter: TokenCounter, window_tokens: int) -> None:
     """Raise `Refused` for what a provider would not take."""
     body = seen.body
-    tokens = sum(counter.count_all(list(_strings(body))))
+    tokens = tokens_of(seen, counter)
     if tokens > window_tokens:
         raise Refused(f"prompt is too long: {tokens} tokens > {window_tokens} maximum")
     if seen.raw.count(b'"cache_control"') > MARKS_MAX:
         raise Refused(f"a maximum of {MARKS_MAX} blocks with cache_control may be provided")
+    offered = {_name(one) for one in body.get("tools") or ()}
+    if ours := {"page_fault", "search_pages"} & {*_named(body)} - offered:
+        raise Refused(f"calls of {ours}, which are not among the tools")
     wire = next(check for suffix, check in _CHECKS.items() if _path(seen).endswith(suffix))
     wire(body)
+
+
+def tokens_of(seen: Seen, counter: TokenCounter) -> int:
+    return sum(counter.count_all(list(_strings(seen.body))))
 
 
 def _path(seen: Seen) -> str:
@@ -63,6 +70,11 @@ def _check_messages(body: Body) -> None:
     if messages[0]["role"] != "user":
         raise Refused("the first message must be the user's")
     for at, message in enumerate(messages):
+        blocks = _blocks(message)
+        if at + 1 < len(messages) and not blocks:
+            raise Refused("all messages but the last must have non-empty content")
+        if any(b["type"] == "text" and not b["text"] for b in blocks):
+            raise Refused("text content blocks must be non-empty")
         before = _blocks(messages[at - 1]) if at else []
         results = [b["tool_use_id"] for b in _blocks(message) if b["type"] == "tool_result"]
         calls = [b["id"] for b in before if b["type"] == "tool_use"]
@@ -100,6 +112,20 @@ def _check_responses(body: Body) -> None:
             calls.remove(one["call_id"])
     if calls:
         raise Refused(f"no output is found for the calls {calls}")
+
+
+def _name(one: Body) -> str:
+    return str(one.get("function", one).get("name"))
+
+
+def _named(body: Body) -> Iterator[str]:
+    """What is called in a history."""
+    for one in body.get("messages") or body.get("input") or ():
+        yield from (_name(call) for call in one.get("tool_calls") or ())
+        if one.get("type") == "function_call":
+            yield _name(one)
+        elif isinstance(one.get("content"), list):
+            yield from (_name(block) for block in one["content"] if block["type"] == "tool_use")
 
 
 def _check_pairs(messages: Sequence[tuple[list[str], str | None]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +116,32 @@ async def test_speaking_about_a_continued_session_does_not_make_one(upstream: Up
         lines = await to.lines()
     assert "compacted" not in lines[1]
     assert "compacted" in lines[2]
+
+
+SUMMED_UP = (
+    "Another language model started to solve this problem and produced a summary of its work."
+)
+
+
+async def test_a_summary_behind_all_that_the_user_said_is_a_compaction_of_what_was_between(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    """Codex keeps the user's messages, and puts its summary behind them."""
+    said = ["Paint the gate.", "Mind the cat.", "Ask Ana.", "Begin."]
+    talk = [one for word in said for one in (user(word), model(f"On it. {word}"))]
+    kept = [*map(user, said), user(SUMMED_UP)]
+    for again in (False, True):
+        async with standing(upstream, root=tmp_path / "m", window=4_000) as to:
+            to.http.headers.update(CODEX)
+            if not again:
+                await post(to, body(*talk[:-1]))
+            await post(to, body(*kept))
+            await post(to, body(*kept, model("The gate is green."), user("On it with the cat?")))
+            lines = await to.lines()
+            [session] = await to.sessions()
+            texts = await to.logged(session)
+        if not again:
+            assert "compacted" in lines[1]
+        assert "branched" not in "".join(lines)
+        assert [texts.count(word) for word in said] == [1] * 4, "each is logged once"
+    assert "On it. Mind the cat." in upstream.seen[-1].raw.decode(), "it is quoted"

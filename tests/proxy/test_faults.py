@@ -62,7 +62,7 @@ def read_file(call_id: str = "call_r") -> Call:
 def sent(seen: Seen) -> list[Any]:
     """What a provider reads of a request, in its order."""
     body = seen.body
-    return [unmarked(one) for one in (body["tools"], *(body.get("messages") or body["input"]))]
+    return [unmarked(one) for one in (body.get("tools"), *(body.get("messages") or body["input"]))]
 
 
 def blocks(seen: Seen) -> list[str]:

@@ -288,7 +288,7 @@ async def test_a_small_body_that_becomes_a_large_one_is_refused(upstream: Upstre
         answer = await to.http.post(
             "/v1/messages", content=packed, headers={"content-encoding": "zstd"}
         )
-        whole = await to.http.post("/v1/files", content=b" " * 2_000_000)
+        whole = await to.http.post("/v1/messages", content=b" " * 2_000_000)
     assert (answer.status_code, whole.status_code) == (413, 413)
     assert upstream.seen == []
 

@@ -7,7 +7,8 @@ reply that makes one.
 Invariants:
  (1) A stream ends once: as its provider ended it, with an error in the wire's own form, or broken
      off as the provider broke it off.
- (2) A reply that makes no call of memory's passes byte for byte.
+ (2) A reply that makes no call of memory's passes byte for byte, unless it repeats which tools it
+     was offered.
  (3) What cannot be read as an answer passes as it is, and no call is served of it.
  (4) As many replies as a turn may have, and no more.
 """
@@ -228,9 +229,11 @@ class Answering:
                 return body, headers
             asked = await self._asked(round)
             if asked is None:
-                if is_first and not round.calls:
+                is_plain = is_first and not round.calls
+                whole = self._editor.bare(document) if is_plain else self._editor.merged()
+                if whole is document:
                     return body, headers
-                told = dumped(self._editor.merged())
+                told = dumped(whole)
                 length = (b"content-length", str(len(told)).encode())
                 kept = [one for one in headers if one[0].lower() != b"content-length"]
                 return told, [*kept, length]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -34,9 +34,15 @@ class Canary:
 
     @asynccontextmanager
     async def ask(
-        self, method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
+        self,
+        method: str,
+        target: bytes,
+        headers: Iterable[tuple[bytes, bytes]],
+        body: bytes | AsyncIterable[bytes],
     ) -> AsyncIterator[httpx2.Response]:
         import httpx2
+
+        assert isinstance(body, bytes), "what reaches it was read"
 
         seen = sorted(set(CANARY.findall(body.decode(errors="replace"))))
         message = {"role": "assistant", "content": ANSWER}

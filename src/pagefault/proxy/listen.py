@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,9 @@ from pagefault.service.recovery import hurry
 DEFAULT_PORT: Final = 8788
 FAREWELL_S: Final = 3  # that answers under way are given when it stops
 HEADER_BYTES_MAX: Final = 64 * 1024
-AT_ONCE_MAX: Final = 256  # connections
+AT_ONCE_MAX: Final = 2_048  # connections, idle ones among them: an SDK alone opens 1,000
+KEEP_ALIVE_S: Final = 75  # longer than clients keep an idle connection, so that they close it
+FILES_MAX: Final = 8_192  # that may be open: two for each connection, and the memory's
 LOCK_WAIT_S: Final = 1.0  # that a client waits for another process that writes to the memory
 WANTED_EVERY_S: Final = 0.2  # how often a private proxy looks whether anybody needs it
 
@@ -125,6 +128,7 @@ async def serve(
         proxy_headers=False,
         h11_max_incomplete_event_size=HEADER_BYTES_MAX,
         limit_concurrency=AT_ONCE_MAX,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=FAREWELL_S,
     )
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # it would print what broke off
@@ -162,6 +166,7 @@ async def serve(
 
     if is_wanted is not None:
         look(is_wanted)
+    _raise_file_limit()
     warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
     try:
         await server.serve(sockets=[listening])
@@ -171,3 +176,14 @@ async def serve(
         listening.close()
         await relays.aclose()
     return proxy.requests
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system lets a process, up to `FILES_MAX`: what shells start
+    has 256 or 1,024.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(FILES_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

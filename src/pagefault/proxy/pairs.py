@@ -113,6 +113,11 @@ class Editor(Protocol):
     def take(self, document: Json) -> None:
         """The same of a reply that came in one piece."""
 
+    def bare(self, document: Json) -> Json:
+        """A reply in one piece without memory's tools, where it repeats what it was offered; else
+        the very same.
+        """
+
     def round(self) -> Round:
         """The present reply, as far as it came."""
 
@@ -154,6 +159,9 @@ class Replies:
             self._usages.append(self._usage)
         self._begin()
         self._number += 1
+
+    def bare(self, document: Json) -> Json:
+        return document
 
     def _total(self, *, output: Callable[[str], bool]) -> Json:
         """What was reported of all replies; nothing where nothing was."""

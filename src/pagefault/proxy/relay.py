@@ -7,7 +7,7 @@ not into a log and not into an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -69,9 +69,14 @@ class Relay:
 
     @asynccontextmanager
     async def ask(
-        self, method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
+        self,
+        method: str,
+        target: bytes,
+        headers: Iterable[tuple[bytes, bytes]],
+        body: bytes | AsyncIterable[bytes],
     ) -> AsyncIterator[httpx2.Response]:
-        """The provider's answer, its body still to come. Leaving the block ends the connection.
+        """The provider's answer, its body still to come. Leaving the block ends the connection. The
+        wait for it begins when the last piece of the `body` is sent.
 
         `target` goes on byte for byte, after the path of the provider's address.
         Raises `EngineUnreachable`, which names the provider's host and nothing of the request.
@@ -80,9 +85,13 @@ class Relay:
 
         url = httpx2.URL(self.upstream)
         exact = {"target": url.raw_path.rstrip(b"/") + target}  # a URL would be normalised
-        request = httpx2.Request(method, url, headers=list(headers), content=body, extensions=exact)
+        wait_s = self._patience.first_byte_s
         try:
-            async with asyncio.timeout(self._patience.first_byte_s):
+            async with asyncio.timeout(wait_s) as waiting:
+                content = body if isinstance(body, bytes) else _keeping_up(body, waiting, wait_s)
+                request = httpx2.Request(
+                    method, url, headers=list(headers), content=content, extensions=exact
+                )
                 response = await self._http.send(request, stream=True)
         except TimeoutError:
             raise NoAnswer(f"{self.host} did not answer in time") from None
@@ -117,6 +126,16 @@ class Relay:
     @property
     def host(self) -> str:
         return urlsplit(self.upstream).netloc
+
+
+async def _keeping_up(
+    body: AsyncIterable[bytes], waiting: asyncio.Timeout, wait_s: float
+) -> AsyncIterator[bytes]:
+    now = asyncio.get_running_loop().time
+    async for piece in body:
+        waiting.reschedule(now() + wait_s)
+        yield piece
+    waiting.reschedule(now() + wait_s)
 
 
 def onward(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:

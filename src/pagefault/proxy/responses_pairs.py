@@ -197,17 +197,17 @@ class ResponsesEditor(Replies):
         if self._holds and data.get("sequence_number", number) != number:
             data, raw = {**data, "sequence_number": number}, b""
         whole = data.get("response")
-        left = self._without_tools(whole) if isinstance(whole, dict) else whole
+        left = self.bare(whole) if isinstance(whole, dict) else whole
         if left is not whole:
             data, raw = {**data, "response": left}, b""
         return raw or sse(kind, data)
 
-    def _without_tools(self, whole: Json) -> Json:
-        tools = whole.get("tools")
+    def bare(self, document: Json) -> Json:
+        tools = document.get("tools")
         if not isinstance(tools, list):
-            return whole
+            return document
         left = [t for t in tools if not (isinstance(t, dict) and t.get("name") in self._names)]
-        return whole if len(left) == len(tools) else {**whole, "tools": left}
+        return document if len(left) == len(tools) else {**document, "tools": left}
 
     def finish(self) -> bytes:
         if not self._holds or self._is_broken or self._last is None:
@@ -220,7 +220,7 @@ class ResponsesEditor(Replies):
     def _as_one(self, last: Json, first: Json | None) -> Json:
         begun: Json = first or {}
         named: Json = {name: begun[name] for name in ("id", "created_at") if name in begun}
-        told: Json = {**self._without_tools(last), **named, "output": self._items}
+        told: Json = {**self.bare(last), **named, "output": self._items}
         usage = self._total(output=lambda name: name.startswith("output_tokens"))
         if usage:
             both = (usage.get("input_tokens"), usage.get("output_tokens"))

@@ -28,6 +28,7 @@ from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.answering import Answering, Upstream
+from pagefault.proxy.bodies import Gone, Late, Receive, Upload, whole_body
 from pagefault.proxy.canary import OPERATOR, WINDOW, Canary, is_operators
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import (
@@ -67,13 +68,13 @@ from pagefault.service.recovery import refusal_of
 from pagefault.service.turn.turn import encodable
 
 Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
 """Serves the memory itself to a user who was let in, at `MCP_PATH`."""
 
 MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
-BODY_S_MAX: Final = 120.0
+BODY_S_MAX: Final = 120.0  # for all of a body that is read, between the pieces of one that passes
+LATE: Final = "the request did not arrive in time"
 THE_MEMORY: Final = "memory"
 UNREAD: Final = "unread"  # what cannot be read cannot be kept, nor paged
 CONVERSATIONS_MAX: Final = 48
@@ -236,22 +237,27 @@ class Proxy:
             return await self._mcp(scope, receive, reply.noting, whose)
         if path == "/" and scope["method"] == "HEAD":
             return await reply.own(200, b"{}")
+        is_read = wire is not None or path == STATUSLINE
+        body: bytes | Upload = (
+            Upload(receive, BODY_S_MAX) if not is_read and _has_body(known) else b""
+        )
         try:
-            if _number(known.get("content-length", "")) > self._body_bytes_max:
-                raise TooLarge  # before a byte of it is read
-            async with asyncio.timeout(BODY_S_MAX):
-                body = await self._body(receive)
+            if is_read:
+                if _number(known.get("content-length", "")) > self._body_bytes_max:
+                    raise TooLarge  # before a byte of it is read
+                body = await whole_body(receive, self._body_bytes_max, BODY_S_MAX)
         except TooLarge:
             return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
-        except TimeoutError:
-            return await reply.refuse(wire, 408, "the request did not arrive in time")
-        except _Gone:
+        except Late:
+            return await reply.refuse(wire, 408, LATE)
+        except Gone:
             told.outcome = Outcome.CLIENT_GONE
             return None
         query = scope["query_string"]
         whose = user or principal_of(headers, query, self._memory.keyed)
         whose = OPERATOR if is_operator else whose
         if path == STATUSLINE and scope["method"] == "POST":
+            assert isinstance(body, bytes)
             line = self._desk.statusline(body, whose)
             return await reply.own(200, line.encode(), b"text/plain; charset=utf-8")
         asked = _Asked(known, path, named, whose)
@@ -259,7 +265,13 @@ class Proxy:
         target = path.encode("latin-1") + (b"?" + query if query else b"")
         relayed = self._relayed(relay, scope["method"], target, headers, asked, wire, body, reply)
         try:
-            await _unless_gone(relayed, receive, told)
+            await _unless_gone(
+                relayed, receive, told, body.over if isinstance(body, Upload) else None
+            )
+        except Late:
+            await reply.refuse(wire, 408, LATE)
+        except Gone:
+            told.outcome = Outcome.CLIENT_GONE
         except asyncio.CancelledError:  # the server stops, and has waited for long enough
             told.outcome = Outcome.STOPPED
             if reply.started:
@@ -275,13 +287,14 @@ class Proxy:
         headers: Headers,
         asked: _Asked,
         wire: Wire | None,
-        body: bytes,
+        body: bytes | Upload,
         reply: ClientReply,
     ) -> None:
         taken: _Taken | None = None
         drop: tuple[bytes, ...] = ()
         whole_s = self._clock.monotonic_s()
         if wire is not None:
+            assert isinstance(body, bytes)
             drop = (b"accept-encoding",)  # so that an answer can be read as it passes
             try:
                 taken = await self._read(wire, asked, body, reply.told)
@@ -298,12 +311,15 @@ class Proxy:
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
+        if isinstance(body, Upload) and "transfer-encoding" not in asked.headers:
+            sent.append((b"content-length", asked.headers["content-length"].encode()))
         added_s = self._clock.monotonic_s() - whole_s
         read = taken.passed if taken is not None else None
         reply.told.metrics.sent_on(added_s, read, wire.name if wire is not None else "")
         reader = AnswerReader(wire) if wire and taken is not None else None
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
+                assert isinstance(body, bytes)
                 ask = partial(relay.ask, method, target, sent)
                 return await self._answered(relay, ask, wire, taken, body, reply)
             async with relay.ask(method, target, sent, body) as response:
@@ -383,18 +399,6 @@ class Proxy:
             failed = Outcome.REFUSED_UPSTREAM if answering.refused else Outcome.CUT_OFF
             reply.told.outcome = failed
         await reply.end()
-
-    async def _body(self, receive: Receive) -> bytes:
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _Gone
-            body += message.get("body", b"")
-            if len(body) > self._body_bytes_max:
-                raise TooLarge
-            if not message.get("more_body", False):
-                return bytes(body)
 
     async def _read(self, wire: Wire, asked: _Asked, body: bytes, told: Told) -> _Taken | None:
         """Take the request into its conversation; None where it cannot be read, and goes on as it
@@ -607,18 +611,20 @@ class _Taken:
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
 
 
-class _Gone(Exception):
-    """The client left before its request was whole."""
-
-
 class BrokenOff(Exception):
     """The provider ended an answer that the client has begun to read."""
 
 
-async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> None:
-    """Do the work, or end it when the client goes away."""
+async def _unless_gone(
+    work: Awaitable[None], receive: Receive, told: Told, sent: asyncio.Event | None
+) -> None:
+    """Do the work, or end it when the client goes away. What it still sends is the work's to read,
+    until it is `sent`.
+    """
 
     async def gone() -> None:
+        if sent is not None:
+            await sent.wait()
         while (await receive())["type"] != "http.disconnect":
             pass
 
@@ -660,6 +666,10 @@ def _target(raw: str) -> tuple[str, str]:
 def _steps_up(path: str) -> bool:
     """Whether somebody on the way might take this path for another one (RFC 3986 §5.2.4)."""
     return any(step in (".", "..") for step in re.split(r"[/\\]", unquote(path)))
+
+
+def _has_body(known: Mapping[str, str]) -> bool:
+    return known.get("content-length", "0") != "0" or "transfer-encoding" in known
 
 
 def _number(header: str) -> int:

@@ -401,19 +401,36 @@ class Trie:
         last = path[-1] if path else self._root
         if not any(child.is_sent for child in last.children):
             return Change.EXTENDED if path else Change.BEGUN
-        if any(item.continues for item in items[known : known + 2]) or self._kept(items, known):
+        if any(item.continues for item in items[known:]) or self._kept(items, known):
             return Change.COMPACTED
         return Change.BRANCHED if path else Change.BEGUN
 
     def _kept(self, items: Sequence[Item], known: int) -> dict[int, Node]:
-        """Which of the items after the first `known` are the end of the newest history, moved."""
+        """Which of the items after the first `known` are the end of the newest history, moved, or
+        stand before a summary: Codex puts the user's messages there.
+        """
         old = self._latest[known:]
+        before = self._before_summary(items, known, old)
         best: dict[int, Node] = {}
         for end in range(known + 1, len(items) + 1):
             run = self._run(items, known, end, old)
             if len(run) > len(best):
                 best = run
-        return best if len(best) >= KEPT_MIN else {}
+        return before | best if len(best) >= KEPT_MIN else before
+
+    def _before_summary(
+        self, items: Sequence[Item], known: int, old: Sequence[Node]
+    ) -> dict[int, Node]:
+        """The items before a client's summary that are among the old nodes, in their order."""
+        upto = next((at for at in range(known, len(items)) if items[at].continues), known)
+        found: dict[int, Node] = {}
+        begin = 0
+        for at in range(known, upto):
+            stay = (n for n in range(begin, len(old)) if self._stays(old[n], items[at]))
+            place = next(stay, None)
+            if place is not None:
+                found[at], begin = old[place], place + 1
+        return found
 
     def _run(
         self, items: Sequence[Item], known: int, end: int, old: Sequence[Node]
