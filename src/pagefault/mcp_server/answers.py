@@ -63,7 +63,7 @@ T = TypeVar("T", bound=Place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PageQuestion:
     """What pages are asked for: by words, within a session or all that may be read, and a time."""
 
     query: str
@@ -86,7 +86,7 @@ class Answers:
 
     # --- reading ------------------------------------------------------------------------------
 
-    async def search(self, asked: Question) -> FoundPages:
+    async def search(self, asked: PageQuestion) -> FoundPages:
         """Pages that bear on a query: where they are, and a hint of each."""
         result = await self._found(asked)
         names = await self._names(result.hits)
@@ -102,7 +102,7 @@ class Answers:
         left = len(listed) - len(kept) + result.left_out
         return FoundPages(results=tuple(kept), total_available=max(result.total, 0), left_out=left)
 
-    async def recall(self, asked: Question) -> tuple[RecalledPages, str]:
+    async def recall(self, asked: PageQuestion) -> tuple[RecalledPages, str]:
         """What pages say that bear on a query, and the same as a text for a model."""
         result = await self._found(asked)
         names = await self._names(result.hits)
@@ -244,7 +244,7 @@ class Answers:
             what = "keeps nothing" if writes else "brings nothing in"
             raise BadInput(f"this memory is {mode}: it {what} until it is given another mode")
 
-    async def _found(self, asked: Question) -> SearchResult:
+    async def _found(self, asked: PageQuestion) -> SearchResult:
         await self._check_mode()
         sessions: tuple[str, ...] | None = None
         if asked.session:

@@ -29,7 +29,7 @@ from mcp_types import (
 from pydantic import Field
 
 from pagefault import __version__
-from pagefault.mcp_server.answers import Answers, Question
+from pagefault.mcp_server.answers import Answers, PageQuestion
 from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
@@ -106,12 +106,14 @@ def _refused(verb: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
 
 def _of_a_question(
     shape: type,
-) -> Callable[[Callable[[Any, Question], Awaitable[CallToolResult]]], Callable[..., Any]]:
+) -> Callable[[Callable[[Any, PageQuestion], Awaitable[CallToolResult]]], Callable[..., Any]]:
     """A tool that takes a question, whose arguments stand here for all of them, and answers in a
     shape.
     """
 
-    def made(answer: Callable[[Any, Question], Awaitable[CallToolResult]]) -> Callable[..., Any]:
+    def made(
+        answer: Callable[[Any, PageQuestion], Awaitable[CallToolResult]],
+    ) -> Callable[..., Any]:
         async def asked(
             self: Any,
             query: Words,
@@ -123,7 +125,7 @@ def _of_a_question(
         ) -> CallToolResult:
             return await answer(
                 self,
-                Question(
+                PageQuestion(
                     query=query,
                     session=session,
                     limit=limit,
@@ -149,7 +151,7 @@ class Tools:
         self._answers = answers
 
     @_of_a_question(FoundPages)
-    async def search_pages(self, asked: Question) -> CallToolResult:
+    async def search_pages(self, asked: PageQuestion) -> CallToolResult:
         """Find pages of memory by what they say. Returns ids, sessions, dates and hints, not
         content: page_fault loads a page, and memory_recall answers with content at once.
         """
@@ -185,7 +187,7 @@ class Tools:
         )
 
     @_of_a_question(RecalledPages)
-    async def memory_recall(self, asked: Question) -> CallToolResult:
+    async def memory_recall(self, asked: PageQuestion) -> CallToolResult:
         """What earlier conversations say about something: the pages that bear on it, quoted, each
         with its id, session and date to cite. Ask in the user's own words ("what did we decide
         last week about the parser?"); days and weeks are understood.
