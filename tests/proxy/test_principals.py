@@ -313,15 +313,11 @@ async def test_two_at_once_that_begin_alike_part_where_they_differ(upstream: Ups
     assert all(one[:2] == ["Hi", "Hello."] and len(one) == 4 for one in logged)
 
 
-async def test_health_tells_of_nobody(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_health_tells_of_nobody(upstream: Upstream) -> None:
     from pagefault.model.errors import StoreLatched
-    from pagefault.service.session import Session
 
-    async def fails(*_: object, **__: object) -> list[str]:
-        raise StoreLatched("the disk of Ann is gone")
-
-    monkeypatch.setattr(Session, "_say_each", fails)
     async with standing(upstream, window=600) as to:
+        to.memory._store._latch.refuse_from_now(StoreLatched("the disk of Ann is gone"))
         await ask(to, [user("a")], {**ANN, "x-pagefault-session": "holiday"})
         health = await to.http.get("/healthz")
     assert health.json()["not_logged"] == 1

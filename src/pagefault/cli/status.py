@@ -142,7 +142,8 @@ def _show(
         rows.append(["memory's mode", now.control])
     if told["requests"]:
         survival = told["prefix_survival"]
-        kept = "" if survival is None else f"; {survival:.0%} of each began as the one before"
+        is_followed = survival is not None and told["requests"] > 1
+        kept = f"; {survival:.0%} of each began as the one before" if is_followed else ""
         times = f"rewritten {plural(told['epochs'], 'time')}"
         rows.append(["requests", f"{told['requests']:,}, {times}{kept}"])
     back = told["recalled_pages"] + told["faults"]
