@@ -112,7 +112,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
     if every:
         _show_all(app.term, now, metrics, proxied, embedding, uses)
     else:
-        _show(app.term, now, metrics, proxied, uses)
+        _show(app.term, now, metrics, proxied, embedding, uses)
     for one in amiss:
         app.term.warn(f"{one.what} {one.why} {one.do}")
     if not amiss:
@@ -123,7 +123,12 @@ _WIDTH: Final = 16  # of the gauge
 
 
 def _show(
-    term: Term, now: Status, metrics: Metrics, proxied: Proxied | None, uses: list[QuotaUse]
+    term: Term,
+    now: Status,
+    metrics: Metrics,
+    proxied: Proxied | None,
+    embedding: EmbeddingStatus | None,
+    uses: list[QuotaUse],
 ) -> None:
     """What most people want to know, a line each."""
     told = metrics.figures
@@ -155,6 +160,8 @@ def _show(
         rows.append(
             ["recalls", f"{told['recalls']:,}, of which the user corrected {wrong or 'none'}"]
         )
+    if embedding is not None:
+        rows.append(["vectors", _vectors(embedding)])
     rows += _quotas(uses)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
