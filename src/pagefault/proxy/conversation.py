@@ -491,13 +491,18 @@ class Conversation:
             **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
         first = self._first_sent.find(received, match)
-        self._late, self._late_news = Telling(relayed=told, messages=first.messages), first
-        if may_wait and not self.problem and self._is_plain(told):
-            self._requests += 1
-            return told, NOTHING
-        record = await self._tell_late()
-        if record == NOTHING:
-            return None, NOTHING
+        may_wait = may_wait and not self.problem
+        record = NOTHING
+        if may_wait and self._is_plain(told):
+            self._late, self._late_news = Telling(relayed=told, messages=first.messages), first
+        else:
+            self._late_news = None if may_wait else first
+            messages = () if may_wait else first.messages
+            record = await self._tell_now(Telling(relayed=told, messages=messages))
+            if record == NOTHING:
+                return None, NOTHING
+            if may_wait:
+                self._late, self._late_news = Telling(messages=first.messages), first
         self._requests += 1
         return told, record
 
@@ -513,7 +518,10 @@ class Conversation:
     async def _tell_late(self) -> Seq:
         """Write down what is left to be told of a request; returns where it is."""
         telling, self._late = self._late, None
-        if telling is None or self._session is None:
+        return NOTHING if telling is None else await self._tell_now(telling)
+
+    async def _tell_now(self, telling: Telling) -> Seq:
+        if self._session is None:
             return NOTHING
         try:
             await tell(self._session.owned, telling)
@@ -526,8 +534,6 @@ class Conversation:
     def _has_told(self, telling: Telling) -> None:
         """It is written."""
         news, self._late_news = self._late_news, None
-        if telling.relayed is None:
-            return
         if news is not None and not telling.kept.is_to_repeat:
             self._first_sent.keep(news)
         self.problem = self.problem or telling.kept.problem

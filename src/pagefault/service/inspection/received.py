@@ -10,7 +10,7 @@ Nothing that is said depends on it: a message that cannot be kept so is left out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,13 +85,14 @@ def drafts_of(
     """
     session = scope.parts[0][0]
     kept = Kept()
+    forgotten = runtime.receipts.turns(session)
     for one in messages:
         try:
             hashed = runtime.hash_key(session, one.key)
             is_known = runtime.index.find_key(session, hashed) is not None
             if is_known or runtime.journal.was_forgotten(session, hashed):
                 continue
-            body, turn = _received(runtime, state, scope, one)
+            body, turn = _received(runtime, state, scope, one, forgotten)
         except RecordGone:
             pass  # it stays away
         except PagefaultError as error:
@@ -113,9 +114,15 @@ def drafts_of(
 
 
 def _received(
-    runtime: Runtime, state: SessionState, scope: Scope, one: FromClient
+    runtime: Runtime,
+    state: SessionState,
+    scope: Scope,
+    one: FromClient,
+    forgotten: Set[TurnNo],
 ) -> tuple[Received, TurnNo]:
-    """Raises `RecordGone` if something that it says was forgotten: it is not brought back."""
+    """`forgotten` are the turns in which something was. Raises `RecordGone` if it is of one of these:
+    it is not brought back.
+    """
     texts: list[str] = []
     turn: TurnNo | None = None
     for item in one.items:
@@ -127,7 +134,7 @@ def _received(
     if turn is None and one.follows != HISTORY_START:
         _, turn = _whole_text(runtime, scope, one.follows)
     turn = turn_now(state) if turn is None else turn
-    if turn in runtime.receipts.turns(scope.parts[0][0]):
+    if turn in forgotten:
         raise RecordGone("something of its turn was forgotten, whose words it may repeat")
     journal = runtime.journal
 
