@@ -203,8 +203,10 @@ def _message(wire: dict[str, Any]) -> Message:
     )
 
 
-def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> None:
-    [code] = [code for code in blocks(ROOT / "README.md", "python") if "client.chat" in code]
+def test_the_documented_loop_lets_a_client_search_and_fault(away: Path) -> None:
+    [code] = [
+        code for code in blocks(ROOT / "docs" / "library.md", "python") if "client.chat" in code
+    ]
     names: dict[str, Any] = {}
     execute(code, names)
     client = Client()

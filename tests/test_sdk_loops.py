@@ -65,7 +65,7 @@ def _anthropic(url: str) -> Any:
 
 
 SDKS = {
-    "openai": ("README.md", "client.chat", _openai),
+    "openai": ("docs/library.md", "client.chat", _openai),
     "anthropic": ("docs/tools.md", "client.messages", _anthropic),
 }
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, json_option, pass_app
 from pagefault.cli.bench import number
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def abi(app: App, session_name: str | None, as_json: bool) -> None:

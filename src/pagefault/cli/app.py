@@ -18,6 +18,9 @@ from pagefault.cli.outcome import worded
 from pagefault.cli.term import Term
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from pagefault.model.errors import SessionNotFound
     from pagefault.model.page import SessionRow
     from pagefault.service.bootstrap import Wiring
     from pagefault.service.config import Config
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(slots=True)
@@ -126,9 +130,9 @@ async def names_of(memory: Memory) -> dict[str, str]:
 
 
 async def find_kept(memory: Memory, name: str | None) -> str:
-    """As `find_row`, and `region:NAME` is a region: the id of what is meant."""
+    """As `find_row`, but named in full, and `region:NAME` is a region: the id of what is meant."""
     if name is None or not name.startswith("region:"):
-        return (await find_row(memory, name)).session_id
+        return (await find_row(memory, name, in_full=True)).session_id
     for one in await memory.regions():
         if name == f"region:{one.name}":
             return one.region_id
@@ -137,18 +141,19 @@ async def find_kept(memory: Memory, name: str | None) -> str:
     raise RegionNotFound(name.removeprefix("region:"))
 
 
-async def find_row(memory: Memory, name: str | None) -> SessionRow:
+async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -> SessionRow:
     """The session of that name or id; without one, the most recently used that is no fork.
 
-    A proxied session may be named without what the proxy adds, as long as that tells which.
+    The beginning of either is enough where it tells which, unless it is to be named `in_full`: for
+    what cannot be taken back. So is the name of a proxied session without what the proxy adds.
     """
-    from pagefault.model.errors import BadInput, SessionNotFound
+    from pagefault.model.errors import BadInput
 
     rows = await memory.sessions()
     if name is None:
         row = next((row for row in rows if not row.parent), None)
         if row is None:
-            missing = SessionNotFound("")
+            missing = _not_found("", rows)
             missing.args = ("there is no session here yet",)
             missing.hint = MAKE_ONE
             raise missing
@@ -158,8 +163,11 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
     found = by_id or by_name
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
+    if not found and name and not in_full:
+        begun = [row for row in rows if name.casefold() in _beginnings(row, len(name))]
+        found = begun if len({row.session_id for row in begun}) == 1 else []
     if not found:
-        raise SessionNotFound(name)
+        raise _not_found(name, rows)
     if len(found) > 1:
         raise BadInput(
             f"{name!r} may be any of {len(found)} sessions",
@@ -167,6 +175,28 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
             + (", …" if len(found) > _NAMES_TOLD else ""),
         )
     return found[0]
+
+
+def _beginnings(row: SessionRow, length: int) -> tuple[str, str]:
+    return row.name.casefold()[:length], row.session_id[:length]
+
+
+def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
+    """With the name that was meant, if one is near, or those that begin so."""
+    from difflib import get_close_matches
+
+    from pagefault.model.errors import SessionNotFound
+
+    missing = SessionNotFound(name)
+    begun = [row for row in rows if name and name.casefold() in _beginnings(row, len(name))]
+    near = _told_apart(begun)
+    if not near and name:
+        heads = {row.name[: len(name)].casefold(): row.name for row in reversed(rows) if row.name}
+        near = [heads[one] for one in get_close_matches(name.casefold(), heads)]
+    if near:
+        told = ", ".join(map(repr, near[:_NAMES_TOLD]))
+        missing.hint = f"did you mean {told}? `pagefault sessions` lists them all"
+    return missing
 
 
 def _told_apart(rows: Sequence[SessionRow]) -> list[str]:
@@ -335,7 +365,35 @@ pass_app = click.make_pass_decorator(App, ensure=True)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
-session_argument = click.argument("session_named", metavar="[SESSION]", required=False)
+
+def page_argument(**more: Any) -> Callable[[F], F]:
+    """PAGE_ID. A bare number is that of a message: 16 is msg_16."""
+    return click.argument("page_id", callback=_numbered, shell_complete=complete_page, **more)
+
+
+def _numbered(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    return f"msg_{value}" if value and value.isascii() and value.isdecimal() else value
+
+
+def complete_page(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str | CompletionItem]:
+    from pagefault.cli.completing import pages
+
+    return list(pages(ctx, incomplete))
+
+
+def complete_session(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str | CompletionItem]:
+    from pagefault.cli.completing import sessions
+
+    return list(sessions(ctx, incomplete))
+
+
+session_argument = click.argument(
+    "session_named", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 """Of commands that take --session too; `either` says which is meant."""
 
 
@@ -350,5 +408,7 @@ session_option = click.option(
     "--session",
     "session_name",
     metavar="NAME",
-    help="Which session, by name or id; without it the most recently used that is no fork.",
+    shell_complete=complete_session,
+    help="Which session: its name or id, or how one begins. Default: the last one used (not a "
+    "fork).",
 )

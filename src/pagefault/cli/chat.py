@@ -53,7 +53,7 @@ def chat(
     system: str | None,
     as_json: bool,
 ) -> None:
-    """Talk to a model that has memory. SESSION is made if it is not there; without it, "chat".
+    """Chat with a model that remembers. SESSION is made if it is not there; without it, "chat".
 
     At a terminal /help lists what else can be typed. Without one, reads one message from stdin,
     answers it and ends. JSON: {session, page_id, text, citations, citations_invalid, faults,

@@ -10,6 +10,7 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    complete_session,
     find_session,
     json_option,
     pass_app,
@@ -40,7 +41,9 @@ def claims() -> None:
 
 
 @claims.command("ls", cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:

@@ -6,13 +6,21 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
+from pagefault.cli.app import (
+    App,
+    Command,
+    find_session,
+    json_option,
+    page_argument,
+    pass_app,
+    session_option,
+)
 from pagefault.cli.engines import compressor_of
 from pagefault.cli.proxied import KEPT_SHORT
 
 
 @click.command(cls=Command)
-@click.argument("page_id")
+@page_argument()
 @session_option
 @click.option(
     "--level",

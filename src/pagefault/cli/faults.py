@@ -44,7 +44,7 @@ def faults(
 ) -> None:
     """Every page fault of a session: what was asked for, and what came of it.
 
-    Without SESSION, the one used last that is no fork.
+    Without SESSION, the last one used (forks excluded).
 
     JSON is a list of objects, oldest first: session, turn, page_id, level, reason, tokens, outcome
     (served, already_mapped or refused), code and why (of a refusal), faults_left, at. With --by, a

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, find_kept, json_option, names_of, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    find_kept,
+    json_option,
+    names_of,
+    page_argument,
+    pass_app,
+)
 from pagefault.cli.asking import filter_of
 from pagefault.cli.term import plural
 from pagefault.model.kinds import Kind
@@ -19,8 +27,10 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("page_id", required=False)
-@click.option("--session-whole", "whole", is_flag=True, help="The whole session, not one page.")
+@page_argument(required=False)
+@click.option(
+    "--all", "--session-whole", "whole", is_flag=True, help="The whole session, not one page."
+)
 @click.option("--query", metavar="WORDS", help="Every page that holds all of these words.")
 @click.option(
     "--kind",

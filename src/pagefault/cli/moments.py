@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, find_session, json_option, page_argument, pass_app
 from pagefault.cli.proxied import window_of
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import last_ms
@@ -111,7 +111,7 @@ def diff(app: App, session_name: str, before: str, after: str, as_json: bool) ->
 
 @click.command(cls=Command)
 @click.argument("session_name", metavar="SESSION")
-@click.argument("page_id", metavar="[PAGE]", required=False, default="")
+@page_argument(metavar="[PAGE]", required=False, default="")
 @click.option(
     "--actor",
     type=click.Choice(["user", "model", "tool", "system"]),

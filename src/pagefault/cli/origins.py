@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.app import App, Command, find_row, json_option, page_argument, pass_app
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def origins() -> None:
 
     {_JSON}
     """)  # fmt: skip
-@click.argument("page_id")
+@page_argument()
 @_session_option
 @json_option
 @pass_app
@@ -58,7 +58,7 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
 
     {_JSON}
     """)  # fmt: skip
-@click.argument("page_id")
+@page_argument()
 @click.argument("digest")
 @_session_option
 @_dry_run_option
@@ -83,10 +83,10 @@ def raise_(
 
 
 @origins.command(cls=Command)
-@click.argument("page_id", required=False)
+@page_argument(required=False)
 @_session_option
 @click.option("--origin", metavar="ORIGIN", help="All that came this way: web, tool, tool:NAME …")
-@click.option("--session-whole", "whole", is_flag=True, help="All of --session.")
+@click.option("--all", "--session-whole", "whole", is_flag=True, help="All of --session.")
 @_dry_run_option
 @json_option
 @pass_app
@@ -108,15 +108,17 @@ def revoke(
     JSON: {done, withdrawn: [{session, session_id, pages}]}.
     """
     if [bool(page_id), bool(origin), whole].count(True) != 1:
-        raise click.UsageError("Name one: a PAGE_ID, --origin, or --session-whole with --session.")
+        raise click.UsageError("Name one: a PAGE_ID, --origin, or --all with --session.")
     if whole and not session_name:
-        raise click.UsageError("--session-whole needs --session NAME: it is never guessed.")
+        raise click.UsageError("--all needs --session NAME: it is never guessed.")
     app.existing_directory()
 
     async def work() -> tuple[tuple[Descendants, ...], dict[str, str]]:
         async with app.reading() if dry_run else app.writing() as memory:
             of_all = origin and not session_name
-            session = "" if of_all else (await find_row(memory, session_name)).session_id
+            session = (
+                "" if of_all else (await find_row(memory, session_name, in_full=whole)).session_id
+            )
             found = await memory.revoke_origin(
                 session, page_id or "", origin=origin or "", dry_run=dry_run
             )

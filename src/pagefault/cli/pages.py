@@ -14,6 +14,7 @@ from pagefault.cli.app import (
     either,
     find_session,
     json_option,
+    page_argument,
     pass_app,
     session_argument,
     session_option,
@@ -78,7 +79,7 @@ def ls(
 ) -> None:
     """List the latest pages of a session, in their order.
 
-    Without SESSION, the one used last that is no fork.
+    Without SESSION, the last one used (forks excluded).
 
     JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
     tokens, importance, origin, tier, at, part, parts, resident, pinned, history (other words stand
@@ -134,7 +135,7 @@ def ls(
 
 
 @pages.command("show", cls=Command)
-@click.argument("page_id")
+@page_argument()
 @session_option
 @click.option(
     "--level",
@@ -300,7 +301,7 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 
 
 @pages.command("pin", cls=Command)
-@click.argument("page_id")
+@page_argument()
 @session_option
 @json_option
 @pass_app
@@ -314,7 +315,7 @@ def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None
 
 
 @pages.command("unpin", cls=Command)
-@click.argument("page_id")
+@page_argument()
 @session_option
 @json_option
 @pass_app

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, Group, pass_app
+from pagefault.cli.app import App, Command, Group, complete_session, pass_app
 from pagefault.cli.asking import (
     JSON,
     RELEVANCE,
@@ -37,7 +37,9 @@ def recall() -> None:
     {JSON}
     """,
 )
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @asking_options
 @pass_app
 def recent(app: App, /, session_name: str | None, **options: Any) -> None:
@@ -59,7 +61,9 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
     {JSON}
     """,
 )
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @asking_options
 @pass_app
 def timeline(app: App, /, session_name: str | None, **options: Any) -> None:

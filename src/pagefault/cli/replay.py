@@ -41,7 +41,7 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "epochs": "epochs",
     "epochs_share": "epochs, share of calls",
     "effective_input_cost": "cost, effective input tokens",
-    "regret": "cost over the best epochs in hindsight",
+    "regret": "cost against the best possible, ratio",
     "cost_vs_rebuild": "cost over a message rebuilt each turn",
     "cost_vs_flush": "cost over flush when full",
     "tlb_hit_rate": "look-ups that hit, share",

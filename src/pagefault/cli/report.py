@@ -12,12 +12,14 @@ from tempfile import NamedTemporaryFile
 import click
 
 from pagefault import __version__
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.term import plural, printable, redacted
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @click.option(
     "-o",
     "--output",
@@ -34,7 +36,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
 
     The page needs no network and no script, and prints. It quotes the conversation: what counts as
     a secret is taken out first, and a later `pagefault forget` does not reach into it. Without
-    SESSION, the one used last that is no fork.
+    SESSION, the last one used (forks excluded).
 
     JSON: the same as values, and no file: {name, session_id, turns, window_tokens, map: {messages,
     requests, columns, rows}, answers, claims, bill, concerns, …}.

@@ -13,7 +13,7 @@ from pagefault.cli.app import Group
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "See it work": {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
-        "chat": "Talk to a model that has memory.",
+        "chat": "Chat with a model that remembers.",
         "wrap": "Run a coding client through a proxy, for this run alone: claude, codex, opencode, "
         "aider.",
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
@@ -107,8 +107,8 @@ _HOMES: Final = {
 _NAMES: Final = {"import": "import_"}  # what Python does not let a function be called
 
 _EPILOG: Final = """\
-Begin with `pagefault demo`. The memory is the folder that --root or PAGEFAULT_HOME names, else
-the nearest `.pagefault/`, else your data folder.
+Begin with `pagefault demo`; `pagefault help COMMAND` explains a command. The memory is the folder
+that --root or PAGEFAULT_HOME names, else the nearest `.pagefault/`, else your data folder.
 
 \b
 Exit codes:  0 done   1 problems found   2 wrong usage   3 not found
@@ -133,6 +133,12 @@ class LazyRoot(Group):
         for title, section in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(list(section.items()), col_max=12)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`help COMMAND …` is `COMMAND … --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -17,6 +17,7 @@ from pagefault.cli.app import (
     find_row,
     find_session,
     json_option,
+    page_argument,
     pass_app,
 )
 from pagefault.cli.term import iso, plural
@@ -388,7 +389,7 @@ def consent(
 
     {_BROUGHT}
     """)  # fmt: skip
-@click.argument("page_id", metavar="PAGE")
+@page_argument(metavar="PAGE")
 @click.argument("region")
 @_session_option
 @_dry_option

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Where to listen. Other machines reach it by another one; then a token is wanted.",
+    help="Where to listen. 127.0.0.1 is this machine alone; any other address needs --token.",
 )
 @click.option(
     "--port",
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     "--window",
     type=int,
     metavar="TOKENS",
-    help="Page what is sent on so that it fits. Without it, everything is sent as it came.",
+    help="Token limit of a request: older messages leave, and come back when they matter. Without "
+    "it, requests go through unchanged.",
 )
 @click.option(
     "--faults/--no-faults",

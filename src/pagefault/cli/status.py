@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
 from pagefault.cli.term import Term, iso, plural
@@ -37,7 +37,7 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "requests": "requests",
     "request_tokens_mean": "request, tokens on average",
     "context_utilisation": "window used, share",
-    "live_fraction": "still needed, share of the prompt",
+    "live_fraction": "still needed, share of what is sent",
     "effective_tokens": "tokens used by the answers, share",
     "page_references": "page references",
     "faults": "faults",
@@ -45,8 +45,8 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "pages_needed": "pages needed by an answer",
     "fault_rate_needed": "faults, share of pages needed (judged)",
     "thrash_index": "thrash index",
-    "recalls": "questions about the past",
-    "recall_success": "of these answered uncorrected, share",
+    "recalls": "recalls",
+    "recall_success": "recalls the user did not correct, share",
     "evictions": "pages evicted",
     "compression_ratio": "summaries are shorter by",
     "prefix_survival": "prefix that survives, share",
@@ -55,16 +55,18 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "epochs_share": "epochs, share of calls",
     "effective_input_cost": "cost, effective input tokens",
     "effective_input_cost_reported": "cost as reported",
-    "regret": "cost over the best epochs in hindsight",
+    "regret": "cost against the best possible, ratio",
     "tlb_hit_rate": "look-ups that hit, share",
     "prefetch_hit_rate": "prefetched and used, share",
-    "metadata_bytes_per_page": "bytes a page beside its text",
+    "metadata_bytes_per_page": "metadata of a page, bytes",
     "metadata_overhead": "records over texts, share of bytes",
 }
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @click.option("--all", "every", is_flag=True, help="Every figure, and the targets.")
 @click.option("--per-turn", is_flag=True, help="The figures of each turn, too; JSON only.")
 @json_option
@@ -72,7 +74,7 @@ _SHOWN = {  # of the figures, for people; JSON has them all
 def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:
     """How a session stands: its window, what came back, and what needs a look.
 
-    Without SESSION, the one used last that is no fork. All figures are folded from the log.
+    Without SESSION, the last one used (forks excluded). All figures are folded from the log.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
     mode`), quotas: [{quota, owner, used, limit}] (those that are set, of this session, its tenant
@@ -246,11 +248,13 @@ def _met(one: Judged) -> str:
         return "–"
     if one.is_met:
         return "yes"
-    return "no: a red flag" if one.is_aim else "no, and no aim here"
+    return "no: a red flag" if one.is_aim else "n/a for this layout"
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def ledger(app: App, session_name: str | None, as_json: bool) -> None:
@@ -259,7 +263,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     `tokens`, `cached` and `cost` are what was predicted, `counted`, `read` and `reported` the same
     by the provider; ? where it says nothing of its cache. Costs are in effective input tokens, by
     the price list that is configured, or else that of the model which a proxy's client asked.
-    Without SESSION, the one used last that is no fork.
+    Without SESSION, the last one used (forks excluded).
 
     JSON: {session, prices, calls: [{request, turn, seq, at, change, prompt_tokens, volatile_tokens,
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,

@@ -120,8 +120,8 @@ def _received(
     one: FromClient,
     forgotten: Set[TurnNo],
 ) -> tuple[Received, TurnNo]:
-    """`forgotten` are the turns in which something was. Raises `RecordGone` if it is of one of these:
-    it is not brought back.
+    """`forgotten` are the turns in which something was. Raises `RecordGone` if it is of one of
+    these: it is not brought back.
     """
     texts: list[str] = []
     turn: TurnNo | None = None

@@ -1,0 +1,53 @@
+"""What a shell completes: the names of sessions, and the ids of their pages.
+
+Nothing is said and nothing is written: where a memory cannot be read, there is nothing to complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pagefault.cli.app import App, find_session
+from pagefault.model.errors import PagefaultError
+
+if TYPE_CHECKING:
+    from pagefault.service.memory import Memory
+
+PAGES_MAX: Final = 200  # the latest ones: a shell asks before it lists as many
+
+
+def sessions(ctx: click.Context, incomplete: str) -> list[str]:
+    """The names of sessions that begin so, an id where there is no name; the latest first."""
+
+    async def read(memory: Memory) -> list[str]:
+        return [row.name or row.session_id for row in await memory.sessions()]
+
+    return [name for name in _read(ctx, read) if name.startswith(incomplete)]
+
+
+def pages(ctx: click.Context, incomplete: str) -> list[str]:
+    """The ids of pages that begin so; the latest first."""
+
+    async def read(memory: Memory) -> list[str]:
+        session = await find_session(memory, ctx.params.get("session_name"))
+        rows = await memory.pages(session, limit=PAGES_MAX, newest_first=True)
+        return [row.page_id for row in rows]
+
+    return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
+
+
+def _read(ctx: click.Context, read: Callable[[Memory], Awaitable[list[str]]]) -> list[str]:
+    app = App(root=ctx.ensure_object(App).root)
+    app.term.loudness = -1
+
+    async def work() -> list[str]:
+        async with app.reading() as memory:
+            return await read(memory)
+
+    try:
+        return app.run(work())
+    except (PagefaultError, OSError):
+        return []
