@@ -4,7 +4,7 @@ ARGS =
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture clients docs format lint types layers bench lock clean setup
+.PHONY: help demo test torture clients docs site format lint types layers bench lock clean setup
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,9 @@ clients: ## install the coding clients that some tests run (needs npm)
 
 docs:    ## make anew the parts of docs/ that come from the code
 	@sh script/docs $(ARGS)
+
+site:    ## build the documentation as a site, in build/site-src/site
+	@sh script/site $(ARGS)
 
 format: setup ## lay the code out, mend what can be mended by machine
 	$(BIN)/ruff check --fix --exit-zero --quiet

@@ -18,6 +18,10 @@ def docs_script() -> ModuleType:
     return _loaded("generate_docs", ROOT / "docs" / "generate.py")
 
 
+def site_script() -> ModuleType:
+    return _loaded("build_site", ROOT / "docs" / "site.py")
+
+
 def _loaded(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -23,7 +23,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
-from tests.scripts import docs_script
+from tests.scripts import docs_script, site_script
 from tests.warm import python
 
 ROOT: Final = Path(__file__).parent.parent
@@ -348,6 +348,19 @@ def test_links_and_paths_lead_somewhere(path: Path) -> None:
     for name in _PATH.findall(_BLOCK.sub("", text)):
         places = (ROOT / name, ROOT / "src" / "pagefault" / name, path.parent / name)
         assert any(place.exists() for place in places), f"{named(path)}: there is no {name}"
+
+
+def test_the_site_has_every_page_in_its_place_and_no_dead_link(tmp_path: Path) -> None:
+    site = site_script()
+    site.gather(tmp_path / "site")
+    listed = [name for names in site.NAV.values() for name in names]
+    there = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    outside = {"README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"}
+    assert sorted(listed) == sorted(there | outside)
+    shown = [name for names in site.REFERENCE.values() for name in names]
+    assert [name for name in shown if name not in pagefault.__all__] == []
+    with pytest.raises(LookupError, match="leads nowhere"):
+        site.in_site("[gone](gone.md)", ROOT / "docs" / "cli.md")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=named)
