@@ -2,11 +2,14 @@
 
 To start Python, import what a command needs and load a vocabulary takes a second of a core, and the
 tests start hundreds of processes. So one warm process, which starts no thread and opens no memory,
-listens at a socket. `warm_child.py` stands for `python` and asks there for a child, which is
-forked; it stops, ends and is killed with the child, and the child with it.
+listens at a socket and forks who is asked for there.
 
-Other signals do not reach the child. Where they have to, or where what is tested is how a process
-starts, take a real one.
+`Forked` asks as `Popen` does, and what it is of is the process itself: with its own pid, which
+every signal reaches. `python()` is for who takes words only: `warm_child.py` stands for `python`
+and asks; it stops, ends and is killed with the child, and the child with it, but other signals do
+not reach that.
+
+Where what is tested is how a process starts, take a real one.
 """
 
 from __future__ import annotations
@@ -15,22 +18,93 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
+from inspect import signature
 from subprocess import PIPE, Popen
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pagefault
 
 _Running = tuple[Popen[bytes], TemporaryDirectory[str]]
 
 _running: list[_Running] = []
+_is_warm = False  # this process
+_getppid = os.getppid
+
+_PID_BYTES = 8
+
+
+class Forked(Popen[Any]):
+    """`Popen` of `[sys.executable, "-m", MODULE, …]`, or of `-c CODE`, that need not start Python.
+
+    A process that is warm itself forks, and any other asks the warm one to. Then the child takes
+    whoever asked for its parent, which it is not: it outlives the socket, as one does an `exec`.
+    """
+
+    _server: socket.socket | None = None
+
+    def _execute_child(self, *given: Any) -> None:
+        told = signature(Popen._execute_child).bind(self, *given).arguments  # type: ignore[attr-defined]
+        python, *words = map(os.fsdecode, told["args"])
+        assert python == sys.executable, words
+        words = words[words[0] == "-P" :]  # it has no folder of its own to import from
+        streams = [told[name] for name in ("p2cread", "c2pwrite", "errwrite")]
+        streams = [number if fd == -1 else fd for number, fd in enumerate(streams)]
+        given_env = os.environ if told["env"] is None else told["env"]
+        environment = [f"{os.fsdecode(n)}={os.fsdecode(value)}" for n, value in given_env.items()]
+        folder, session = os.fsdecode(told["cwd"] or os.getcwd()), told["start_new_session"]
+        if _is_warm:
+            self.pid = os.fork()
+            if self.pid == 0:
+                os.getppid = _getppid
+                _live([os.dup(fd) for fd in streams], folder, words, environment, session=session)
+        else:
+            fields = [str(-os.getpid()), str(int(session)), folder, str(len(words)), *words]
+            message = "\0".join(fields + environment).encode(errors="surrogateescape")
+            self._server = socket.socket(socket.AF_UNIX)
+            self._server.connect(_warm_place())
+            socket.send_fds(self._server, [len(message).to_bytes(8, "big")], streams)
+            self._server.sendall(message)
+            self.pid = int(self._server.recv(_PID_BYTES))
+        self._child_created = True
+        pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        self._close_pipe_fds(*(told[name] for name in pipes))  # type: ignore[attr-defined]
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        if self._server is None:
+            pid, status = super()._try_wait(wait_flags)  # type: ignore[misc]
+            return pid, status
+        self._server.setblocking(not wait_flags & os.WNOHANG)
+        try:
+            code = int(self._server.recv(8) or b"1")
+        except BlockingIOError:
+            return 0, 0
+        self._server.close()
+        return self.pid, code << 8 if code >= 0 else -code
+
+    def _internal_poll(self, _deadstate: int | None = None) -> int | None:
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):  # type: ignore[attr-defined]
+            try:
+                pid, status = self._try_wait(os.WNOHANG)
+                if pid:
+                    self._handle_exitstatus(status)  # type: ignore[attr-defined]
+            finally:
+                self._waitpid_lock.release()  # type: ignore[attr-defined]
+        return self.returncode
 
 
 def python() -> list[str]:
     """What stands for `python`: `-m MODULE …` or `-c CODE …` follow."""
+    asker = os.path.join(os.path.dirname(__file__), "warm_child.py")
+    return [sys.executable, "-I", "-S", asker, _warm_place()]
+
+
+def _warm_place() -> str:
+    """The socket at which the warm process is asked; it is started if need be."""
     if not _running:
         _running.append(_start())
-    asker = os.path.join(os.path.dirname(__file__), "warm_child.py")
-    return [sys.executable, "-I", "-S", asker, _place(_running[0][1].name)]
+    return _place(_running[0][1].name)
 
 
 def _place(folder: str) -> str:
@@ -91,9 +165,10 @@ class Server:
             self._mirror()
             for asked in waiting.keys() & set(ready):
                 if waiting[asked] in self._children:  # who asked for it is gone
-                    os.kill(waiting[asked], signal.SIGKILL)
-                    self._children[waiting[asked]][0].close()
-                    del self._children[waiting[asked]]
+                    _, asker = self._children.pop(waiting[asked])
+                    asked.close()
+                    if asker > 0:
+                        os.kill(waiting[asked], signal.SIGKILL)
             if self._listening in ready:
                 self._bear()
             if 0 in ready:
@@ -111,13 +186,12 @@ class Server:
             if pid not in self._children:
                 continue
             asked, asker = self._children[pid]
-            if os.WIFSTOPPED(status):
-                os.kill(asker, signal.SIGSTOP)
-            elif os.WIFCONTINUED(status):
-                os.kill(asker, signal.SIGCONT)
+            if os.WIFSTOPPED(status) or os.WIFCONTINUED(status):
+                if asker > 0:
+                    os.kill(asker, signal.SIGSTOP if os.WIFSTOPPED(status) else signal.SIGCONT)
             else:
                 del self._children[pid]
-                with asked:
+                with asked, suppress(OSError):  # it may be gone
                     asked.send(str(os.waitstatus_to_exitcode(status)).encode())
 
     def _bear(self) -> None:
@@ -126,15 +200,38 @@ class Server:
         told = b""
         while len(told) < int.from_bytes(size, "big"):
             told += asked.recv(1 << 20)
-        asker, folder, count, *fields = told.decode(errors="surrogateescape").split("\0")
+        asker, session, folder, count, *fields = told.decode(errors="surrogateescape").split("\0")
         pid = os.fork()
         if pid == 0:
             for other in (asked, self._listening, *(one for one, _ in self._children.values())):
                 other.close()
-            _live(fds, folder, fields[: int(count)], fields[int(count) :])
+            if int(asker) < 0:
+                os.getppid = lambda: _parent(-int(asker))
+            words, environment = fields[: int(count)], fields[int(count) :]
+            _live(fds, folder, words, environment, session=bool(int(session)))
         for fd in fds:
             os.close(fd)
+        if int(asker) < 0:
+            asked.sendall(str(pid).rjust(_PID_BYTES).encode())
         self._children[pid] = (asked, int(asker))
+
+
+def serve(place: str) -> None:
+    """Until stdin is closed. What its children start in the background is forked, too."""
+    from pagefault.cli import background
+
+    globals()["_is_warm"] = True
+    vars(background)["Popen"] = Forked
+    Server(place).serve()
+
+
+def _parent(pid: int) -> int:
+    """What `getppid` tells of a parent: another, once it is gone."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return 1
+    return pid
 
 
 def prepare() -> None:
@@ -159,7 +256,9 @@ def prepare() -> None:
     gc.freeze()  # else each child looks through it all, and so gets a copy of its own
 
 
-def _live(fds: list[int], folder: str, words: list[str], environment: list[str]) -> None:
+def _live(
+    fds: list[int], folder: str, words: list[str], environment: list[str], *, session: bool = False
+) -> None:
     """Never returns: a child that went on would serve as well."""
     import random
     import runpy
@@ -167,8 +266,11 @@ def _live(fds: list[int], folder: str, words: list[str], environment: list[str])
 
     code = 1
     try:
+        if session:
+            os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         for number, (fd, name) in enumerate(zip(fds, ("stdin", "stdout", "stderr"), strict=True)):
             os.dup2(fd, number)
             os.close(fd)
@@ -197,5 +299,7 @@ def _live(fds: list[int], folder: str, words: list[str], environment: list[str])
 
 
 if __name__ == "__main__":
+    from tests import warm  # as a child knows this module
+
     prepare()
-    Server(sys.argv[1]).serve()
+    warm.serve(sys.argv[1])

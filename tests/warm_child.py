@@ -16,7 +16,7 @@ from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 def ask(place: str, words: list[str]) -> int:
     """Have a child run these words; returns its status, or dies as it did."""
     environment = (f"{name}={value}" for name, value in os.environ.items())
-    fields = [str(os.getpid()), os.getcwd(), str(len(words)), *words, *environment]
+    fields = [str(os.getpid()), "0", os.getcwd(), str(len(words)), *words, *environment]
     told = "\0".join(fields).encode(errors="surrogateescape")
     server = socket(AF_UNIX, SOCK_STREAM)
     server.connect(place)

@@ -7,7 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from pagefault import Limits, ScriptedEngine
+from pagefault.cli import background
 from pagefault.cli.outcome import run
 from pagefault.service.bootstrap import open_memory
+from tests import warm
 from tests.adopted import copied
 
 
@@ -39,6 +41,20 @@ Cli = Callable[..., Outcome]
 def _in_an_empty_home(empty_home: Path) -> None: ...
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _proxies_are_forked() -> Iterator[None]:
+    """Those in the background, which `doctor` starts at each call; see `started_anew`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(background, "Popen", warm.Forked)
+        yield
+
+
+@pytest.fixture
+def started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What starts in the background is a Python of its own, as for a user."""
+    monkeypatch.setattr(background, "Popen", subprocess.Popen)
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     """Run a command line in this process."""
@@ -52,14 +68,14 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 
 
 def start(
-    *argv: str | Path, python: Sequence[str] = (sys.executable,), **more: Any
+    *argv: str | Path, popen: type[subprocess.Popen[Any]] = warm.Forked, **more: Any
 ) -> subprocess.Popen[str]:
     """Run a command line as a process of its own, which can be interrupted."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # So it is for what a shell runs in the background, and a child would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return subprocess.Popen(
-        [*python, "-m", "pagefault.cli", *map(str, argv)],
+    return popen(
+        [sys.executable, "-m", "pagefault.cli", *map(str, argv)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -11,8 +11,8 @@ import click
 import pytest
 
 from pagefault.cli.root import root as pagefault_command
+from tests.cli.conftest import start
 from tests.service.traces import Files, canary
-from tests.warm import python
 
 KEPT = {
     "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "fork.name",
@@ -82,11 +82,9 @@ def test_every_text_that_a_command_takes_is_looked_for() -> None:
 
 def _typed(root: Path, *words: str, said: str = "") -> None:
     environment = os.environ | {"PAGEFAULT_HOME": str(root)}
-    done = subprocess.run(
-        [*python(), "-m", "pagefault.cli", *words],
-        input=said, text=True, capture_output=True, check=False, env=environment, timeout=300,
-    )  # fmt: skip
-    assert done.returncode in (0, 3), done.stderr
+    with start(*words, stdin=subprocess.PIPE, env=environment) as process:
+        _, err = process.communicate(said, timeout=300)
+    assert process.returncode in (0, 3), err
 
 
 @pytest.mark.slow

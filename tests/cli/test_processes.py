@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_help_loads_nothing_that_is_slow() -> None:
 
 
 def test_the_version_is_told() -> None:
-    with start("--version") as process:
+    with start("--version", popen=subprocess.Popen) as process:
         out, _ = process.communicate(timeout=300)
     assert out.startswith("pagefault ")
 
@@ -49,11 +50,12 @@ def test_a_closed_pipe_ends_quietly(memory_root: Path, argv: list[str]) -> None:
 def test_any_text_can_be_printed_in_any_locale(memory_root: Path) -> None:
     environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     ask = ["chat", "talk", "--engine", "scripted", "--json"]
-    with start("--root", memory_root, *ask, env=environment, stdin=subprocess.PIPE) as process:
+    really: Any = {"popen": subprocess.Popen, "env": environment}
+    with start("--root", memory_root, *ask, stdin=subprocess.PIPE, **really) as process:
         out, err = process.communicate("spokes 漢字 red wheel?".encode().decode(), timeout=300)
     assert process.returncode == 0, err
     assert json.loads(out)["text"]
-    with start("--root", memory_root, "pages", "ls", env=environment) as process:
+    with start("--root", memory_root, "pages", "ls", **really) as process:
         out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert out.isascii()

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -29,10 +30,10 @@ KEY = "sk-ant-api03-none-of-your-business-0123456789"
 
 @contextmanager
 def serving(
-    *words: str, root: Path, python: Sequence[str] = (sys.executable,)
+    *words: str, root: Path, popen: type[subprocess.Popen[Any]] = warm.Forked
 ) -> Iterator[subprocess.Popen[str]]:
-    command = [*python, "-m", "pagefault.cli", "serve", "--port", "0", *words]
-    process = subprocess.Popen(
+    command = [sys.executable, "-m", "pagefault.cli", "serve", "--port", "0", *words]
+    process = popen(
         [*command, "--root", str(root)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -50,9 +51,10 @@ def serving(
 @pytest.mark.slow
 def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: Path) -> None:
     root = tmp_path / "memory"
+    words = ("--window", "5000", "--json")
     with (
         Upstream(always("Good day.")) as upstream,
-        serving("--upstream", upstream.url, "--window", "5000", "--json", root=root) as process,
+        serving("--upstream", upstream.url, *words, root=root, popen=subprocess.Popen) as process,
     ):
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
@@ -161,7 +163,7 @@ def test_what_would_be_unsafe_is_refused_before_anything_listens(
     tmp_path: Path, words: list[str], why: str
 ) -> None:
     root = tmp_path / "memory"
-    with serving(*words, root=root, python=warm.python()) as process:
+    with serving(*words, root=root) as process:
         _, said = process.communicate(timeout=300)
     assert process.returncode == 2
     assert why in said
@@ -175,7 +177,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         words = ["--upstream", "https://api.example.com", "--port", str(port)]
-        with serving(*words, root=tmp_path, python=warm.python()) as process:
+        with serving(*words, root=tmp_path) as process:
             _, said = process.communicate(timeout=300)
     assert process.returncode == 2
     assert f"port {port} is taken" in said

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pagefault
 from tests.cli.conftest import Cli, start
-from tests.warm import python
 
 
 def test_a_goal_is_undone_and_redone(cli: Cli, memory_root: Path) -> None:
@@ -41,9 +40,9 @@ async def test_a_second_process_undoes_and_the_first_redoes(memory_root: Path) -
         session = await memory.session("talk")
         before = await session.claims()  # it was read here before the other wrote
         for goal in ("Draw the wells.", "Draw the gates."):
-            other = start("--root", memory_root, "goal", "talk", goal, python=python())
+            other = start("--root", memory_root, "goal", "talk", goal)
             assert (await asyncio.to_thread(other.communicate))[1] == ""
-        other = start("--root", memory_root, "undo", "talk", python=python())
+        other = start("--root", memory_root, "undo", "talk")
         out, _ = await asyncio.to_thread(other.communicate)
         assert other.returncode == 0
         assert out.startswith("undone: goal ")

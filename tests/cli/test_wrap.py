@@ -20,12 +20,13 @@ import pytest
 
 import pagefault
 from pagefault.cli import swaps
-from pagefault.cli.background import marker_of, proxies
+from pagefault.cli.background import marker_of, proxies, state
 from pagefault.cli.client_codex import CHATGPT
 from pagefault.cli.clients import CLIENTS
 from pagefault.cli.launch import PRIVATE_FILE, Door, Launch
 from pagefault.model.errors import BadInput
 from pagefault.proxy.running import Running, all_running
+from tests import warm
 from tests.cli.conftest import Cli
 from tests.proxy.upstream import Upstream, always
 
@@ -39,6 +40,7 @@ class Bench:
 
     folder: Path
     upstream: Upstream
+    popen: type[subprocess.Popen[Any]] = warm.Forked
     note: Path = field(init=False)
     root: Path = field(init=False)
 
@@ -57,7 +59,7 @@ class Bench:
         return {**os.environ, "PATH": path, "PAGEFAULT_HOME": str(self.root)}
 
     def start(self, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return self.popen(
             [sys.executable, "-m", "pagefault.cli", "wrap", *words],
             env={**self.env, **(env or {})},
             stdin=subprocess.DEVNULL,
@@ -112,7 +114,7 @@ def test_a_client_goes_through_a_proxy_that_ends_with_it_and_its_words_are_in_th
         "claude", "--", "ask", "ANTHROPIC_BASE_URL", "exit", "7",
         env={"ANTHROPIC_BASE_URL": bench.upstream.url},
     )  # fmt: skip
-    assert code == 7
+    assert code == 7, err
     assert "Under the northern eaves." in out
     [line, note] = err.splitlines()
     told = bench.told["env"]
@@ -127,6 +129,7 @@ def test_a_client_goes_through_a_proxy_that_ends_with_it_and_its_words_are_in_th
 
 def test_it_is_the_client_itself_that_the_shell_waits_for(bench: Bench) -> None:
     """No process stands between: so keys, stopping, sizes and signals are the client's own."""
+    bench.popen = subprocess.Popen
     process = bench.start("--upstream", bench.upstream.url, "claude", "sleep")
     try:
         assert bench.told["pid"] == process.pid
@@ -151,7 +154,7 @@ def test_it_inherits_nothing_that_python_ignores_for_itself(bench: Bench) -> Non
 
 def test_it_has_the_terminal(bench: Bench) -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = warm.Forked(
         [sys.executable, "-m", "pagefault.cli", "wrap", "--upstream", bench.upstream.url,
          "--env", "X={url}", "--", "sh", "-c", "test -t 0 && test -t 1 && exit 5"],
         env=bench.env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
@@ -170,7 +173,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(bench: Bench, moment: str, cli:
         "--in-file", str(settings), "https://api.example.com", "{url}", "other", "sleep",
     )  # fmt: skip
     if moment == "before it has a proxy":
-        time.sleep(0.3)
+        until((state() / "logs").exists)  # where it is about to log
     elif moment == "as it has one":
         until(private)
     else:

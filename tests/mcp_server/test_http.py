@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from pagefault.cli.outcome import run
+from tests import warm
 from tests.mcp_server.memories import data, refused
 from tests.proxy.upstream import Upstream, always
 
@@ -65,7 +66,7 @@ def served(folder: Path, *more: str) -> Iterator[Serving]:
     tokens.chmod(0o600)
     with Upstream(always()) as upstream, httpx2.Client(timeout=WAIT_S) as http:
         words = ["--root", str(folder / "m"), "serve", "--upstream", upstream.url, "--json"]
-        process = subprocess.Popen(
+        process = warm.Forked(
             [
                 sys.executable,
                 "-m",
@@ -77,8 +78,8 @@ def served(folder: Path, *more: str) -> Iterator[Serving]:
                 "--tokens",
                 str(tokens),
             ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
             text=True,
         )
         try:

@@ -21,6 +21,7 @@ pytest.importorskip("mcp")
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests import warm
 from tests.faults.media import tmpfs
 from tests.mcp_server.memories import TALKS, data, fill, refused, text_of
 
@@ -46,22 +47,22 @@ async def root(tmp_path: Path, empty_home: Path) -> Path:
 
 
 def command(root: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "pagefault.cli", "--root", str(root), "mcp", *words]
+    return ["-m", "pagefault.cli", "--root", str(root), "mcp", *words]
 
 
 def started_as(root: Path, *words: str) -> StdioServerParameters:
     """How a client is told to start it; one gives its children few variables by itself."""
-    program, *arguments = command(root, *words)
+    program, *arguments = *warm.python(), *command(root, *words)
     return StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
 
 
 class Child:
     """A server that is spoken to in lines."""
 
-    def __init__(self, root: Path, *words: str) -> None:
+    def __init__(self, root: Path, *, popen: type[subprocess.Popen[Any]] = warm.Forked) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            command(root, *words), stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        self.process = popen(
+            [sys.executable, *command(root)], stdin=pipe, stdout=pipe, stderr=pipe, text=True
         )
 
     def say(self, message: dict[str, Any] | str) -> None:
@@ -81,8 +82,13 @@ class Child:
 
 
 @pytest.fixture
-def child(root: Path) -> Iterator[Child]:
-    one = Child(root)
+def popen() -> type[subprocess.Popen[Any]]:
+    return warm.Forked
+
+
+@pytest.fixture
+def child(root: Path, popen: type[subprocess.Popen[Any]]) -> Iterator[Child]:
+    one = Child(root, popen=popen)
     yield one
     one.process.kill()
     with suppress(ValueError):  # it was told to end, and read to its end
@@ -124,6 +130,7 @@ async def test_a_note_is_kept_for_the_next_process(root: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("popen", [subprocess.Popen], ids=["started anew"])
 def test_stdout_carries_the_protocol_and_nothing_else(child: Child) -> None:
     child.say("this is no message")
     child.say(HELLO)
@@ -170,7 +177,7 @@ def test_what_is_not_there_is_said_before_anything_is_served(
 ) -> None:
     where = root if words else root / "elsewhere"
     done = subprocess.run(
-        command(where, *words),
+        [*warm.python(), *command(where, *words)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import plistlib
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, Popen, TimeoutExpired
 from typing import Any, Final
 
 from pagefault.cli.swaps import SETTINGS, PutBack, put_back
@@ -27,7 +27,7 @@ PROGRAM: Final = (sys.executable, "-P", "-m", "pagefault.cli")
 """This program again. `-P`: nothing of the folder that it runs in is taken for a module."""
 
 
-_children: list[subprocess.Popen[bytes]] = []
+_children: list[Popen[bytes]] = []
 """Proxies that this process started: they outlive it, and are waited for if it ends them."""
 
 
@@ -83,10 +83,10 @@ def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = No
     """
     began = log.stat().st_size
     with log.open("ab") as out:
-        process = subprocess.Popen(
+        process = Popen(
             [*PROGRAM, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
             stderr=out,
             env=dict(env) if env is not None else None,
             start_new_session=True,
@@ -96,12 +96,12 @@ def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = No
         return _answering(process, log, began)
     except BaseException:
         process.terminate()  # a child of ours that nobody has waited for: the pid is its own
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(TimeoutExpired):
             process.wait(timeout=_GIVEN_UP_S)
         raise
 
 
-def _answering(process: subprocess.Popen[bytes], log: Path, began: int) -> Running:
+def _answering(process: Popen[bytes], log: Path, began: int) -> Running:
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
