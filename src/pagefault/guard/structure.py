@@ -26,6 +26,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from pagefault.guard.detect import Finding
@@ -165,7 +166,7 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
 )
 
-_COMPILED: Final = tuple((rule, anchor, re.compile(whole)) for rule, anchor, whole in _TOKENS)
+_compiled: Final = cache(re.compile)  # when its anchor is met first: few of them ever are
 _ENCODED_BEFORE: Final = re.compile(r"\\[nrtbf]\Z|%[0-9A-Fa-f]{2}\Z")
 _EXAMPLE: Final = re.compile(r"EXAMPLE|(?i:example|x{6}|\*{4}|1234567890abcdef1234|0{12})")
 """What issuers write in their own documentation, and nobody can log in with."""
@@ -181,10 +182,10 @@ def _long_words(text: str) -> str:
 
 def _tokens(text: str) -> Iterator[Finding]:
     words = _long_words(text)
-    for rule, anchor, whole in _COMPILED if words else ():
+    for rule, anchor, whole in _TOKENS if words else ():
         if anchor not in words:
             continue
-        for match in whole.finditer(text):
+        for match in _compiled(whole).finditer(text):
             start, end = match.span()
             joined = start and (text[start - 1].isalnum() or text[start - 1] in "_-")
             if joined and match.re.pattern[0] != "(" and not _ENCODED_BEFORE.search(text, 0, start):
@@ -738,7 +739,7 @@ def _bits(value: str) -> float:
 
 # --- the layer ------------------------------------------------------------------------------------
 
-_ANCHORS: Final = tuple(dict.fromkeys(anchor for _, anchor, _ in _COMPILED))
+_ANCHORS: Final = tuple(dict.fromkeys(anchor for _, anchor, _ in _TOKENS))
 _SURELY: Final = ("PRIVATE KEY", "Private-Lines", "://")
 _SURELY_LOW: Final = ("bearer", "cookie", "curl", "wget", "mysql", "mariadb")
 _TELLING_OR_SURELY: Final = (*_TELLING, *_SURELY_LOW)

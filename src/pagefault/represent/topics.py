@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from pagefault.language.known import LANGUAGES
@@ -48,24 +48,22 @@ _WORD: Final = re.compile(
     rf"|[^\W\d_\u3040-\u9fff\uac00-\ud7af](?:[^\W\u3040-\u9fff\uac00-\ud7af]++|[{_SIGN}]++)*+"
     r"(?:[-'’][^\W_\u3040-\u9fff\uac00-\ud7af]+)*"
 )
-_RUN_WORDS: Final = re.compile(
-    "|".join(
-        sorted(
-            {
-                word
-                for one in LANGUAGES
-                if one.script in (Script.HAN, Script.KANA)
-                for word in one.stop_words | one.fillers | one.calendar
-                if len(word) > 1
-            },
-            key=lambda word: (-len(word), word),
-        )
-    )
-)
-"""Words that tell nothing, inside a run of characters."""
 _PLAIN: Final = re.compile(r"(?:[\"'(]*[A-Z]?[a-z]+[\"'),.;:!?]*(?:\s+|\Z))*")
 """Ordinary words and nothing else: seen at once, and there is no identifier among them."""
 _DIGIT: Final = re.compile(r"\d")
+
+
+@cache
+def _run_words() -> re.Pattern[str]:
+    """Words that tell nothing, inside a run of characters."""
+    words = {
+        word
+        for one in LANGUAGES
+        if one.script in (Script.HAN, Script.KANA)
+        for word in one.stop_words | one.fillers | one.calendar
+        if len(word) > 1
+    }
+    return re.compile("|".join(sorted(words, key=lambda word: (-len(word), word))))
 
 
 def task_refs(text: str) -> tuple[str, ...]:
@@ -133,7 +131,7 @@ def topic_tags(text: str) -> tuple[str, ...]:
     text = text[:READ_MAX]
     common = common_words(text)
     if not text.isascii():
-        text = _RUN_WORDS.sub(" ", text)
+        text = _run_words().sub(" ", text)
     words = _WORD.findall(text)
     counts = Counter(words)  # in the order in which they come first
     first = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))

@@ -80,7 +80,6 @@ from pagefault.store.embedded.adoption import Adoptions
 from pagefault.store.embedded.backup import backup
 from pagefault.store.embedded.root import open_store
 from pagefault.store.in_memory.store import memory_store
-from pagefault.store.overlay.store import overlay_store
 from pagefault.store.store import Store
 
 T = TypeVar("T")
@@ -317,6 +316,9 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         )
 
         def overlay(number: int) -> Overlay:
+            # Seldom asked for, and it brings NumPy, a tenth of a second at each start.
+            from pagefault.store.overlay.store import overlay_store
+
             above = overlay_store(store, real_clock, minter, number=number)
             writer = Committer(above, level)
             texts = PageReader(above.log)

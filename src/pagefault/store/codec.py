@@ -45,7 +45,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from math import isfinite
 from operator import attrgetter
-from typing import Any, ClassVar, Final, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import google_crc32c
 import msgspec
@@ -65,6 +65,8 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import SOME_TOOL, Actor, Origin, is_tools
+
+T = TypeVar("T")
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16
@@ -328,7 +330,7 @@ def to_page(record: Record) -> PageBody | None:
     can judge.
     """
     cls = BODY_TYPES.get(record.type)
-    if cls is None or cls not in _QUICK or record.salt is None or record.v not in _KNOWN:
+    if cls is None or cls not in _PAGES or record.salt is None or record.v not in _KNOWN:
         return None
     try:
         _origin(record.origin)
@@ -449,14 +451,25 @@ def _encoder(cls: type) -> Callable[[Any], bytes]:
 
 
 _CLASSES: Final = frozenset(BODY_TYPES.values())
+_PAGES: Final = frozenset(cls for cls in _CLASSES if issubclass(cls, PageBody))
 
-_ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {cls: _encoder(cls) for cls in _CLASSES} | {
-    Opaque: lambda body: _JSON.encode(body.payload)
-}
 
-_DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
-    cls: msgspec.json.Decoder(cls) for cls in _CLASSES
-}
+class _Made(dict[type, T]):
+    """What is made of a class when it is first asked for: all of them take a tenth of a start."""
+
+    def __init__(self, make: Callable[[type], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, cls: type) -> T:
+        self[cls] = made = self._make(cls)
+        return made
+
+
+_ENCODERS: Final = _Made(_encoder)
+_ENCODERS[Opaque] = lambda body: _JSON.encode(body.payload)
+
+_DECODERS: Final[_Made[msgspec.json.Decoder[Any]]] = _Made(msgspec.json.Decoder)
 
 
 def _struct_of(cls: type) -> type[msgspec.Struct]:
@@ -478,9 +491,9 @@ def _is_same_for_all(hint: object) -> bool:
     return get_origin(hint) is ClassVar
 
 
-_QUICK: Final[dict[type, msgspec.json.Decoder[Any]]] = {
-    cls: msgspec.json.Decoder(_struct_of(cls)) for cls in _DECODERS if issubclass(cls, PageBody)
-}
+_QUICK: Final[_Made[msgspec.json.Decoder[Any]]] = _Made(
+    lambda cls: msgspec.json.Decoder(_struct_of(cls))
+)
 
 
 def _typed(record: Record, cls: type) -> bytes:
