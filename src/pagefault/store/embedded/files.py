@@ -39,28 +39,33 @@ class NotPlain(OSError):
 
 
 @contextmanager
-def folder(path: Path) -> Iterator[int]:
+def folder(path: Path | str) -> Iterator[int]:
     """A descriptor of this folder, for this block, for `dir_fd` alone. `NotPlain` names a link."""
     if _NO_LINK_AT_ALL:
         fd = os.open(path, os.O_DIRECTORY | os.O_CLOEXEC | _NO_LINK_AT_ALL)
     else:
-        fd = _walk(path)
+        fd = _walk(os.fspath(path))
     try:
         yield fd
     finally:
         os.close(fd)
 
 
-def _walk(path: Path) -> int:
-    fd, walked = os.open(path.anchor or ".", _STEP), Path(path.anchor)
-    for name in path.parts[1:] if path.anchor else path.parts:
-        walked /= name
+def _walk(path: str) -> int:
+    """To open a memory takes sixty walks: they are made on strings, as a `Path` costs more than
+    the system's calls.
+    """
+    top = "/" if path.startswith("/") else ""
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    fd = os.open(top or ".", _STEP)
+    for at, name in enumerate(names, 1):
         try:
             below = os.open(name, _STEP, dir_fd=fd)
         except OSError as failure:
+            walked = top + "/".join(names[:at])
             if failure.errno in (errno.ENOTDIR, errno.ELOOP):
                 _check_kind(os.lstat(name, dir_fd=fd), walked, stat.S_ISDIR)
-            raise OSError(failure.errno, failure.strerror, str(walked)) from None
+            raise OSError(failure.errno, failure.strerror, walked) from None
         finally:
             os.close(fd)
         fd = below
@@ -71,13 +76,13 @@ def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> 
     """Open a plain file. `NotPlain` if it is none, or is to be written in place and has another
     name somewhere (a hard link): then who reads it there would see it change.
     """
-    path = Path(path)
-    with folder(path.parent) as fd:
+    around, name = os.path.split(path)
+    with folder(around) as fd:
         with suppress(FileNotFoundError):
-            _check_file(os.lstat(path.name, dir_fd=fd), path, flags)
+            _check_file(os.lstat(name, dir_fd=fd), path, flags)
         try:
             file = os.open(
-                path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=fd
+                name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=fd
             )
         except OSError as failure:
             raise OSError(failure.errno, failure.strerror, str(path)) from None
@@ -94,7 +99,7 @@ def check_plain(path: Path | str) -> None:
     its path.
     """
     with suppress(FileNotFoundError):
-        _check_file(status(path), Path(path), os.O_RDWR)
+        _check_file(status(path), path, os.O_RDWR)
 
 
 def read(path: Path, bytes_max: int) -> bytes:
@@ -139,9 +144,9 @@ def listing(path: Path) -> dict[str, os.stat_result]:
 
 def status(path: Path | str) -> os.stat_result:
     """Of whatever has this name, a link included. `FileNotFoundError` if nothing has."""
-    path = Path(path)
-    with folder(path.parent) as fd:
-        return os.lstat(path.name, dir_fd=fd)
+    around, name = os.path.split(path)
+    with folder(around) as fd:
+        return os.lstat(name, dir_fd=fd)
 
 
 def is_file(path: Path | str) -> bool:
@@ -166,14 +171,14 @@ def file_kind(mode: int) -> str:
     return next((words for is_it, words in _KINDS if is_it(mode)), "no plain file")
 
 
-def _check_file(st: os.stat_result, path: Path, flags: int) -> None:
+def _check_file(st: os.stat_result, path: Path | str, flags: int) -> None:
     _check_kind(st, path, stat.S_ISREG)
     if st.st_nlink > 1 and flags & (os.O_WRONLY | os.O_RDWR):
         what = "it has another name elsewhere (a hard link), where it would change too"
         raise NotPlain(errno.EMLINK, what, str(path))
 
 
-def _check_kind(st: os.stat_result, path: Path, is_right: Callable[[int], bool]) -> None:
+def _check_kind(st: os.stat_result, path: Path | str, is_right: Callable[[int], bool]) -> None:
     if is_right(st.st_mode):
         return
     number = errno.ELOOP if stat.S_ISLNK(st.st_mode) else errno.EINVAL
