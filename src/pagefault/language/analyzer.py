@@ -284,9 +284,10 @@ def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
         if not word.isascii() and _RUN.match(word):
             found += _between_stops(word)
             continue
-        before, apostrophe, _ = folded.partition("'")
-        if apostrophe and before in stops and before not in elisions:
-            continue
+        if "'" in folded:
+            before = folded.partition("'")[0]
+            if before in stops and before not in elisions:
+                continue
         if elisions and all(one in stops or one in elisions for one in _PIECE.findall(folded)):
             continue  # `s'est-il`, `y a-t-il`
         found.append(word)

@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_all
@@ -64,9 +64,7 @@ def days_told(text: str, on: date) -> tuple[date, date] | None:
 
 
 def _named(query: str, languages: Sequence[Language], today: date | None) -> tuple[Days, ...]:
-    known = [
-        (_reader(one.dates, one.script), _Text(query)) for one in languages if one.dates is not None
-    ]
+    known = _read_by(tuple(languages), query)
     found = [days for one, text in known for days in one.dates(text)]
     found += days_in_digits(query)
     found += [days for one, text in known for days in one.seasons(text)]
@@ -90,9 +88,8 @@ def _holds(one: Days, other: Days) -> bool:
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
     """The months that a query names, as it writes them, and which of the year each is."""
-    for one in told_or_all(query):
-        if one.dates is not None:
-            yield from _reader(one.dates, one.script).months(_Text(query))
+    for one, text in _read_by(tuple(told_or_all(query)), query):
+        yield from one.months(text)
 
 
 def days_in_digits(query: str) -> Iterator[Days]:
@@ -159,6 +156,7 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text.lower()
+        self.has_month: bool | None = None  # not looked for yet
         self.found: dict[str, list[re.Match[str]]] = {}
 
 
@@ -307,8 +305,10 @@ class _Reader:
             source = _PLACE.sub(self._group, template) or r"(?!)"
             self._patterns[template] = re.compile(source)
         if template not in query.found:
-            has_month = "{month}" not in template or self._months.search(query.text)
-            found = self._patterns[template].finditer(query.text) if has_month else ()
+            if query.has_month is None:
+                query.has_month = self._months.search(query.text) is not None
+            may_be = query.has_month or "{month}" not in template
+            found = self._patterns[template].finditer(query.text) if may_be else ()
             query.found[template] = [*found]
         return query.found[template]
 
@@ -325,6 +325,15 @@ class _Reader:
 
 
 _reader: Final = cache(_Reader)
+
+
+@lru_cache(maxsize=2)  # a question's days and its months are asked for one after the other
+def _read_by(languages: tuple[Language, ...], text: str) -> list[tuple[_Reader, _Text]]:
+    return [
+        (_reader(one.dates, one.script), _Text(text)) for one in languages if one.dates is not None
+    ]
+
+
 _SATURDAY: Final = 5
 _WEEKS: Final = 4  # of a month, whole ones
 

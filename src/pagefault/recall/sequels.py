@@ -68,6 +68,8 @@ class Sequels:
         self._named: dict[PageId, frozenset[str]] = {}
         self._takes_up: dict[PageId, PageRow] = {}
         self._frequencies: dict[str, int] = {}
+        self._worths: dict[str, float] = {}
+        self._rare: dict[PageId, frozenset[str]] = {}
         self._total = 0  # pages in scope, once a term was looked up
 
     def with_sequels(self, found: Sequence[PageRow], leading: Sequence[PageRow]) -> list[PageRow]:
@@ -143,7 +145,8 @@ class Sequels:
         told = [row for row in rows[:COMPARED_MAX] if not self._asks(row)]
         terms = {row.page_id: self._tells(row) for row in told}
         self._look_up(frozenset[str]().union(*terms.values()))
-        bears = {page_id: self._weight(some & self._asked) for page_id, some in terms.items()}
+        asked = {page_id: some & self._asked for page_id, some in terms.items()}
+        bears = {page_id: self._weight(some) for page_id, some in asked.items()}
         least = BEARING * max(bears.values(), default=0.0)
         if not least:
             return {}
@@ -152,32 +155,33 @@ class Sequels:
         for at, new in enumerate(told):
             if not self._is_persons(new):
                 continue
-            earlier = []
+            earlier: list[PageId] = []
             for old in reversed(told[:at]):
-                shared = terms[old.page_id] & terms[new.page_id]
-                is_about_it = self._weight(shared & self._asked) >= least
+                is_about_it = self._weight(asked[old.page_id] & asked[new.page_id]) >= least
                 bearing = max(bears[old.page_id], bears[new.page_id])
                 is_same = is_about_it or (bearing >= least and self._names_again(old, new))
                 if is_same and self._differ(old, new):
                     earlier.append(old.page_id)
+                    if len(earlier) == NAMED_MAX:
+                        break
             if earlier:
-                found[new.page_id] = tuple(earlier[:NAMED_MAX])
+                found[new.page_id] = tuple(earlier)
         return found
 
     def _names_again(self, old: PageRow, new: PageRow) -> bool:
         """Whether both have a rare word that the question has not, which one of them writes as a
         name, or several such words.
         """
-        bonds = self._bonds((self._telling(old) & self._telling(new)) - self._asked)
+        bonds = self._bonds((self._rare_in(old) & self._rare_in(new)) - self._asked)
         return len(bonds) > 1 or any(not bonds.isdisjoint(self._names(one)) for one in (old, new))
 
     def _differ(self, old: PageRow, new: PageRow) -> bool:
         """Whether one names, counts or denies what the other does not, or they have rare words of
         their own: else they say the same.
         """
-        one, other = self._telling(old), self._telling(new)
-        are_others = self._few(one - other) and self._few(other - one)
-        return bool(are_others) or self._details(old) != self._details(new)
+        one, other = self._rare_in(old), self._rare_in(new)
+        are_others = not (one <= other or other <= one)
+        return are_others or self._details(old) != self._details(new)
 
     # --- words ----------------------------------------------------------------------------------
 
@@ -193,13 +197,22 @@ class Sequels:
         self._look_up(terms)
         return {term for term in terms if self._frequencies[term] <= RARE_MAX}
 
+    def _rare_in(self, row: PageRow) -> frozenset[str]:
+        """What a page tells that few pages have."""
+        if row.page_id not in self._rare:
+            self._rare[row.page_id] = frozenset(self._few(self._telling(row)))
+        return self._rare[row.page_id]
+
     def _bonds(self, terms: Collection[str]) -> set[str]:
         """Those that few pages have, and not one alone."""
         return {term for term in self._few(terms) if self._frequencies[term] > 1}
 
     def _worth(self, term: str) -> float:
         """How rare a term is that was looked up, of what stands in one page alone."""
-        return rarity(self._total, self._frequencies[term]) / rarity(self._total, 1)
+        if term not in self._worths:
+            frequency = self._frequencies[term]
+            self._worths[term] = rarity(self._total, frequency) / rarity(self._total, 1)
+        return self._worths[term]
 
     def _weight(self, terms: Iterable[str]) -> float:
         return sum(map(self._worth, terms))

@@ -177,7 +177,11 @@ def distinct(numbers: Numbers) -> Numbers:
 
 def _each_once(ordered: Numbers) -> Numbers:
     """Numbers that ascend, less their repetitions."""
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    if not len(ordered):
+        return ordered
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def among(places: Numbers, others: Numbers) -> Flags:

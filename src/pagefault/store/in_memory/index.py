@@ -82,12 +82,6 @@ def _orders() -> array[int]:
 _AFTER_ANY: Final = "\U0010ffff"  # comes after every letter
 
 
-def _count(terms: Counter[str], term: str) -> int:
-    """How often a term stands there; once, if any does that begins as it looks for."""
-    begins = beginning(term)
-    return int(any(one.startswith(begins) for one in terms)) if begins else terms[term]
-
-
 @dataclass(slots=True)
 class _Part:
     """The pages of one session that were said, or those that were made of them, by their order.
@@ -153,6 +147,14 @@ class _Part:
         found = [np.array(self.postings[one], dtype=np.int64) for one in self.meant(term)]
         orders = found[0] if len(found) == 1 else distinct(np.concatenate([_NONE, *found]))
         return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
+
+
+def _counts(entries: Sequence[_Entry], term: str, parts: Sequence[_Part]) -> list[int]:
+    """How often a term stands in each; once, if any does that begins as it looks for."""
+    if not beginning(term):
+        return [entry.terms.get(term, 0) for entry in entries]
+    meant = {one for part in parts for one in part.meant(term)}
+    return [int(any(one in entry.terms for one in meant)) for entry in entries]
 
 
 _LAST: Final = Seq(2**62)
@@ -506,17 +508,17 @@ class MemoryIndex:
         ]
         pages = sum(len(seen) for _, seen, _ in parts)
         places = likeliest(lists, pages=pages, limit=limit, near=near)
-        entries = self._seen_at(scope, places.tolist()).values()
-        counts = [
-            [min(max(_count(entry.terms, term) for term in these), count_max) for these in any_of]
-            for entry in entries
-        ]
+        entries = [*self._seen_at(scope, places.tolist()).values()]
+        counts = np.zeros((len(places), len(terms)), dtype=np.int64)
+        for column, these in enumerate(any_of if entries else ()):
+            each = [_counts(entries, term, [part for part, _, _ in parts]) for term in these]
+            counts[:, column] = np.max(each, axis=0)
         return Candidates(
             pages=pages,
             length_mean=self._length_mean(scope),
             frequencies=tuple(map(len, lists)),
             places=places,
-            counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),
+            counts=np.minimum(counts, count_max),
         )
 
     def _length_mean(self, scope: Scope) -> float:
