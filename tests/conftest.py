@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import shutil
+import signal
 import tempfile
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -119,6 +120,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So it is for what a shell runs in the background, and a child would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     made = _ENGINES[config.getoption("--engine")]
     if made is not None:
         from pagefault.service import bootstrap

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -71,9 +70,6 @@ def start(
     *argv: str | Path, popen: type[subprocess.Popen[Any]] = warm.Forked, **more: Any
 ) -> subprocess.Popen[str]:
     """Run a command line as a process of its own, which can be interrupted."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # So it is for what a shell runs in the background, and a child would inherit it.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     return popen(
         [sys.executable, "-m", "pagefault.cli", *map(str, argv)],
         stdout=subprocess.PIPE,
