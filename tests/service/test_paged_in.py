@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pagefault import Limits, Request, Session
 from pagefault.model.kinds import Role
 from pagefault.pack.count import O200k, message_tokens
 from pagefault.service.window.state import SessionState
+from tests.adopted import copied
 from tests.service.memories import check_request, fault, faulted, shown, text_of
 
 COUNTER = O200k()
@@ -33,6 +35,19 @@ async def _talked(session: Session, turns: int = 60) -> None:
         await session.assistant(f"Noted for pier {number}, ropes are ordered.")
 
 
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By mode, a memory in which that conversation was held."""
+
+    async def talk(root: Path, mode: str) -> Path:
+        async with pagefault.open(root, sync="os", window=4_000, mode=mode) as memory:
+            await _talked(await memory.session("s"))
+        return root
+
+    folder = tmp_path_factory.mktemp("talked")
+    return {mode: asyncio.run(talk(folder / mode, mode)) for mode in ("active", "passive")}
+
+
 def _context_tokens(request: Request) -> int:
     """What the block of recalled lines takes that comes with the newest message, by its bytes."""
     newest = request.messages[-1].content
@@ -46,12 +61,12 @@ def _calls_tokens(request: Request) -> int:
     return sum(message_tokens(COUNTER, message) for message in request.messages[last + 1 :])
 
 
-async def _a_turn_stays_within(folder: Path, mode: str, bound: int) -> int:
+async def _a_turn_stays_within(root: Path, mode: str, bound: int) -> int:
     """The tokens that it paged in, after every fault that a model could ask for."""
     limits = Limits(paged_in_tokens_max=bound)
-    async with pagefault.open(folder, sync="os", window=4_000, mode=mode, limits=limits) as memory:
+    async with pagefault.open(root, sync="os", limits=limits) as memory:
         session = await memory.session("s")
-        await _talked(session)
+        assert (await session.status()).mode == mode
         await session.user(ASKED)
         request = await session.request()
         recalled = _context_tokens(request)
@@ -77,28 +92,33 @@ def _refusals(request: Request) -> int:
 
 
 @pytest.mark.parametrize("mode", ["passive", "active"])
-async def test_a_turn_pages_in_no_more_than_its_bound(tmp_path: Path, mode: str) -> None:
-    took = [await _a_turn_stays_within(tmp_path / f"{n}", mode, n) for n in BOUNDS]
+async def test_a_turn_pages_in_no_more_than_its_bound(
+    tmp_path: Path, talked: dict[str, Path], mode: str
+) -> None:
+    roots = [copied(talked[mode], tmp_path / f"{bound}") for bound in BOUNDS]
+    took = [await _a_turn_stays_within(*one) for one in zip(roots, [mode] * 4, BOUNDS, strict=True)]
     assert took == sorted(took)
     assert took[-1] > 300, "the bound is used, not avoided"
 
 
 async def test_control_lines_weighed_by_a_guess_exceed_the_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, talked: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pagefault.service.turn.auto_recall.render.line", lambda pages: "")
     monkeypatch.setattr(
         "pagefault.service.turn.auto_recall.TurnRecall._tokens_with", lambda self, pages: 0
     )
     with pytest.raises(AssertionError):
-        await test_a_turn_pages_in_no_more_than_its_bound(tmp_path, "passive")
+        await test_a_turn_pages_in_no_more_than_its_bound(tmp_path, talked, "passive")
 
 
-async def test_what_the_rules_say_of_faults_is_what_is_granted(tmp_path: Path) -> None:
+async def test_what_the_rules_say_of_faults_is_what_is_granted(
+    tmp_path: Path, talked: dict[str, Path]
+) -> None:
     limits = Limits(paged_in_tokens_max=1_000)
-    async with pagefault.open(tmp_path, sync="os", window=4_000, limits=limits) as memory:
+    root = copied(talked["active"], tmp_path / "m")
+    async with pagefault.open(root, sync="os", limits=limits) as memory:
         session = await memory.session("s")
-        await _talked(session)
         await session.user(ASKED)
         request = await session.request()
         assert "at most 2 pages of together at most 120 tokens" in text_of(request)
@@ -112,11 +132,13 @@ async def test_what_the_rules_say_of_faults_is_what_is_granted(tmp_path: Path) -
         assert refused["error"]["code"] == "fault_limit"
 
 
-async def test_where_a_bound_has_no_room_for_a_fault_none_is_offered(tmp_path: Path) -> None:
+async def test_where_a_bound_has_no_room_for_a_fault_none_is_offered(
+    tmp_path: Path, talked: dict[str, Path]
+) -> None:
     limits = Limits(paged_in_tokens_max=200)
-    async with pagefault.open(tmp_path, sync="os", window=4_000, limits=limits) as memory:
+    root = copied(talked["active"], tmp_path / "m")
+    async with pagefault.open(root, sync="os", limits=limits) as memory:
         session = await memory.session("s")
-        await _talked(session)
         await session.user(ASKED)
         assert "at most 0 pages of together at most 0 tokens" in text_of(await session.request())
         here = session.visible()
@@ -125,11 +147,13 @@ async def test_where_a_bound_has_no_room_for_a_fault_none_is_offered(tmp_path: P
         assert refused["error"]["code"] == "fault_limit"
 
 
-async def test_without_a_bound_of_its_own_recall_keeps_to_its_tokens(tmp_path: Path) -> None:
+async def test_without_a_bound_of_its_own_recall_keeps_to_its_tokens(
+    tmp_path: Path, talked: dict[str, Path]
+) -> None:
     limits = Limits(recall_tokens_max=300)
-    async with pagefault.open(tmp_path, sync="os", window=4_000, limits=limits) as memory:
+    root = copied(talked["active"], tmp_path / "m")
+    async with pagefault.open(root, sync="os", limits=limits) as memory:
         session = await memory.session("s")
-        await _talked(session)
         await session.user(ASKED)
         assert 150 < _context_tokens(await session.request()) <= 300
 

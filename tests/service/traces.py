@@ -10,6 +10,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from random import Random
 from urllib.parse import quote
@@ -83,6 +84,18 @@ def guesses(text: str) -> Iterator[str]:
         yield f"key\0{number}\0{text}"
 
 
+@cache
+def _needles(text: str, secret: bytes) -> Mapping[bytes, frozenset[bytes]]:
+    """All that a text can have left, by how each begins: a thousand digests, looked for again and
+    again.
+    """
+    found: dict[bytes, set[bytes]] = {}
+    for needle in {*encodings(text), *digests(guesses(text), secret)}:
+        assert len(needle) >= WINDOW, "it would be found by chance"
+        found.setdefault(needle[:WINDOW], set()).add(needle)
+    return {begins: frozenset(needles) for begins, needles in found.items()}
+
+
 class Files:
     """Everything that lies under a root: bytes, names, and what stands compressed there."""
 
@@ -115,8 +128,9 @@ class Files:
         """Which of these texts, by their names, left a trace, and where."""
         found = {}
         for name, text in texts.items():
-            needles = {*encodings(text), *digests(guesses(text), self.secret)}
-            where = self.holding(needles)
+            needles = _needles(text, self.secret)
+            there = self._windows.intersection(needles)
+            where = self.holding(needle for begins in there for needle in needles[begins])
             if where:
                 found[name] = where
         return found
