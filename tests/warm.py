@@ -1,7 +1,7 @@
 """Python processes that need no time to start.
 
 To start Python, import what a command needs and load a vocabulary takes a second of a core, and the
-tests start hundreds of processes. So one warm process, which starts no thread and opens no memory,
+tests start hundreds of processes. So one warm process, which has no thread and no memory open,
 listens at a socket and forks who is asked for there.
 
 `Forked` asks as `Popen` does, and what it is of is the process itself: with its own pid, which
@@ -235,14 +235,17 @@ def _parent(pid: int) -> int:
 
 
 def prepare() -> None:
-    """Load what a command loads when it runs, the vocabulary above all, and start no thread."""
+    """Load what a command loads when it runs, the vocabulary above all; no thread is left."""
+    import asyncio
     import gc
+    import threading
     from importlib import import_module
     from pkgutil import walk_packages
 
     import pagefault
     from pagefault.language.analyzer import query_terms
     from pagefault.pack.count import O200k
+    from pagefault.store import codec
 
     # What is plugged into other packages loads these, and no command does.
     others = "pagefault.testing", "pagefault.cli.__main__", "pagefault.integrations."
@@ -253,7 +256,25 @@ def prepare() -> None:
         import_module(name)
     O200k().count("hello world")
     query_terms("hello worlds")
+    asyncio.run(_talk())  # which makes what is made when it is first asked for
+    assert threading.active_count() == 1
+    for cls in codec._CLASSES:
+        codec._ENCODERS[cls], codec._DECODERS[cls]
+    for cls in codec._PAGES:
+        codec._QUICK[cls]
+    gc.collect()
     gc.freeze()  # else each child looks through it all, and so gets a copy of its own
+
+
+async def _talk() -> None:
+    async with pagefault.open(":memory:", window=2_000) as memory:
+        session = await memory.session("talk")
+        for text in ("We decided to use PostgreSQL on Monday.", "What did we decide last week?"):
+            await session.user(text)
+            await session.request(format="openai")
+            await session.assistant("Noted.")
+        await session.recall("decided")
+        await memory.verify()
 
 
 def _live(

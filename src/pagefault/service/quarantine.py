@@ -77,6 +77,8 @@ class Quarantine:
         """The same, of the page that this record made."""
         self.read_on()
         ranges = self._withdrawn
+        if not ranges:
+            return False
         at = bisect_right(ranges, (seq, _INFINITE)) - 1
         return at >= 0 and seq <= ranges[at][1] and seq not in self._raised
 

@@ -33,8 +33,8 @@ class SqlitePostings:
         self._spans = spans
         self._doclists = Doclists(db)
         self._lists: dict[str, Numbers] = {}
-        self._fresh = [
-            (place, frozenset(text.split(" ")))
+        self._fresh = [  # a blank before each word, and one after the last
+            (place, f" {text} ")
             for span in spans
             for place, text in _SQL.rows(db, "fresh", span.origin, span.first, span.last)
         ]
@@ -49,12 +49,8 @@ class SqlitePostings:
         word = token(term, count)
         if word not in self._lists:
             found = self._found(word)
-            if begins:
-                fresh = [
-                    at for at, all_ in self._fresh if any(one.startswith(begins) for one in all_)
-                ]
-            else:
-                fresh = [at for at, all_ in self._fresh if word in all_]
+            sought = f" {begins}" if begins else f" {word} "
+            fresh = [at for at, text in self._fresh if sought in text]
             if fresh or len(found) != 1:
                 found = [distinct(np.concatenate([*found, np.array(fresh, np.int64)]))]
             [self._lists[word]] = found
