@@ -7,9 +7,11 @@ and grouping pages; nothing is held to be true because of them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Final
 
 from pagefault.language.known import LANGUAGES
@@ -94,7 +96,7 @@ def entities(text: str) -> tuple[str, ...]:
         ]
     if _DIGIT.search(text) is not None:
         found += [(match.start(), match[0]) for match in _DATE.finditer(text)]
-    taken = [(at, at + len(name)) for at, name in found]
+    is_within = _longer_spans((at, at + len(name)) for at, name in found)
     sure: set[str] = set()
     begins: list[tuple[int, str]] = []
     for match in _NAME.finditer(text):
@@ -113,12 +115,23 @@ def entities(text: str) -> tuple[str, ...]:
                 found.append((at + len(first) + 1, rest))
         elif rest:
             found.append((at, name))
-    apart = [
-        (at, name)
-        for at, name in found
-        if not any(s <= at and at + len(name) <= e and e - s > len(name) for s, e in taken)
-    ]
+    apart = [(at, name) for at, name in found if not is_within(at, at + len(name))]
     return _first((name for _, name in sorted(apart)), ENTITIES_MAX)
+
+
+def _longer_spans(spans: Iterable[tuple[int, int]]) -> Callable[[int, int], bool]:
+    """Whether one of these spans holds another, and is not that itself."""
+    ordered = sorted(spans)
+    begins = [begin for begin, _ in ordered]
+    ends = [*accumulate((end for _, end in ordered), max)]  # of all up to each the last
+
+    def is_within(begin: int, end: int) -> bool:
+        before = bisect_left(begins, begin)
+        upto = bisect_right(begins, begin, before)
+        longer = before > 0 and ends[before - 1] >= end
+        return longer or (upto > 0 and ends[upto - 1] > end)
+
+    return is_within
 
 
 def topic_tags(text: str) -> tuple[str, ...]:

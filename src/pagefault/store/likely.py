@@ -139,8 +139,7 @@ def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
 
 def _begins(places: Numbers) -> Numbers:
     """Where another region begins among these places."""
-    region = places >> _REGION_BITS
-    return np.flatnonzero(np.append(True, region[1:] != region[:-1]))
+    return np.flatnonzero(_is_first(places >> _REGION_BITS))
 
 
 def _values(gain: float) -> NDArray[np.int32]:
@@ -177,11 +176,16 @@ def distinct(numbers: Numbers) -> Numbers:
 
 def _each_once(ordered: Numbers) -> Numbers:
     """Numbers that ascend, less their repetitions."""
-    if not len(ordered):
-        return ordered
-    is_first = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
+    return ordered[_is_first(ordered)]
+
+
+def _is_first(ordered: Numbers) -> Flags:
+    """Of numbers that ascend, those that are other than the one before. Made in place, as this is
+    asked dozens of times a search: `np.append` takes longer than all else.
+    """
+    found = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=found[1:])
+    return found
 
 
 def among(places: Numbers, others: Numbers) -> Flags:
