@@ -187,6 +187,11 @@ def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
     in one of these languages or in the defaults, where they differ. So a word counts once, in
     whichever language a page has it.
     """
+    return [*_query_words(text, tuple(languages))]
+
+
+@lru_cache(maxsize=8)  # a search asks for those of its query several times
+def _query_words(text: str, languages: tuple[str, ...]) -> tuple[Sought, ...]:
     words = list(_words(text))
     shown = told(text)
     stops = [one.code for one in shown] if shown else languages
@@ -198,7 +203,7 @@ def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
         for terms in zip_longest(*told_by_all, fillvalue=""):
             any_of = tuple(dict.fromkeys(filter(None, terms)))
             asked.append(any_of if len(any_of) > 1 else any_of[0])
-    return list(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(asked))
 
 
 def _unelided(word: str, elisions: Collection[str]) -> str:
