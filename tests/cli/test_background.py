@@ -34,6 +34,7 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("started_anew")
 def test_a_proxy_in_the_background_is_started_once_and_ends_when_told(
     tmp_path: Path, cli: Cli, upstream: Upstream
 ) -> None:

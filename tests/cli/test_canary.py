@@ -145,6 +145,7 @@ async def test_where_nothing_is_kept_the_doctor_says_so(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("started_anew")
 def test_where_none_runs_one_is_started_and_the_memory_stays_as_it_is(
     cli: Cli, memory_root: Path
 ) -> None:
