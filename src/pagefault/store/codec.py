@@ -455,13 +455,15 @@ _PAGES: Final = frozenset(cls for cls in _CLASSES if issubclass(cls, PageBody))
 
 
 class _Made(dict[type, T]):
-    """What is made of a class when it is first asked for: all of them take a tenth of a start."""
+    """What is made of a body's class when it is first asked for: all take a tenth of a start."""
 
     def __init__(self, make: Callable[[type], T]) -> None:
         super().__init__()
         self._make = make
 
     def __missing__(self, cls: type) -> T:
+        if cls not in _CLASSES:
+            raise KeyError(cls)
         self[cls] = made = self._make(cls)
         return made
 
