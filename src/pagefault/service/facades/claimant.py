@@ -12,11 +12,17 @@ from collections.abc import Callable, Sequence
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Draft
 from pagefault.model.ids import PageId
-from pagefault.model.page import Evidence, Quote
+from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Quote
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_short_text
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.turn.stated_claims import Stated, StatedClaims, a_channel, a_kind
+from pagefault.service.turn.stated_claims import (
+    Stated,
+    StatedClaims,
+    a_channel,
+    a_kind,
+    check_facts,
+)
 
 
 @checked_verbs(usable=check_open)
@@ -27,17 +33,23 @@ class Claimant(SessionParts):
         self,
         value: str,
         *,
-        evidence: Sequence[str | Quote | Evidence],
+        evidence: Sequence[str | Quote | Evidence | FileQuote] = (),
+        derived_from: Sequence[str] = (),
         kind: str = "decision",
         subject: str = "",
         replaces: str = "",
+        facts: CardFacts = NO_FACTS,
         origin: str = "user_typed",
         key: str = "",
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
-        which have to be there. Returns the claim's id; that of the claim that says so already, if
-        one stands. `kind` is "decision", "preference", "fact", "task" (where some work stands) or
-        "rule" (which every request recites).
+        or words of a file (`FileQuote`), which have to be there; or because of the claims that it
+        is `derived_from`, which hold. Once one of these does not, this one is stale.
+
+        Returns the claim's id; that of the claim that says so already, if one stands. `kind` is
+        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (where some
+        work stands), "glossary", "entity", "context" or "rule" (which every request recites).
+        `facts` say where it is true, whose it is and how long it is trusted.
 
         `origin` is the channel that the claim came through: "user_typed" if the user states it, who
         need not have used these words; of what a model proposes "model_generated". It has the
@@ -51,7 +63,15 @@ class Claimant(SessionParts):
         if not value.strip():
             raise BadInput("a claim of blanks says nothing", hint="say what is held true")
         return await self._state_claim(
-            value, evidence, kind=kind, subject=subject, replaces=replaces, origin=origin, key=key
+            value,
+            evidence,
+            kind=kind,
+            subject=subject,
+            replaces=replaces,
+            origin=origin,
+            key=key,
+            derived_from=derived_from,
+            facts=facts,
         )
 
     async def remember(
@@ -95,13 +115,15 @@ class Claimant(SessionParts):
     async def _state_claim(
         self,
         value: str,
-        evidence: Sequence[str | Quote | Evidence],
+        evidence: Sequence[str | Quote | Evidence | FileQuote],
         *,
         kind: str,
         subject: str,
         replaces: str,
         origin: str,
         key: str,
+        derived_from: Sequence[str] = (),
+        facts: CardFacts = NO_FACTS,
     ) -> PageId:
         stated = Stated(
             value=value,
@@ -111,6 +133,8 @@ class Claimant(SessionParts):
             replaces=PageId(replaces),
             origin=a_channel(origin),
             key=key,
+            derived_from=tuple(map(PageId, derived_from)),
+            facts=check_facts(facts, kind),
         )
         return await self._plan(lambda claims: claims.plan(stated))
 

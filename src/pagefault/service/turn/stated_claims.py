@@ -24,6 +24,7 @@ from pagefault.model.events import Draft, PageBody, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
+    LOCAL_FILE,
     MODEL_GENERATED,
     RUNTIME,
     USERS,
@@ -33,13 +34,16 @@ from pagefault.model.kinds import (
     Origin,
     is_tools,
 )
-from pagefault.model.page import Evidence, Page, Quote
+from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Page, Quote
+from pagefault.model.signatures import check_fields
 from pagefault.model.trust import least_trusted
-from pagefault.service.arguments import an_origin
-from pagefault.service.derived.claims import Claims, authority_of, made_of
+from pagefault.service.arguments import a_count, a_short_text, an_origin
+from pagefault.service.derived.claims import Claims, made_of
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
+from pagefault.service.derived.file_evidence import find_in_file
 from pagefault.service.derived.labels import Labels
 from pagefault.service.ownership import Owned
+from pagefault.service.window.claim_pages import authority_of
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import write_derived
 from pagefault.truth.claim import Authority, Claim, wording
@@ -48,9 +52,9 @@ from pagefault.truth.held import Held, Status
 
 VALUE_CHARS: Final = 500
 """Of a claim's value: it is one line, and the core holds many."""
-KINDS: Final = (
-    *(ClaimType.DECISION, ClaimType.PREFERENCE, ClaimType.FACT, ClaimType.RULE, ClaimType.TASK),
-)
+KINDS: Final = tuple(kind for kind in ClaimType if kind not in ("goal", "retraction"))
+TASK_STATE: Final = "task_state"
+"""What requirement 004 calls a card of the kind `task`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +62,23 @@ class Stated:
     """What somebody states; without a `value`, what the first quotation says, word for word."""
 
     value: str
-    evidence: Sequence[str | Quote | Evidence]
+    evidence: Sequence[str | Quote | Evidence | FileQuote]
     kind: ClaimType
     subject: str
     replaces: PageId
     origin: Origin
     key: str
     how: str = ""  # it came to be a claim, where its words are to tell
+    derived_from: tuple[PageId, ...] = ()
+    facts: CardFacts = NO_FACTS
 
 
 def a_kind(text: str) -> ClaimType:
     """A kind of claim that can be stated. Raises `BadInput`."""
     if text in KINDS:
         return ClaimType(text)
+    if text == TASK_STATE:
+        return ClaimType.TASK
     hints = {
         ClaimType.GOAL: "`Session.goal` sets the goal",
         ClaimType.RETRACTION: "`Session.retract` takes a claim back",
@@ -80,6 +88,23 @@ def a_kind(text: str) -> ClaimType:
         hint=next((hint for kind, hint in hints.items() if kind == text), "")
         or f"one of {', '.join(KINDS)}",
     )
+
+
+def check_facts(facts: CardFacts, kind: str) -> CardFacts:
+    """Raise `BadInput` for what cannot be said of a claim."""
+    check_fields(facts)
+    for called in ("project_id", "branch", "path", "owner"):
+        a_short_text(getattr(facts, called), called=called)
+    for called in ("decay_days", "max_age_days"):
+        a_count(getattr(facts, called) or 0, called=called)
+    if facts.files:
+        raise BadInput("files are evidence", hint="evidence=[FileQuote(words, path)]")
+    if kind == ClaimType.RULE and (facts.decay_days or facts.max_age_days):
+        raise BadInput(
+            "a rule is recited until somebody takes it back",
+            hint="state it as a decision, or leave its days out",
+        )
+    return facts
 
 
 def a_channel(text: str) -> Origin:
@@ -172,14 +197,18 @@ class StatedClaims:
         `NoSuchPage` and `RecordGone`.
         """
         clean = self._runtime.journal.clean
-        if not stated.evidence:
+        if not (stated.evidence or stated.derived_from):
             raise BadInput(
                 "a claim rests on what was said: evidence is missing",
                 hint='evidence=["words that were said"], or `Session.remember` for the words alone',
             )
         owned = self._owned
         finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called, clean)
-        found = [finder.find(one) for one in stated.evidence]
+        quoted = [one for one in stated.evidence if not isinstance(one, FileQuote)]
+        in_files = [one for one in stated.evidence if isinstance(one, FileQuote)]
+        found = [finder.find(one) for one in quoted]
+        files = tuple(find_in_file(self._runtime.keyed, one) for one in in_files)
+        premises, labels = self.premises(stated.derived_from)
         value = " ".join(clean(stated.value or found[0].words).split())
         check_whole(found, value)
         if not value:
@@ -193,7 +222,7 @@ class StatedClaims:
         if subject == GOAL_SUBJECT:
             raise BadInput(f"{subject!r} is the goal's", hint="`Session.goal` sets the goal")
         said = value if subject.casefold() in value.casefold() else f"{subject}: {value}"
-        sources = [one.origin for one in found]
+        sources = [one.origin for one in found] + labels + [LOCAL_FILE for _ in files]
         is_users = stated.origin in USERS and USERS.issuperset(sources)
         origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
         return Claim(
@@ -205,10 +234,40 @@ class StatedClaims:
             authority=authority_of(origin),
             origin=origin,
             confidence=1.0,
+            premises=premises,
+            card=replace(stated.facts, files=files) if files else stated.facts,
         )
+
+    def premises(self, derived_from: Sequence[PageId]) -> tuple[tuple[PageId, ...], list[Origin]]:
+        """The claims that one is derived from, as they read now, and whose word each is. Raises
+        `BadInput` where one does not hold, and `NoSuchPage`.
+        """
+        state = self._owned.state
+        book = self._claims.book(state)
+        lapsed = book.lapses(self._runtime.clock.now_ms())
+        found: dict[PageId, Origin] = {}
+        for claim_id in derived_from:
+            held = self._standing(book, book.now(claim_id))
+            if held.claim_id in lapsed:
+                raise BadInput(
+                    f"{held.claim_id} does not hold: {lapsed[held.claim_id].told}",
+                    hint="check it (`Session.validate_claim`), or rest the claim on another",
+                )
+            found[held.claim_id] = self._labels.label(state.read_page(held.claim_id))
+        return tuple(found), list(found.values())
 
     def _closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
         """The claim of this id, if it stands, and whoever speaks may close it."""
+        held = self._standing(book, claim_id)
+        if not may_close(authority, held):
+            raise BadInput(
+                f"{claim_id} has the user's authority, and this is only proposed",
+                hint="it takes the user's own channel, and words that the user typed",
+            )
+        return held
+
+    def _standing(self, book: ClaimBook, claim_id: PageId) -> Held:
+        """The claim of this id, if it stands. Raises `BadInput` and `NoSuchPage`."""
         held = book.find(claim_id)
         if held is None:
             row = self._runtime.index.find_page(self._owned.scope.derived, claim_id)
@@ -227,11 +286,6 @@ class StatedClaims:
             raise BadInput(
                 f"{claim_id} stands no more: {held.closed_by} closed it",
                 hint="`Session.claims` lists what stands",
-            )
-        if not may_close(authority, held):
-            raise BadInput(
-                f"{claim_id} has the user's authority, and this is only proposed",
-                hint="it takes the user's own channel, and words that the user typed",
             )
         return held
 
