@@ -46,7 +46,7 @@ async def test_readers_are_offered_and_writers_where_they_are_asked_for(
             assert tool.description
     async with client(memory, mode=mode, writes=True) as one:
         tools = (await one.list_tools()).tools
-        assert [tool.name for tool in tools] == [*READERS, "remember"]
+        assert [tool.name for tool in tools] == [*READERS, "remember", "revise_claim"]
         writer = tools[-1].annotations
         assert writer is not None
         assert (writer.read_only_hint, writer.destructive_hint) == (False, False)

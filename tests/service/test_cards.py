@@ -1,14 +1,15 @@
-"""Claims as cards: what rests on what, what is stale, and that no request shows it as if it held."""
+"""Claims as cards: what rests on what, what is stale, and what no request shows as if it held."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pagefault
-from pagefault import BadInput, CardFacts, Session
+from pagefault import BadInput, CardFacts, PageId, Session
 from pagefault.model.clock import SystemClock
 from pagefault.service.bootstrap import open_memory
 from tests.service.memories import text_of
@@ -24,13 +25,13 @@ class Clock(SystemClock):
         return 1_700_000_000_000 + int(self.days * DAY_MS)
 
 
-async def status(session: Session) -> dict[str, str]:
+async def status(session: Session) -> dict[PageId, str]:
     return {claim.claim_id: claim.status for claim in await session.claims()}
 
 
-async def said(session: Session, words: str, **given: object) -> str:
+async def said(session: Session, words: str, **given: Any) -> PageId:
     await session.user(words)
-    return await session.remember(words, **given)  # type: ignore[arg-type]
+    return await session.remember(words, **given)
 
 
 async def asked(session: Session, words: str) -> str:
@@ -127,12 +128,12 @@ async def test_generated_graphs_are_stale_in_a_session_as_a_naive_model_says_and
     tmp_path: Path,
 ) -> None:
     graphs = 25
-    expected: dict[str, dict[str, str]] = {}
+    expected: dict[str, dict[PageId, str]] = {}
     async with pagefault.open(tmp_path / "m") as memory:
         for seed in range(graphs):
             chance = random.Random(seed)
             session = await memory.session(f"graph-{seed}")
-            sources: dict[str, list[str]] = {}
+            sources: dict[PageId, list[PageId]] = {}
             for number in range(chance.randint(3, 9)):
                 from_ = chance.sample(sorted(sources), min(len(sources), chance.randint(0, 2)))
                 if from_:
@@ -144,7 +145,9 @@ async def test_generated_graphs_are_stale_in_a_session_as_a_naive_model_says_and
             for claim_id in gone:
                 await session.retract(claim_id)
 
-            def is_stale(one: str, sources: dict[str, list[str]], gone: list[str]) -> bool:
+            def is_stale(
+                one: PageId, sources: dict[PageId, list[PageId]], gone: list[PageId]
+            ) -> bool:
                 return any(p in gone or is_stale(p, sources, gone) for p in sources[one])
 
             told = {
@@ -160,3 +163,190 @@ async def test_generated_graphs_are_stale_in_a_session_as_a_naive_model_says_and
             assert {one: found[one] for one in told} == told
     words = [word for told in expected.values() for word in told.values()]
     assert min(words.count(word) for word in ("stale", "standing", "retracted")) > 10
+
+
+async def test_an_edit_of_the_words_is_another_claim_and_any_other_edit_is_the_same() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        database = await said(session, "We run on PostgreSQL.", kind="decision")
+        driver = await session.claim("The driver is psycopg.", derived_from=[database])
+        owned = await session.edit_claim(database, facts=CardFacts(owner="ann", branch="main"))
+        told = {one.claim_id: one for one in await session.claims()}
+        assert (told[database].status, told[driver].status) == ("superseded", "standing")
+        assert told[driver].derived_from == (owned,)
+        other = await session.edit_claim(owned, value="We run on PostgreSQL 16.")
+        assert (await status(session))[driver] == "stale"
+        assert await session.edit_claim(other, value="We run on PostgreSQL 16.") == other
+        card = next(one for one in await session.cards() if one.card_id == other)
+        assert (card.scope.branch, card.owner, card.claim) == (
+            *("main", "ann"),
+            "We run on PostgreSQL 16.",
+        )
+        assert [one.what for one in card.edit_history] == ["made", "edited", "superseded"]
+        assert card.evidence[0].quote == "We run on PostgreSQL."
+        await session.undo()
+        assert (await status(session))[driver] == "standing"
+        source = next(c for c in await session.claims() if c.claim_id == driver).derived_from[0]
+        with pytest.raises(BadInput, match="itself"):
+            await session.edit_claim(source, derived_from=[driver])
+
+
+async def test_merged_claims_keep_both_proofs_and_come_back_together() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        one = await said(session, "Lint with ruff.", kind="procedure")
+        two = await said(session, "Run ruff before you push.", kind="procedure")
+        merged = await session.merge_claims([one, two], value="Run ruff before each push.")
+        told = {claim.claim_id: claim for claim in await session.claims()}
+        assert [told[c].closed_by for c in (one, two)] == [merged, merged]
+        assert told[merged].quotes == ("Lint with ruff.", "Run ruff before you push.")
+        with pytest.raises(BadInput, match="stands no more"):
+            await session.retract(two)
+        await session.undo()
+        standing = [c.value for c in await session.claims() if c.status == "standing"]
+        assert standing == ["Lint with ruff.", "Run ruff before you push."]
+        await session.redo()
+        standing = [c.value for c in await session.claims() if c.status == "standing"]
+        assert standing == ["Run ruff before each push."]
+        session.check()
+
+
+async def test_a_proposal_is_lifted_by_the_digest_of_just_these_words_and_by_nothing_else() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user("The cache could be Valkey.")
+        await said(session, "The cache is Redis.", kind="decision", subject="cache")
+        proposed = await session.claim(
+            "Use Valkey for the cache.",
+            evidence=["The cache could be Valkey"],
+            subject="cache",
+            origin="model_generated",
+        )
+        claim = (await session.claims())[-1]
+        assert claim.authority == "proposed"
+        await session.claim("Valkey is fast.", evidence=["Valkey"], origin="web")
+        wrong = (await session.claims())[-1].digest
+        with pytest.raises(BadInput, match="not the digest"):
+            await session.confirm_claim(proposed, wrong)
+        lifted = await session.confirm_claim(proposed, claim.digest)
+        told = {one.claim_id: one for one in await session.claims()}
+        assert (told[lifted].authority, told[lifted].origin) == ("user", "user_approved")
+        assert [one.value for one in told.values() if one.status == "standing"] == [
+            "Valkey is fast.",
+            "Use Valkey for the cache.",
+        ]
+        assert (await session.page(lifted, details=True)).label == "user_approved"
+        await session.undo()
+        standing = {
+            one.value: one.authority for one in await session.claims() if one.status == "standing"
+        }
+        assert standing["The cache is Redis."] == "user"
+        assert standing["Use Valkey for the cache."] == "proposed"
+
+
+async def test_a_check_that_fails_makes_stale_and_one_that_passes_renews(tmp_path: Path) -> None:
+    clock = Clock()
+    (tmp_path / "app.py").write_text("import sys\nPORT = 8080\n")
+    heads = tmp_path / ".git" / "refs" / "heads"
+    heads.mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (heads / "main").write_text("0" * 40)
+    root = str(tmp_path)
+    async with open_memory(":memory:", clock=clock) as memory:
+        session = await memory.session("work")
+        port = await session.claim(
+            "The port is 8080.",
+            evidence=[pagefault.FileQuote("PORT = 8080", "app.py", root)],
+            kind="project_fact",
+            facts=CardFacts(branch="main"),
+        )
+        above = await session.claim("Open 8080 in the firewall.", derived_from=[port])
+        [card, _] = await session.cards()
+        assert (card.evidence[0].kind, card.evidence[0].ref) == ("file", "app.py:2")
+        assert (card.validation.status, card.ttl_policy.decay_days) == ("proposed", 28)
+        clock.days = 20
+        (tmp_path / "app.py").write_text("import os\nimport sys\n# the port\nPORT = 8080\n")
+        [found, _] = await session.validate_claims(root=root)
+        assert (found.outcome, found.validators) == ("pass", ("files", "branch"))
+        clock.days = 40
+        assert (await status(session))[port] == "standing", "trusted for 28 days from the check on"
+        (tmp_path / "app.py").write_text("PORT = 9090\n")
+        (heads / "main").unlink()
+        found = (await session.validate_claims([port], root=root, dry_run=True))[0]
+        assert [one.why for one in found.looks] == [
+            "the file does not say it any more",
+            "the branch is not there",
+        ]
+        assert (await status(session))[port] == "standing"
+        await session.validate_claims([port], root=root)
+        assert (await status(session)) == {port: "stale", above: "stale"}
+        await session.validate_claims([port], verdict="pass")
+        assert (await status(session))[port] == "standing"
+        await session.undo()
+        assert (await status(session))[port] == "stale"
+        [told] = await session.validate_claims([port])
+        assert (told.outcome, told.done) == ("unknown", False)
+
+
+async def test_a_claim_on_a_run_fails_once_the_same_command_fails() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        ran = await session.record_event(
+            "command_run", "3 passed", facts={"argv": ["pytest", "-q"], "exit_code": 0}
+        )
+        green = await session.claim(
+            "The tests pass.", evidence=[pagefault.Quote("3 passed", ran)], kind="task_state"
+        )
+        [check] = await session.validate_claims()
+        assert (check.outcome, check.validators) == ("pass", ("spans", "runs"))
+        [card] = await session.cards()
+        assert (card.card_type, card.evidence[0].kind) == ("task_state", "command")
+        await session.record_event(
+            "command_run", "1 failed", facts={"argv": ["pytest", "-q"], "exit_code": 1}
+        )
+        [check] = await session.validate_claims()
+        assert [one.why for one in check.looks] == ["", "it failed when it was run last"]
+        assert (await status(session))[green] == "stale"
+
+
+async def test_what_is_ended_or_contradicted_is_told_and_undone() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        one = await said(session, "We meet on Mondays.")
+        two = await said(session, "The meeting is on Tuesday.")
+        above = await session.claim("Book the room.", derived_from=[one])
+        await session.contradict_claim(one, two)
+        told = {claim.claim_id: claim for claim in await session.claims()}
+        assert (told[one].contradicts, told[two].contradicts) == ((two,), (one,))
+        await session.expire_claim(one, dry_run=True)
+        assert (await status(session))[above] == "standing"
+        await session.expire_claim(one)
+        assert await status(session) == {one: "expired", two: "standing", above: "stale"}
+        assert (await session.undo()).what == "ruling"
+        assert (await status(session))[above] == "standing"
+        await session.redo()
+        await session.undo()
+        await session.undo()
+        assert not (await session.claims())[0].contradicts
+        with pytest.raises(BadInput, match="user's authority"):
+            await session.expire_claim(one, origin="model_generated")
+
+
+async def test_what_was_never_said_or_taken_back_is_not_in_memory_and_why() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user("The weather was fine in Lisbon.")
+        database = await said(session, "The main database is PostgreSQL.", kind="decision")
+        driver = await session.claim("The Python driver is psycopg.", derived_from=[database])
+        assert (await session.known("main database")).claims == (database,)
+        assert (await session.known("weather in Lisbon")).pages == ("msg_1",)
+        unknown = await session.known("message broker vendor")
+        assert (unknown.is_known, unknown.reason) == (False, "never_said")
+        assert unknown.told == "not in memory: nobody said it here"
+        await session.retract(database)
+        gone = await session.known("main database")
+        assert (gone.is_known, gone.reason, gone.claims) == (False, "retracted", (database,))
+        assert gone.told.startswith(f"not in memory: {database} said so and was taken back by clm_")
+        gone = await session.known("Python driver")
+        assert (gone.reason, gone.claims) == ("stale", (driver,))
+        assert gone.told.endswith(f"is stale: it rests on {database}, which holds no more")

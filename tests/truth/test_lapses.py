@@ -1,9 +1,9 @@
-"""Staleness of claims that rest on others, against a model that knows nothing of how it is found."""
+"""Staleness of claims that rest on others, against a model that does not know how it is found."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +14,7 @@ from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import CheckOutcome, ClaimType, RulingKind
 from pagefault.truth.claim import Authority
 from pagefault.truth.claims import ClaimBook
-from pagefault.truth.held import Held, LapseReason
+from pagefault.truth.held import Held, Lapse, LapseReason
 from pagefault.truth.lapses import Ruled
 from pagefault.truth.lifetimes import DAY_MS
 
@@ -214,22 +214,20 @@ def test_what_is_stale_is_just_what_a_naive_model_calls_so_at_each_step_and_afte
     assert deep > 60
 
 
-def is_deep(found: Mapping[PageId, object], claim_id: PageId) -> bool:
+def is_deep(found: Mapping[PageId, Lapse], claim_id: PageId) -> bool:
     """Whether a claim is stale because one is that is so itself only with another."""
-    lapse = found[claim_id]
-    by = getattr(lapse, "by", "")
-    return bool(by) and bool(getattr(found.get(by), "by", ""))
+    source = found.get(found[claim_id].by)
+    return source is not None and bool(source.by)
 
 
 def test_a_fold_that_looks_one_step_far_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
-    from pagefault.truth import lapses
 
-    class OneStep(lapses.deque[PageId]):
+    class OneStep(deque[PageId]):
         def append(self, one: PageId) -> None:
             pass
 
-    monkeypatch.setattr(lapses, "deque", OneStep)
+    monkeypatch.setattr("pagefault.truth.lapses.deque", OneStep)
     with pytest.raises(AssertionError):
         test_what_is_stale_is_just_what_a_naive_model_calls_so_at_each_step_and_after_a_restart()
 

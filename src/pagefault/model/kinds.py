@@ -329,6 +329,7 @@ class Validator(StrEnum):
     SPANS = "spans"  # the words it rests on stand where it says
     FILES = "files"  # files still say it
     BRANCH = "branch"  # the branch it is true of is there
+    SOURCES = "sources"  # the claims it was derived from hold
     RUNS = "runs"  # a command or test that it rests on was run last with success
     PERSON = "person"
 

@@ -68,14 +68,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEvidence:
-    """A span of a file, in bytes, that says so. `path` is told from the root of the project, and
-    `hash` names the bytes of the span: keyed with the memory's secret, so it confirms no guess.
+    """A span of a file, in bytes, that says so, and the line that it begins in. `path` is told from
+    the root of the project, and `hash` names the bytes of the span: keyed with the memory's secret,
+    so it confirms no guess.
     """
 
     path: str
     start: int
     end: int
     hash: str
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,6 +101,13 @@ class ClaimBook:
         """The rulings of a kind on a claim that count, oldest first."""
         return self._lapses.rulings.of(self._lapses.ids(claim_id), what)
 
+    def against(self, claim_id: PageId) -> list[PageId]:
+        """The claims that say something else than a claim, as somebody found; as they read now."""
+        ids = self._lapses.ids(claim_id)
+        found = [one.body for one in self.rulings(claim_id, RulingKind.CONTRADICTED)]
+        others = (one.other if one.claim_id in ids else one.claim_id for one in found)
+        return list(dict.fromkeys(map(self.now, others)))
+
     def versions(self, claim_id: PageId) -> list[Held]:
         """How a claim came to read as it does: what it restates or took the place of, oldest
         first, and itself.

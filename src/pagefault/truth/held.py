@@ -38,7 +38,7 @@ _EXPIRED: Final = frozenset({LapseReason.UNCHECKED, LapseReason.OLD, LapseReason
 
 @dataclass(frozen=True, slots=True)
 class Lapse:
-    """Why a claim does not hold; `by` is the claim that it rests on which does not, if it is that."""
+    """Why a claim does not hold; `by` is the claim that it rests on, where that one does not."""
 
     why: LapseReason
     by: PageId = PageId("")

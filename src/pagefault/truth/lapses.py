@@ -65,10 +65,13 @@ class Rulings:
             self._undoes[ruled.seq] = first
             self._undone ^= {first}
         else:
-            self._of.setdefault(body.claim_id, []).append(ruled)
+            for claim_id in filter(None, (body.claim_id, body.other)):
+                self._of.setdefault(claim_id, []).append(ruled)
 
     def of(self, claim_ids: tuple[PageId, ...], what: RulingKind) -> list[Ruled]:
-        """The rulings of a kind on a claim under any of its ids that count, oldest first."""
+        """The rulings of a kind on a claim under any of its ids that count, oldest first; of a
+        contradiction, on whichever of the two.
+        """
         found = [
             one
             for claim_id in claim_ids
@@ -153,7 +156,7 @@ class Lapses:
                 if source is not None and source.status is Status.STANDING:
                     resting.setdefault(now, []).append(held.claim_id)
                 elif lapse is None:
-                    lapse = Lapse(LapseReason.SOURCE, premise)
+                    lapse = Lapse(LapseReason.SOURCE, now)
             if lapse is not None:
                 found[held.claim_id] = lapse
         waiting = deque(found)

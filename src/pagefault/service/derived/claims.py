@@ -7,7 +7,7 @@ made anew where claims were written or forgotten elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,7 +15,14 @@ from typing import Final
 from pagefault.language.analyzer import query_terms
 from pagefault.language.english import ENGLISH
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import ClaimRuled, Draft, OriginalBody, PageBody
+from pagefault.model.events import (
+    ClaimRuled,
+    Draft,
+    Event,
+    FormationEnded,
+    OriginalBody,
+    PageBody,
+)
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
@@ -86,6 +93,18 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimEdit:
+    """Something that happened to a claim. `what`: made, edited or confirmed ("edited"), merged,
+    superseded, retracted, "checked: pass" or "checked: fail", ended, contradicted. `claim_id` is
+    the claim that did it, or that contradicts it.
+    """
+
+    at_ms: int
+    what: str
+    claim_id: PageId = PageId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimInfo:
     """A claim, what became of it, and where it is said. `cards.py` tells it as a memory card.
 
@@ -122,6 +141,7 @@ class ClaimInfo:
     made_ms: int = 0
     checked: Checked | None = None
     digest: str = ""
+    history: tuple[ClaimEdit, ...] = ()
 
 
 class Claims:
@@ -264,9 +284,9 @@ class Claims:
                 if not self._runtime.quarantine.is_withdrawn(page.row):
                     book.fold(held_as_written(page, is_adopted=self._runtime.is_adopted))
             scope = self._runtime.scope(self._session)
-            for event in records(self._runtime, scope, types=("claim_ruled",)):
-                if isinstance(event.body, ClaimRuled):
-                    book.rule(Ruled(event.seq, event.at_ms, event.body))
+            for event in records(self._runtime, scope, types=("claim_ruled", "formation_ended")):
+                for body in _rulings(event):
+                    book.rule(Ruled(event.seq, event.at_ms, body))
             self._book, self._as_of = book, now
         return self._book
 
@@ -340,7 +360,6 @@ class Claims:
         elif status is Status.STANDING and not self._runtime.is_adopted:
             status = Status.UNTRUSTED
         check = book.checked(page.page_id)
-        others = book.rulings(page.page_id, RulingKind.CONTRADICTED)
         return ClaimInfo(
             claim_id=page.page_id,
             type=derived.claim_type,
@@ -357,7 +376,7 @@ class Claims:
             quotes=quotes,
             why=why,
             derived_from=tuple(map(book.now, held.premises)),
-            contradicts=tuple(dict.fromkeys(book.now(one.body.other) for one in others)),
+            contradicts=tuple(book.against(page.page_id)),
             merges=derived.merges,
             restates=derived.restates,
             facts=derived.card,
@@ -366,6 +385,7 @@ class Claims:
             digest=self._runtime.quarantine.digest(page)
             if held.authority is Authority.PROPOSED and held.status is Status.STANDING
             else "",
+            history=_history(book, held),
         )
 
     def _quotes(self, page: Page, state: SessionState) -> tuple[str, ...]:
@@ -394,6 +414,42 @@ class Claims:
             turn=cause.turn,
             before=before,
         )
+
+
+def _rulings(event: Event) -> Iterable[ClaimRuled]:
+    """What a record says about claims; of a range that was formed, which contradict others."""
+    match event.body:
+        case ClaimRuled() as body:
+            return [body]
+        case FormationEnded(conflicts=conflicts):
+            what = RulingKind.CONTRADICTED
+            return [ClaimRuled(claim_id=c.page_id, what=what, other=c.stands) for c in conflicts]
+        case _:
+            return []
+
+
+def _history(book: ClaimBook, held: Held) -> tuple[ClaimEdit, ...]:
+    """What happened to a claim, oldest first, from the first that it took the place of."""
+    found: list[ClaimEdit] = []
+    for one in book.versions(held.claim_id):
+        what = "made"
+        if one.merges:
+            what = "merged"
+        elif one.restates:
+            what = "edited"
+        elif one.supersedes:
+            what = "superseded"
+        found.append(ClaimEdit(at_ms=one.made_ms, what=what, claim_id=one.claim_id))
+    for kind in (RulingKind.CHECKED, RulingKind.ENDED, RulingKind.CONTRADICTED):
+        for ruled in book.rulings(held.claim_id, kind):
+            what = f"checked: {ruled.body.outcome}" if kind is RulingKind.CHECKED else str(kind)
+            found.append(ClaimEdit(at_ms=ruled.at_ms, what=what, claim_id=ruled.body.other))
+    closer = book.find(held.closed_by)
+    if closer is not None:
+        found.append(
+            ClaimEdit(at_ms=closer.made_ms, what=str(held.status), claim_id=closer.claim_id)
+        )
+    return tuple(sorted(found, key=lambda one: one.at_ms))
 
 
 def _checked(check: Ruled) -> Checked:

@@ -49,6 +49,7 @@ def find_in_file(keyed: Callable[[str], str], quote: FileQuote) -> FileEvidence:
         start=found.start(),
         end=found.end(),
         hash=_hash(keyed, found[0]),
+        line=content.count(b"\n", 0, found.start()) + 1,
     )
 
 

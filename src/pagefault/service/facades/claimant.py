@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Draft
 from pagefault.model.ids import PageId
+from pagefault.model.kinds import CheckOutcome
 from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Quote
 from pagefault.model.signatures import checked_verbs
-from pagefault.service.arguments import a_short_text
+from pagefault.service.arguments import a_path, a_short_text, one_of
+from pagefault.service.derived.validators import ClaimCheck
 from pagefault.service.facades.parts import SessionParts, check_open
+from pagefault.service.turn.claim_checks import ClaimChecks
+from pagefault.service.turn.claim_revisions import ClaimRevisions, Edit
 from pagefault.service.turn.stated_claims import (
     Stated,
     StatedClaims,
@@ -41,6 +46,7 @@ class Claimant(SessionParts):
         facts: CardFacts = NO_FACTS,
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
         or words of a file (`FileQuote`), which have to be there; or because of the claims that it
@@ -72,6 +78,7 @@ class Claimant(SessionParts):
             key=key,
             derived_from=derived_from,
             facts=facts,
+            dry_run=dry_run,
         )
 
     async def remember(
@@ -101,16 +108,147 @@ class Claimant(SessionParts):
             key=key,
         )
 
-    async def retract(self, claim_id: str, *, origin: str = "user_typed", key: str = "") -> PageId:
+    async def retract(
+        self, claim_id: str, *, origin: str = "user_typed", key: str = "", dry_run: bool = False
+    ) -> PageId:
         """Take a claim back: it is kept, and holds no more. Returns the id of the note of that.
 
         Raises `BadInput` if it does not stand, and where something else than the user's channel
-        would take back what has the user's authority.
+        would take back what has the user's authority. What was derived from it is stale then.
+
+        With `dry_run`, here as everywhere, nothing is written, and the same is raised.
         """
         channel = a_channel(origin)
         return await self._plan(
-            lambda claims: claims.plan_retraction(PageId(claim_id), channel, key)
+            lambda claims: claims.plan_retraction(PageId(claim_id), channel, key), dry_run=dry_run
         )
+
+    async def edit_claim(
+        self,
+        claim_id: str,
+        *,
+        value: str | None = None,
+        subject: str | None = None,
+        kind: str | None = None,
+        evidence: Sequence[str | Quote | Evidence | FileQuote] | None = None,
+        derived_from: Sequence[str] | None = None,
+        facts: CardFacts | None = None,
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> PageId:
+        """Change a claim; what is None stays as it is. Returns the id that it has from then on. The
+        old one is kept, closed and linked, and `undo` brings it back.
+
+        Other words are another claim: what was derived from the old one is stale. Anything else
+        leaves it the same claim. Its evidence is looked for anew, and decides with `origin` about
+        its authority, as of `claim`. Raises as `claim` and `retract` do.
+        """
+        edit = Edit(
+            value=value,
+            subject=None if subject is None else a_short_text(subject, called="subject"),
+            kind=None if kind is None else a_kind(kind),
+            evidence=evidence,
+            derived_from=None if derived_from is None else tuple(map(PageId, derived_from)),
+            facts=None if facts is None else check_facts(facts, kind or ""),
+        )
+        channel = a_channel(origin)
+        return await self._revise(
+            lambda claims: claims.plan_edit(PageId(claim_id), edit, channel, key), dry_run=dry_run
+        )
+
+    async def merge_claims(
+        self,
+        claim_ids: Sequence[str],
+        *,
+        value: str = "",
+        subject: str = "",
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> PageId:
+        """Put one claim in the place of several of one kind, on the evidence of all of them. Where
+        they say different things, `value` says what holds. Returns its id; the others are kept,
+        closed and linked. Raises as `claim` and `retract` do.
+        """
+        channel, ids = a_channel(origin), list(map(PageId, claim_ids))
+        a_short_text(subject, called="subject")
+        return await self._revise(
+            lambda claims: claims.plan_merge(ids, value, subject, channel, key), dry_run=dry_run
+        )
+
+    async def confirm_claim(
+        self, claim_id: str, digest: str, *, key: str = "", dry_run: bool = False
+    ) -> PageId:
+        """Give a proposed claim the user's authority: a person read it, and gives the `digest` that
+        `claims` told with just these words. Returns the id that it has from then on; it takes the
+        place of what stands on its subject. For a person: no agent should reach this.
+
+        Raises `BadInput` for another digest, and for a claim that does not hold.
+        """
+        return await self._revise(
+            lambda claims: claims.plan_confirmation(PageId(claim_id), digest, key), dry_run=dry_run
+        )
+
+    async def expire_claim(
+        self, claim_id: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> None:
+        """Say that a claim's time is over. It is kept, no request shows it as if it held, and what
+        was derived from it is stale. `undo` takes that back. Raises as `retract` does.
+        """
+        channel = a_channel(origin)
+        await self._revise(
+            lambda claims: claims.plan_end(PageId(claim_id), channel), dry_run=dry_run
+        )
+
+    async def contradict_claim(
+        self, claim_id: str, other: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> None:
+        """Say that two claims cannot both be true. Both stand, each tells of the other, and whoever
+        knows retracts or edits one. Raises `BadInput` unless both stand, and `NoSuchPage`.
+        """
+        channel = a_channel(origin)
+        await self._revise(
+            lambda claims: claims.plan_contradiction(PageId(claim_id), PageId(other), channel),
+            dry_run=dry_run,
+        )
+
+    async def validate_claims(
+        self,
+        claim_ids: Sequence[str] = (),
+        *,
+        root: str = "",
+        verdict: str = "",
+        dry_run: bool = False,
+    ) -> tuple[ClaimCheck, ...]:
+        """Check claims, or all that stand: whether the words, files, commands and tests that they
+        rest on are there and still say so, and their branch is. Files and branches are looked at in
+        the project's folder `root`. A claim that fails is stale until it passes; one that passes is
+        trusted for as long as its kind is, from now on.
+
+        With a `verdict`, "pass" or "fail", a person says so of the named claims, whatever is found;
+        `undo` takes that back. Raises `BadInput`, and `NoSuchPage` for an id that is no claim's.
+        """
+        said = one_of(CheckOutcome, verdict, "verdict") if verdict else None
+        ids = list(dict.fromkeys(map(PageId, claim_ids)))
+        if said is CheckOutcome.UNKNOWN or (said is not None and len(ids) != 1):
+            raise BadInput(
+                "a verdict is pass or fail, on one claim", hint="without one, all is looked at"
+            )
+        folder = a_path(root, called="root") if root else None
+
+        async def verb() -> tuple[ClaimCheck, ...]:
+            planned = self._runtime.journal.forgets
+            await self.owned.written()
+            stated = StatedClaims(self.owned, self._claims, self._labels)
+            checks = ClaimChecks(self.owned, self._claims, stated, folder)
+            drafts, told = await asyncio.to_thread(checks.plan, ids, said)
+            if dry_run:
+                return tuple(replace(one, done=False) for one in told)
+            await self.owned.commit(drafts, planned=planned)
+            return told
+
+        return await self.owned.whole(verb)
 
     async def _state_claim(
         self,
@@ -124,6 +262,7 @@ class Claimant(SessionParts):
         key: str,
         derived_from: Sequence[str] = (),
         facts: CardFacts = NO_FACTS,
+        dry_run: bool = False,
     ) -> PageId:
         stated = Stated(
             value=value,
@@ -136,15 +275,27 @@ class Claimant(SessionParts):
             derived_from=tuple(map(PageId, derived_from)),
             facts=check_facts(facts, kind),
         )
-        return await self._plan(lambda claims: claims.plan(stated))
+        return await self._plan(lambda claims: claims.plan(stated), dry_run=dry_run)
 
-    async def _plan(self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]]) -> PageId:
+    async def _revise(
+        self, plan: Callable[[ClaimRevisions], tuple[list[Draft], PageId]], *, dry_run: bool
+    ) -> PageId:
+        return await self._plan(
+            lambda stated: plan(ClaimRevisions(self.owned, self._claims, stated)), dry_run=dry_run
+        )
+
+    async def _plan(
+        self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]], *, dry_run: bool = False
+    ) -> PageId:
+        """Carry a plan out; with `dry_run` only tell the id that there would be."""
+
         async def verb() -> PageId:
             planned = self._runtime.journal.forgets
             await self.owned.written()  # whose word a page is, the log tells
             claims = StatedClaims(self.owned, self._claims, self._labels)
             drafts, page_id = await asyncio.to_thread(plan, claims)
-            await self.owned.commit(drafts, planned=planned)
+            if not dry_run:
+                await self.owned.commit(drafts, planned=planned)
             return page_id
 
         return await self.owned.whole(verb)

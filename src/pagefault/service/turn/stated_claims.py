@@ -128,11 +128,11 @@ class StatedClaims:
         """The records of a claim, and its id; none, where it stands already, or was stated with
         this key.
         """
-        known = self._known(stated.key, is_retraction=False)
+        known = self.known(stated.key, is_retraction=False)
         if known:
             return [], known
         claim, book = self.claim(stated), self._claims.book(self._owned.state)
-        old = self._closable(book, stated.replaces, claim.authority) if stated.replaces else None
+        old = self.closable(book, stated.replaces, claim.authority) if stated.replaces else None
         same = book.same(claim)
         if same is not None:
             if old not in (None, same):
@@ -141,24 +141,24 @@ class StatedClaims:
                     hint=f"`Session.retract` takes {stated.replaces} back",
                 )
             return [], same.claim_id
-        self._check_rival(book, claim, old)
+        self.check_rival(book, claim, old)
         entry = book.entry(claim, old)
         assert entry is not None, "what stands already was told apart before"
-        draft = self._draft(entry, stated.origin, stated.key)
+        draft = self.draft(entry, stated.origin, stated.key)
         if claim.type is ClaimType.RULE and claim.authority is Authority.USER:
-            self._check_recited(draft, entry.supersedes)
-        return [draft], _page_id(draft)
+            self.check_recited(draft, entry.supersedes)
+        return [draft], page_id_of(draft)
 
     def plan_retraction(
         self, claim_id: PageId, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
         """The records that take a claim back, and the id of the note that says so."""
-        known = self._known(key, is_retraction=True)
+        known = self.known(key, is_retraction=True)
         if known:
             return [], known
         authority = authority_of(origin)
         book = self._claims.book(self._owned.state)
-        old = self._closable(book, claim_id, authority)
+        old = self.closable(book, claim_id, authority)
         claim = Claim(
             type=ClaimType.RETRACTION,
             subject="",  # its words go with it when it is forgotten
@@ -171,10 +171,10 @@ class StatedClaims:
         )
         entry = book.entry(claim, old)
         assert entry is not None, "it closes what was named"
-        draft = self._draft(entry, origin, key)
-        return [draft], _page_id(draft)
+        draft = self.draft(entry, origin, key)
+        return [draft], page_id_of(draft)
 
-    def _known(self, key: str, *, is_retraction: bool) -> PageId | None:
+    def known(self, key: str, *, is_retraction: bool) -> PageId | None:
         """The claim that was stated, or the note of one that was taken back, with this key before.
         Raises `BadInput` where the key stands for another call.
         """
@@ -222,7 +222,8 @@ class StatedClaims:
         if subject == GOAL_SUBJECT:
             raise BadInput(f"{subject!r} is the goal's", hint="`Session.goal` sets the goal")
         said = value if subject.casefold() in value.casefold() else f"{subject}: {value}"
-        sources = [one.origin for one in found] + labels + [LOCAL_FILE for _ in files]
+        in_all = (*stated.facts.files, *files)
+        sources = [one.origin for one in found] + labels + [LOCAL_FILE for _ in in_all]
         is_users = stated.origin in USERS and USERS.issuperset(sources)
         origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
         return Claim(
@@ -235,7 +236,7 @@ class StatedClaims:
             origin=origin,
             confidence=1.0,
             premises=premises,
-            card=replace(stated.facts, files=files) if files else stated.facts,
+            card=replace(stated.facts, files=in_all),
         )
 
     def premises(self, derived_from: Sequence[PageId]) -> tuple[tuple[PageId, ...], list[Origin]]:
@@ -247,7 +248,7 @@ class StatedClaims:
         lapsed = book.lapses(self._runtime.clock.now_ms())
         found: dict[PageId, Origin] = {}
         for claim_id in derived_from:
-            held = self._standing(book, book.now(claim_id))
+            held = self.standing(book, book.now(claim_id))
             if held.claim_id in lapsed:
                 raise BadInput(
                     f"{held.claim_id} does not hold: {lapsed[held.claim_id].told}",
@@ -256,9 +257,9 @@ class StatedClaims:
             found[held.claim_id] = self._labels.label(state.read_page(held.claim_id))
         return tuple(found), list(found.values())
 
-    def _closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
+    def closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
         """The claim of this id, if it stands, and whoever speaks may close it."""
-        held = self._standing(book, claim_id)
+        held = self.standing(book, claim_id)
         if not may_close(authority, held):
             raise BadInput(
                 f"{claim_id} has the user's authority, and this is only proposed",
@@ -266,7 +267,7 @@ class StatedClaims:
             )
         return held
 
-    def _standing(self, book: ClaimBook, claim_id: PageId) -> Held:
+    def standing(self, book: ClaimBook, claim_id: PageId) -> Held:
         """The claim of this id, if it stands. Raises `BadInput` and `NoSuchPage`."""
         held = book.find(claim_id)
         if held is None:
@@ -290,7 +291,7 @@ class StatedClaims:
         return held
 
     @staticmethod
-    def _check_rival(book: ClaimBook, claim: Claim, old: Held | None) -> None:
+    def check_rival(book: ClaimBook, claim: Claim, old: Held | None) -> None:
         """Raise `BadInput` where a claim would close two: the named, and that on its subject."""
         rival = book.rival(claim)
         if old is not None and rival is not None and rival != old:
@@ -299,7 +300,7 @@ class StatedClaims:
                 hint=f"replace {rival.claim_id}, and take the other back with `Session.retract`",
             )
 
-    def _draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
+    def draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
         state, made = self._owned.state, made_of(entry)
         if entry.claim.type is ClaimType.RETRACTION:  # it is forgotten with what it took back
             made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
@@ -310,9 +311,9 @@ class StatedClaims:
             counter=state.counter,
             clean=self._runtime.journal.clean,
         )
-        return replace(draft, actor=_actor(channel), key=key)
+        return replace(draft, actor=actor_of(channel), key=key)
 
-    def _check_recited(self, draft: Draft, instead: PageId) -> None:
+    def check_recited(self, draft: Draft, *instead: PageId) -> None:
         """Raise `BadInput` unless all standing rules of the user could be recited with this one."""
         assert isinstance(draft.body, PageBody)
         page, state = page_of(expected(draft), draft.body), self._owned.state
@@ -321,7 +322,7 @@ class StatedClaims:
                 f"this rule takes more than the {TAIL_TOKENS} tokens in which rules are recited",
                 hint="say it shorter, or state it as a decision, which is recalled where it bears",
             )
-        rules: list[Page] = [one for one in state.rules() if one.page_id != instead]
+        rules: list[Page] = [one for one in state.rules() if one.page_id not in instead]
         if not state.recites([*rules, page]):
             raise BadInput(
                 f"the {TAIL_TOKENS} tokens in which rules are recited are taken by "
@@ -340,7 +341,7 @@ def check_whole(found: Sequence[QuotedWords], value: str) -> None:
             )
 
 
-def _actor(channel: Origin) -> Actor:
+def actor_of(channel: Origin) -> Actor:
     if channel in USERS:
         return Actor.USER
     if is_tools(channel):
@@ -348,6 +349,6 @@ def _actor(channel: Origin) -> Actor:
     return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM
 
 
-def _page_id(draft: Draft) -> PageId:
+def page_id_of(draft: Draft) -> PageId:
     assert isinstance(draft.body, PageBody)
     return draft.body.page_id
