@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from pagefault.model.ids import PageId, Seq
     from pagefault.model.kinds import (
         Actor,
+        CheckOutcome,
         EventType,
         FaultReason,
         FormerKind,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         Origin,
         Role,
         Tier,
+        Validator,
     )
     from pagefault.model.page import (
         About,
@@ -119,7 +121,15 @@ if TYPE_CHECKING:
     from pagefault.recall.search import SearchHit, SearchResult
     from pagefault.represent.api import Compressor, Representation, Source
     from pagefault.service.adopt import Adoption, adopt
-    from pagefault.service.derived.claims import ClaimInfo
+    from pagefault.service.derived.cards import (
+        Card,
+        CardEdit,
+        CardEvidence,
+        CardScope,
+        CardTtl,
+        CardValidation,
+    )
+    from pagefault.service.derived.claims import ClaimEdit, ClaimInfo, LastCheck
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.forget import Forgetting, Staying
@@ -155,6 +165,7 @@ if TYPE_CHECKING:
         ImportReport,
         SourceCount,
     )
+    from pagefault.service.lookup.knowledge import Knowledge
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -162,6 +173,7 @@ if TYPE_CHECKING:
     from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
+    from pagefault.service.turn.claim_validators import ClaimCheck, Look
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.formation import Formed
@@ -188,9 +200,18 @@ __all__ = [
     "BillRow",
     "CallerError",
     "CannotUndo",
+    "Card",
+    "CardEdit",
+    "CardEvidence",
     "CardFacts",
+    "CardScope",
+    "CardTtl",
+    "CardValidation",
+    "CheckOutcome",
     "Checkpoint",
     "CitedAs",
+    "ClaimCheck",
+    "ClaimEdit",
     "ClaimInfo",
     "Clock",
     "Compressor",
@@ -235,10 +256,13 @@ __all__ = [
     "ItemKind",
     "Judged",
     "Kind",
+    "Knowledge",
+    "LastCheck",
     "LayoutName",
     "Level",
     "Limits",
     "Line",
+    "Look",
     "MapColumn",
     "MapPlace",
     "MapRow",
@@ -337,6 +361,7 @@ __all__ = [
     "ToolSpec",
     "Undone",
     "Usage",
+    "Validator",
     "Verification",
     "WindowTooSmall",
     "WorkEvent",
@@ -361,9 +386,18 @@ _HOMES = {
     "BadInput": "model.errors",
     "CallerError": "model.errors",
     "CannotUndo": "model.errors",
+    "Card": "service.derived.cards",
+    "CardEdit": "service.derived.cards",
+    "CardEvidence": "service.derived.cards",
     "CardFacts": "model.page",
+    "CardScope": "service.derived.cards",
+    "CardTtl": "service.derived.cards",
+    "CardValidation": "service.derived.cards",
+    "CheckOutcome": "model.kinds",
     "Checkpoint": "service.inspection.checkpoints",
     "CitedAs": "service.inspection.recollections",
+    "ClaimCheck": "service.turn.claim_validators",
+    "ClaimEdit": "service.derived.claims",
     "ClaimInfo": "service.derived.claims",
     "Clock": "model.clock",
     "Compressor": "represent.api",
@@ -402,6 +436,9 @@ _HOMES = {
     "Former": "engine.former",
     "FormerKind": "model.kinds",
     "ImportReport": "service.lookup.imported",
+    "Knowledge": "service.lookup.knowledge",
+    "LastCheck": "service.derived.claims",
+    "Look": "service.turn.claim_validators",
     "MapColumn": "service.inspection.memory_map",
     "MapPlace": "service.inspection.memory_map",
     "MapRow": "service.inspection.memory_map",
@@ -517,6 +554,7 @@ _HOMES = {
     "Usage": "model.request",
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
+    "Validator": "model.kinds",
     "Verification": "store.store",
     "WorkEvent": "service.inspection.work_events",
     "WindowTooSmall": "model.errors",

@@ -53,7 +53,6 @@ from pagefault.service.derived.cards import Card
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
 from pagefault.service.derived.reranking import RerankingStatus
-from pagefault.service.derived.validators import ClaimCheck
 from pagefault.service.forget import Forgetting
 from pagefault.service.inspection.checkpoints import Checkpoint
 from pagefault.service.inspection.ledger import Entry
@@ -68,7 +67,7 @@ from pagefault.service.inspection.work_events import WorkEvent
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import Exported, ImportedSession, ImportReport
-from pagefault.service.lookup.knowledge import Known
+from pagefault.service.lookup.knowledge import Knowledge
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
@@ -76,6 +75,7 @@ from pagefault.service.options import Options
 from pagefault.service.regions import Mount, Promotion, Region
 from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
+from pagefault.service.turn.claim_validators import ClaimCheck
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.formation import Formed
@@ -1393,7 +1393,7 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.cards())
 
-    def known(self, query: str) -> Known:
+    def known(self, query: str) -> Knowledge:
         """Whether something is in memory: the claims that hold of it, or else what was said of it;
         or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
         It goes by words, as searches do: what is called otherwise in the question is not found.

@@ -23,9 +23,9 @@ from pagefault.cli.term import plural
 if TYPE_CHECKING:
     from pagefault.model.ids import PageId
     from pagefault.service.derived.claims import ClaimInfo
-    from pagefault.service.derived.validators import ClaimCheck
-    from pagefault.service.lookup.knowledge import Known
+    from pagefault.service.lookup.knowledge import Knowledge
     from pagefault.service.session import Session
+    from pagefault.service.turn.claim_validators import ClaimCheck
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -348,7 +348,7 @@ def known(app: App, query: str, session_name: str | None, as_json: bool) -> None
     JSON: {known, reason, told, claims, pages}.
     """
 
-    async def read() -> Known:
+    async def read() -> Knowledge:
         async with app.reading() as memory:
             return await (await find_session(memory, session_name)).known(query)
 

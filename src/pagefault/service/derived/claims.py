@@ -84,7 +84,7 @@ class WouldBlock(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class LastCheck:
     """What a check of a claim came to: `outcome` is "pass" or "fail"."""
 
     outcome: CheckOutcome
@@ -139,7 +139,7 @@ class ClaimInfo:
     restates: PageId = PageId("")
     facts: CardFacts = NO_FACTS
     made_ms: int = 0
-    checked: Checked | None = None
+    checked: LastCheck | None = None
     digest: str = ""
     history: tuple[ClaimEdit, ...] = ()
 
@@ -452,9 +452,9 @@ def _history(book: ClaimBook, held: Held) -> tuple[ClaimEdit, ...]:
     return tuple(sorted(found, key=lambda one: one.at_ms))
 
 
-def _checked(check: Ruled) -> Checked:
+def _checked(check: Ruled) -> LastCheck:
     body = check.body
-    return Checked(outcome=body.outcome, at_ms=check.at_ms, validators=body.validators)
+    return LastCheck(outcome=body.outcome, at_ms=check.at_ms, validators=body.validators)
 
 
 def made_of(entry: ClaimEntry) -> Made:

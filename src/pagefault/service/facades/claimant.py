@@ -17,10 +17,10 @@ from pagefault.model.kinds import CheckOutcome
 from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Quote
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_path, a_short_text, one_of
-from pagefault.service.derived.validators import ClaimCheck
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.turn.claim_checks import ClaimChecks
-from pagefault.service.turn.claim_revisions import ClaimRevisions, Edit
+from pagefault.service.turn.claim_revisions import ClaimRevisions, Revision
+from pagefault.service.turn.claim_validators import ClaimCheck
 from pagefault.service.turn.stated_claims import (
     Stated,
     StatedClaims,
@@ -144,7 +144,7 @@ class Claimant(SessionParts):
         leaves it the same claim. Its evidence is looked for anew, and decides with `origin` about
         its authority, as of `claim`. Raises as `claim` and `retract` do.
         """
-        edit = Edit(
+        edit = Revision(
             value=value,
             subject=None if subject is None else a_short_text(subject, called="subject"),
             kind=None if kind is None else a_kind(kind),

@@ -32,7 +32,7 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.compression import nearest
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.timetravel import ACCESSES, history
-from pagefault.service.lookup.knowledge import PAGES_MAX, Known, known_of
+from pagefault.service.lookup.knowledge import PAGES_MAX, Knowledge, known_of
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.lookup.session_search import ANSWERS_MAX, SAID
 from pagefault.service.turn.artifacts import bytes_of
@@ -210,7 +210,7 @@ class Reader(SessionParts, Asking):
         claims = await self.claims()
         return await asyncio.to_thread(cards_of, self._runtime, self.owned.scope, claims)
 
-    async def known(self, query: str) -> Known:
+    async def known(self, query: str) -> Knowledge:
         """Whether something is in memory: the claims that hold of it, or else what was said of it;
         or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
         It goes by words, as searches do: what is called otherwise in the question is not found.

@@ -31,7 +31,7 @@ class Unknown(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Knowledge:
     """Whether memory has an answer. `claims` are those that hold, or, where none does, those that
     did; `pages` those that were said and bear on it. Where nothing holds, `reason` says why
     (never_said, retracted, stale, expired, withdrawn), and `told` the same in a sentence.
@@ -54,19 +54,19 @@ _TOLD: Final = {
 
 def known_of(
     claims: Mapping[PageId, ClaimInfo], found: Sequence[SearchHit], said: Sequence[SearchHit]
-) -> Known:
+) -> Knowledge:
     """What is known, given every claim, those found and the pages found. Pure."""
     now = list(dict.fromkeys(_now(hit.page.page_id, claims) for hit in found if _bears(hit)))
     bearing = [claims[one] for one in now if one in claims]
     pages = tuple(hit.page.page_id for hit in said if _bears(hit))[:PAGES_MAX]
     holding = tuple(one.claim_id for one in bearing if one.status == "standing")
     if holding:
-        return Known(is_known=True, claims=holding, pages=pages)
+        return Knowledge(is_known=True, claims=holding, pages=pages)
     for one in bearing:
         if one.status in tuple(Unknown):
             reason = Unknown(one.status)
             why = _TOLD[reason].format(claim=one.claim_id, by=one.closed_by, why=one.why)
-            return Known(
+            return Knowledge(
                 is_known=False,
                 claims=tuple(each.claim_id for each in bearing),
                 pages=pages,
@@ -74,8 +74,8 @@ def known_of(
                 told=f"not in memory: {why}",
             )
     if pages:
-        return Known(is_known=True, pages=pages)
-    return Known(
+        return Knowledge(is_known=True, pages=pages)
+    return Knowledge(
         is_known=False, reason=str(Unknown.NEVER_SAID), told="not in memory: nobody said it here"
     )
 

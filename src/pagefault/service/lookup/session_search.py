@@ -110,7 +110,8 @@ class Finder:
                 closed = replace(hit.page, superseded=row.seq)
                 row = closed if wanted.history else None if row.origin == RUNTIME else row
             if row is not None and claims.admits(row):
-                found.setdefault(row.page_id, replace(hit, page=row))
+                lapse = state.lapse_of(row.page_id)
+                found.setdefault(row.page_id, replace(hit, page=row, lapse=lapse))
         return list(found.values())
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import ClaimRuled, Draft
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import RUNTIME, Actor, CheckOutcome, RulingKind, Validator
 from pagefault.service.derived.claims import Claims
-from pagefault.service.derived.validators import ClaimCheck, Look, Validators, outcome_of
 from pagefault.service.ownership import Owned
+from pagefault.service.turn.claim_validators import ClaimCheck, Look, Validators, outcome_of
 from pagefault.service.turn.stated_claims import StatedClaims
 from pagefault.service.window.state import turn_now
 from pagefault.truth.held import Held
@@ -39,11 +41,12 @@ class ClaimChecks:
             looks = [Look(validator=Validator.PERSON, ref=claim_ids[0], outcome=verdict)]
             told = [self._check(claim_ids[0], looks)]
             return [self._draft(told[0], Actor.USER)], tuple(told)
-        read = ((one, self._owned.state.read_page(one.claim_id)) for one in held)
-        told = [
-            self._check(one.claim_id, [*self._validators.look(page), *self._premises(one)])
-            for one, page in read
-        ]
+        told = []
+        for one in held:
+            with suppress(RecordGone, ArchiveMissing, KeyError):  # it is not there to be looked at
+                page = self._owned.state.read_page(one.claim_id)
+                looks = [*self._validators.look(page), *self._premises(one)]
+                told.append(self._check(one.claim_id, looks))
         return [self._draft(one, Actor.SYSTEM) for one in told if one.done], tuple(told)
 
     def _premises(self, held: Held) -> Iterator[Look]:

@@ -34,7 +34,7 @@ Given = Sequence[str | Quote | Evidence | FileQuote]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Revision:
     """What is to be another of a claim; None leaves it as it is."""
 
     value: str | None
@@ -55,7 +55,7 @@ class ClaimRevisions:
         self._stated = stated
 
     def plan_edit(
-        self, claim_id: PageId, edit: Edit, origin: Origin, key: str
+        self, claim_id: PageId, edit: Revision, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
         """The records of an edited claim, and its id; none, where nothing is another."""
         known = self._stated.known(key, is_retraction=False)

@@ -252,7 +252,7 @@ class StatedClaims:
             if held.claim_id in lapsed:
                 raise BadInput(
                     f"{held.claim_id} does not hold: {lapsed[held.claim_id].told}",
-                    hint="check it (`Session.validate_claim`), or rest the claim on another",
+                    hint="check it (`Session.validate_claims`), or rest the claim on another",
                 )
             found[held.claim_id] = self._labels.label(state.read_page(held.claim_id))
         return tuple(found), list(found.values())

@@ -25,17 +25,24 @@ class Core:
         self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
         self.now_ms = 0  # what lapses with time is told as of then
         self._standing: dict[PageId, Page] = {}  # claims of the user's, oldest first
+        self._rules: dict[PageId, Page] = {}  # of these, what is recited
+        self._holding: dict[PageId, Page] | None = None  # of these, less what `_lapsed`
+        self._lapsed: Mapping[PageId, Lapse] = {}
         self._book = ClaimBook()  # of every claim but the goal, which lapses never
         self._told: tuple[tuple[PageId, ...], str, int] | None = None  # the tail of these rules
 
     def fold(self, page: Page, derived: Derived) -> None:
         """Take one more claim into account: it may close older ones."""
+        self._holding = None
         for closed in filter(None, (derived.supersedes, *derived.merges)):
             self._standing.pop(closed, None)
+            self._rules.pop(closed, None)
             self.closed_by[closed] = page.page_id
         is_users = self._is_adopted and page.row.origin in USERS
         if is_users and derived.claim_type != ClaimType.RETRACTION:
             self._standing[page.page_id] = page
+            if derived.claim_type == ClaimType.RULE:
+                self._rules[page.page_id] = page
         if derived.subject != GOAL_SUBJECT:
             self._book.fold(held_as_written(page, is_adopted=self._is_adopted))
 
@@ -52,7 +59,10 @@ class Core:
     def claims(self) -> dict[PageId, Page]:
         """The claims that hold, oldest first."""
         lapsed = self.lapses
-        return {one: page for one, page in self._standing.items() if one not in lapsed}
+        if self._holding is None or lapsed is not self._lapsed:  # it is asked for at every turn
+            self._lapsed = lapsed
+            self._holding = {one: page for one, page in self._standing.items() if one not in lapsed}
+        return self._holding
 
     def tail(self) -> str:
         """The standing rules of the user, recited where a model attends most: at the very end."""
@@ -73,13 +83,7 @@ class Core:
     def rules(self) -> list[Page]:
         """The standing rules of the user, oldest first, whether there is room to recite them."""
         lapsed = self.lapses
-        return [
-            page
-            for page in self._standing.values()
-            if page.derived is not None
-            and page.derived.claim_type == ClaimType.RULE
-            and page.page_id not in lapsed
-        ]
+        return [page for one, page in self._rules.items() if one not in lapsed]
 
     def recites(self, rules: Sequence[Page]) -> bool:
         """Whether the tail has room for all of these."""
