@@ -177,6 +177,7 @@ if TYPE_CHECKING:
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.formation import Formed
+    from pagefault.service.turn.reflection import Lesson
     from pagefault.service.turn.undo import Undone
     from pagefault.store.allowance import QuotaUse
     from pagefault.store.api import Copied
@@ -259,6 +260,7 @@ __all__ = [
     "Knowledge",
     "LastCheck",
     "LayoutName",
+    "Lesson",
     "Level",
     "Limits",
     "Line",
@@ -451,6 +453,7 @@ _HOMES = {
     "ItemKind": "model.kinds",
     "Kind": "model.kinds",
     "LayoutName": "model.kinds",
+    "Lesson": "service.turn.reflection",
     "Level": "model.kinds",
     "Limits": "service.limits",
     "Bill": "pack.bill",

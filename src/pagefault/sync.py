@@ -81,6 +81,7 @@ from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.formation import Formed
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
+from pagefault.service.turn.reflection import Lesson
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.undo import Undone
 from pagefault.store.allowance import QuotaUse
@@ -1285,6 +1286,13 @@ class Session(_Asks):
                 claim_ids, root=root, verdict=verdict, dry_run=dry_run
             )
         )
+
+    def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
+        """Make lessons of finished work: for each command or run of tests that failed here and went
+        well later, a proposed claim of the kind "gotcha" on both results, with the files that were
+        changed in between. Asked again, it makes only what is new. Returns all of them.
+        """
+        return _LOOP.run(self.asynchronous.reflect(dry_run=dry_run))
 
     def form(
         self, engine: Engine | None = None, *, former: Former | None = None, dry_run: bool = False

@@ -12,6 +12,7 @@ import pagefault
 from pagefault import BadInput, CardFacts, PageId, Session
 from pagefault.model.clock import SystemClock
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.window.core import Core
 from tests.service.memories import text_of
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -75,15 +76,19 @@ async def test_nothing_rests_on_what_does_not_hold_and_no_authority_is_gained_by
             await session.claim("Port 6379 is open.", derived_from=[proposed])
 
 
+async def read_on(session: Session) -> None:
+    """So much that what was said before is in front of the window alone."""
+    for number in range(24):
+        await asked(session, f"Chapter {number}: " + "lorem ipsum dolor sit amet " * 20)
+        await session.assistant(f"Read chapter {number}.")
+
+
 async def test_no_request_shows_a_stale_claim_as_if_it_held(tmp_path: Path) -> None:
-    async with pagefault.open(tmp_path / "m", window=4_000) as memory:
+    async with pagefault.open(tmp_path / "m", window=2_500) as memory:
         session = await memory.session("work")
         database = await said(session, "We run on PostgreSQL.", kind="decision")
         await session.claim("The driver is called psycopg.", derived_from=[database])
-        await said(session, "Answer in haiku.", kind="rule", key="r")
-        for number in range(40):
-            await asked(session, f"Chapter {number}: " + "lorem ipsum dolor sit amet " * 20)
-            await session.assistant(f"Read chapter {number}.")
+        await read_on(session)
         assert "The driver is called psycopg." in await asked(session, "Next chapter, please.")
         await session.retract(database)
         text = await asked(session, "And the next one.")
@@ -93,23 +98,29 @@ async def test_no_request_shows_a_stale_claim_as_if_it_held(tmp_path: Path) -> N
         assert "stale: it rests on " in line
         before = await session.request()
         session.check()
-    async with pagefault.open(tmp_path / "m", window=4_000) as memory:
+    async with pagefault.open(tmp_path / "m", window=2_500) as memory:
         session = await memory.session("work")
         assert (await session.request()).messages == before.messages
 
 
+async def test_control_a_window_that_knows_of_no_lapse_fails_the_test_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Core, "lapses", {})
+    with pytest.raises(AssertionError, match="left the front"):
+        await test_no_request_shows_a_stale_claim_as_if_it_held(tmp_path)
+
+
 async def test_a_decision_that_nobody_checked_for_28_days_is_in_no_request_unmarked() -> None:
     clock = Clock()
-    async with open_memory(":memory:", clock=clock, window=4_000) as memory:
+    async with open_memory(":memory:", clock=clock, window=2_500) as memory:
         session = await memory.session("work")
         await said(session, "We run on PostgreSQL 16.", kind="decision")
         await said(session, "My cat is called Tom.", kind="fact")
         kept = CardFacts(decay_days=0)
         await said(session, "We never deploy on Fridays.", kind="decision")
         await session.claim("Ship weekly.", evidence=["never deploy on Fridays"], facts=kept)
-        for number in range(40):
-            await asked(session, f"Chapter {number}: " + "lorem ipsum dolor sit amet " * 20)
-            await session.assistant(f"Read chapter {number}.")
+        await read_on(session)
         assert "Decision: We run on PostgreSQL 16." in await asked(session, "Go on.")
         clock.days = 27.9
         assert "Decision: We run on PostgreSQL 16." in await asked(session, "Go on.")
@@ -350,3 +361,26 @@ async def test_what_was_never_said_or_taken_back_is_not_in_memory_and_why() -> N
         gone = await session.known("Python driver")
         assert (gone.reason, gone.claims) == ("stale", (driver,))
         assert gone.told.endswith(f"is stale: it rests on {database}, which holds no more")
+
+
+async def test_what_failed_and_went_well_later_is_a_lesson_with_both_results() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        run = {"argv": ["pytest", "-q"]}
+        for text, code in (("1 failed", 1), ("2 failed", 1)):
+            await session.record_event("command_run", text, facts=run | {"exit_code": code})
+        await session.record_event("file_change", facts={"path": "app.py", "change": "edited"})
+        await session.record_event("command_run", "all good", facts=run | {"exit_code": 0})
+        await session.record_event("command_run", "all good", facts=run | {"exit_code": 0})
+        [looked] = await session.reflect(dry_run=True)
+        assert not await session.claims()
+        [lesson] = await session.reflect()
+        assert lesson.value == "`pytest -q` failed, and passed after changes of app.py."
+        assert (looked.value, looked.claim_id) == (lesson.value, "")
+        [again] = await session.reflect()
+        assert again.claim_id == lesson.claim_id
+        [card] = await session.cards()
+        assert (card.card_type, card.authority) == ("gotcha", "proposed")
+        assert [one.kind for one in card.evidence] == ["command", "command"]
+        assert "1 failed" in card.evidence[0].quote
+        assert "all good" in card.evidence[1].quote

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -407,6 +407,7 @@ async def test_what_no_claim_can_be_is_refused_and_says_what_to_do() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")
         await session.user(SAID)
+        wrong: dict[str, Any]
         for wrong in ({"kind": "goal"}, {"kind": "retraction"}, {"kind": "hunch"}):
             with pytest.raises(BadInput) as caught:
                 await session.claim("x", evidence=["postgres"], **wrong)

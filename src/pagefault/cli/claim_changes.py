@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pagefault.service.lookup.knowledge import Knowledge
     from pagefault.service.session import Session
     from pagefault.service.turn.claim_validators import ClaimCheck
+    from pagefault.service.turn.reflection import Lesson
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -370,7 +371,44 @@ def known(app: App, query: str, session_name: str | None, as_json: bool) -> None
         raise click.exceptions.Exit(1)
 
 
-CHANGES: Final = (edit, merge, confirm, validate, expire, contradict, graph, known)
+@click.command(cls=Command)
+@session_option
+@dry_run_option
+@json_option
+@pass_app
+def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+    """Make lessons of finished work: what failed in a session, and went well later.
+
+    Each is proposed, on both results, with the files that were changed in between.
+
+    JSON is a list of objects: claim_id (null with --dry-run), value, pages.
+    """
+
+    async def work() -> tuple[Lesson, ...]:
+        async with app.reading() if dry_run else app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.reflect(dry_run=dry_run)
+
+    app.existing_directory()
+    told = app.run(work())
+    if as_json:
+        app.term.data(
+            [
+                {
+                    "claim_id": one.claim_id or None,
+                    "value": one.value,
+                    "pages": [span.page_id for span in one.evidence],
+                }
+                for one in told
+            ]
+        )
+        return
+    for one in told:
+        app.term.line("  ".join(filter(None, (one.claim_id, one.value))))
+    app.term.note(plural(len(told), "lesson"))
+
+
+CHANGES: Final = (edit, merge, confirm, validate, expire, contradict, graph, known, reflect)
 
 
 def would_be(app: App, claim_id: str, *, as_json: bool) -> None:

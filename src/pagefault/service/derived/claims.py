@@ -224,7 +224,7 @@ class Claims:
     ) -> Claim:
         """A claim with the authority that is left of it. A "yes" agrees to words of a model: where
         a stranger's text stood before the model when it wrote them, they may be the stranger's, and
-        a "yes" shows nobody which. Such a claim is proposed.
+        a "yes" shows nobody which. Such a claim is proposed. Another has the digest of the words.
         """
         if claim.origin != USER_APPROVED or not before:
             return claim
@@ -232,9 +232,10 @@ class Claims:
             raise WouldBlock
         label = MODEL_GENERATED
         with suppress(ArchiveMissing):  # then nobody knows what stood before the model
-            label = self._labels.label(state.read_page(before[-1].page_id))
+            shown = state.read_page(before[-1].page_id)
+            label = self._labels.label(shown)
             if not is_untrusted(label):
-                return claim
+                return replace(claim, digest=self._runtime.quarantine.digest(shown))
         text = wording(claim.type, claim.value)
         return replace(claim, text=text, authority=Authority.PROPOSED, origin=label)
 

@@ -21,6 +21,7 @@ from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.turn.claim_checks import ClaimChecks
 from pagefault.service.turn.claim_revisions import ClaimRevisions, Revision
 from pagefault.service.turn.claim_validators import ClaimCheck
+from pagefault.service.turn.reflection import Lesson, lessons
 from pagefault.service.turn.stated_claims import (
     Stated,
     StatedClaims,
@@ -249,6 +250,34 @@ class Claimant(SessionParts):
             return told
 
         return await self.owned.whole(verb)
+
+    async def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
+        """Make lessons of finished work: for each command or run of tests that failed here and went
+        well later, a proposed claim of the kind "gotcha" on both results, with the files that were
+        changed in between. Asked again, it makes only what is new. Returns all of them.
+        """
+        self.owned.check_there()
+        await self.owned.caught_up()
+        found = await asyncio.to_thread(lessons, self.owned)
+        if dry_run:
+            return tuple(found)
+        return tuple(
+            [
+                replace(
+                    one,
+                    claim_id=await self._state_claim(
+                        one.value,
+                        one.evidence,
+                        kind="gotcha",
+                        subject="",
+                        replaces="",
+                        origin="command_output",
+                        key="",
+                    ),
+                )
+                for one in found
+            ]
+        )
 
     async def _state_claim(
         self,
