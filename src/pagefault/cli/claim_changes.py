@@ -93,7 +93,8 @@ def edit(
     """Change a claim. The old one is kept, closed and linked.
 
     With --value it is another claim, and what was derived from the old one is stale; without, it is
-    the same claim still. What is not named stays as it is.
+    the same claim still. What is not named stays as it is; `--from ''` leaves no claim that it
+    rests on.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
@@ -108,7 +109,7 @@ def edit(
             subject=subject,
             kind=kind,
             evidence=[FileQuote(one, file) if file else Quote(one) for one in quotes] or None,
-            derived_from=derived_from or None,
+            derived_from=tuple(filter(None, derived_from)) if derived_from else None,
             facts=None if old is None else facts_of(old, **card),
             origin=origin,
             key=key,

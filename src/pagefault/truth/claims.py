@@ -37,6 +37,7 @@ class ClaimEntry:
 class ClaimBook:
     def __init__(self) -> None:
         self._held: dict[PageId, Held] = {}
+        self._places: dict[PageId, int] = {}
         self._lapses = Lapses(self._held)
 
     def __iter__(self) -> Iterator[Held]:
@@ -51,7 +52,7 @@ class ClaimBook:
 
     def copy(self) -> ClaimBook:
         other = ClaimBook()
-        other._held = dict(self._held)
+        other._held, other._places = dict(self._held), dict(self._places)
         other._lapses = self._lapses.copy(other._held)
         return other
 
@@ -63,6 +64,7 @@ class ClaimBook:
             for one in (old, *self._repeating(old, held.authority)):
                 self._held[one.claim_id] = replace(one, status=status, closed_by=held.claim_id)
         self._held[held.claim_id] = replace(held, status=Status.CLOSING) if retracts else held
+        self._places.setdefault(held.claim_id, len(self._places))
         self._lapses.claimed(held)
 
     def rule(self, ruled: Ruled) -> None:
@@ -119,7 +121,7 @@ class ClaimBook:
             if held is not None and held.claim_id not in found:
                 found[held.claim_id] = held
                 waiting += [held.restates, *held.closes]
-        return [held for held in self if held.claim_id in found]
+        return sorted(found.values(), key=lambda one: self._places[one.claim_id])
 
     def resting_on(self, claim_id: PageId) -> list[Held]:
         """The claims that were derived from a claim, as it reads now, directly or not, oldest

@@ -835,7 +835,7 @@ class SessionState:
         for closed, closer in self.closed_by.items():
             if closed in pages and closer not in pages:
                 with suppress(RecordGone, ArchiveMissing, KeyError):
-                    pages[closer] = self.read_page(closer)
+                    pages[closer] = self.as_it_holds(self.read_page(closer))
         return list(pages.values())
 
     @property
