@@ -45,7 +45,7 @@ def test_claims_are_derived_drawn_changed_checked_and_found_missing(
     cli(*claims, "retract", "clm_4")
     done = cli(*claims, "known", "driver psycopg", "--json")
     assert (done.code, done.data["reason"]) == (1, "stale")
-    assert cli("--root", root, "undo").code == 0
+    assert cli("--root", root, "undo", "talk").code == 0
     assert cli(*claims, "known", "driver psycopg").code == 0
     assert cli(*claims, "expire", "clm_3", "--json").data["status"] == "expired"
 
