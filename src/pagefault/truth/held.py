@@ -50,17 +50,20 @@ class Lapse:
     @property
     def told(self) -> str:
         """The same in a few words, as a label in the window has them: never words of a claim."""
-        return f"{self.status}: {_TOLD[self.why].format(by=self.by)}"
-
-
-_TOLD: Final = {
-    LapseReason.SOURCE: "it rests on {by}, which holds no more",
-    LapseReason.EVIDENCE: "words that it rests on are gone",
-    LapseReason.FAILED: "the last check of it failed",
-    LapseReason.UNCHECKED: "not checked for too long",
-    LapseReason.OLD: "made too long ago",
-    LapseReason.ENDED: "its time is over",
-}
+        match self.why:
+            case LapseReason.SOURCE:
+                why = f"it rests on {self.by}, which holds no more"
+            case LapseReason.EVIDENCE:
+                why = "words that it rests on are gone"
+            case LapseReason.FAILED:
+                why = "the last check of it failed"
+            case LapseReason.UNCHECKED:
+                why = "not checked for too long"
+            case LapseReason.OLD:
+                why = "made too long ago"
+            case LapseReason.ENDED:
+                why = "its time is over"
+        return f"{self.status}: {why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
