@@ -30,6 +30,7 @@ NAV: Final[dict[str, tuple[str, ...]]] = {
         "protocol",
         "recall",
         "truth",
+        "claims",
         "ladder",
         "formation",
         "storage",

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from pagefault.model.ids import PageId, Seq
     from pagefault.model.kinds import (
         Actor,
+        CheckOutcome,
         EventType,
         FaultReason,
         FormerKind,
@@ -86,11 +87,15 @@ if TYPE_CHECKING:
         Origin,
         Role,
         Tier,
+        Validator,
     )
     from pagefault.model.page import (
         About,
+        CardFacts,
         Derived,
         Evidence,
+        FileEvidence,
+        FileQuote,
         Page,
         PageDetails,
         PageRow,
@@ -116,7 +121,15 @@ if TYPE_CHECKING:
     from pagefault.recall.search import SearchHit, SearchResult
     from pagefault.represent.api import Compressor, Representation, Source
     from pagefault.service.adopt import Adoption, adopt
-    from pagefault.service.derived.claims import ClaimInfo
+    from pagefault.service.derived.cards import (
+        Card,
+        CardEdit,
+        CardEvidence,
+        CardScope,
+        CardTtl,
+        CardValidation,
+    )
+    from pagefault.service.derived.claims import ClaimEdit, ClaimInfo, LastCheck
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.forget import Forgetting, Staying
@@ -152,6 +165,7 @@ if TYPE_CHECKING:
         ImportReport,
         SourceCount,
     )
+    from pagefault.service.lookup.knowledge import Knowledge
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -159,9 +173,11 @@ if TYPE_CHECKING:
     from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
+    from pagefault.service.turn.claim_validators import ClaimCheck, Look
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.formation import Formed
+    from pagefault.service.turn.reflection import Lesson
     from pagefault.service.turn.undo import Undone
     from pagefault.store.allowance import QuotaUse
     from pagefault.store.api import Copied
@@ -185,8 +201,18 @@ __all__ = [
     "BillRow",
     "CallerError",
     "CannotUndo",
+    "Card",
+    "CardEdit",
+    "CardEvidence",
+    "CardFacts",
+    "CardScope",
+    "CardTtl",
+    "CardValidation",
+    "CheckOutcome",
     "Checkpoint",
     "CitedAs",
+    "ClaimCheck",
+    "ClaimEdit",
     "ClaimInfo",
     "Clock",
     "Compressor",
@@ -216,6 +242,8 @@ __all__ = [
     "FaultReason",
     "FaultRefused",
     "Faulted",
+    "FileEvidence",
+    "FileQuote",
     "Flaw",
     "Forgetting",
     "FormationRequest",
@@ -229,10 +257,14 @@ __all__ = [
     "ItemKind",
     "Judged",
     "Kind",
+    "Knowledge",
+    "LastCheck",
     "LayoutName",
+    "Lesson",
     "Level",
     "Limits",
     "Line",
+    "Look",
     "MapColumn",
     "MapPlace",
     "MapRow",
@@ -331,6 +363,7 @@ __all__ = [
     "ToolSpec",
     "Undone",
     "Usage",
+    "Validator",
     "Verification",
     "WindowTooSmall",
     "WorkEvent",
@@ -355,8 +388,18 @@ _HOMES = {
     "BadInput": "model.errors",
     "CallerError": "model.errors",
     "CannotUndo": "model.errors",
+    "Card": "service.derived.cards",
+    "CardEdit": "service.derived.cards",
+    "CardEvidence": "service.derived.cards",
+    "CardFacts": "model.page",
+    "CardScope": "service.derived.cards",
+    "CardTtl": "service.derived.cards",
+    "CardValidation": "service.derived.cards",
+    "CheckOutcome": "model.kinds",
     "Checkpoint": "service.inspection.checkpoints",
     "CitedAs": "service.inspection.recollections",
+    "ClaimCheck": "service.turn.claim_validators",
+    "ClaimEdit": "service.derived.claims",
     "ClaimInfo": "service.derived.claims",
     "Clock": "model.clock",
     "Compressor": "represent.api",
@@ -385,6 +428,8 @@ _HOMES = {
     "FaultReason": "model.kinds",
     "FaultRefused": "model.errors",
     "Faulted": "model.events",
+    "FileEvidence": "model.page",
+    "FileQuote": "model.page",
     "Flaw": "history.values",
     "Forgetting": "service.forget",
     "Descendants": "service.root.warden",
@@ -393,6 +438,9 @@ _HOMES = {
     "Former": "engine.former",
     "FormerKind": "model.kinds",
     "ImportReport": "service.lookup.imported",
+    "Knowledge": "service.lookup.knowledge",
+    "LastCheck": "service.derived.claims",
+    "Look": "service.turn.claim_validators",
     "MapColumn": "service.inspection.memory_map",
     "MapPlace": "service.inspection.memory_map",
     "MapRow": "service.inspection.memory_map",
@@ -405,6 +453,7 @@ _HOMES = {
     "ItemKind": "model.kinds",
     "Kind": "model.kinds",
     "LayoutName": "model.kinds",
+    "Lesson": "service.turn.reflection",
     "Level": "model.kinds",
     "Limits": "service.limits",
     "Bill": "pack.bill",
@@ -508,6 +557,7 @@ _HOMES = {
     "Usage": "model.request",
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
+    "Validator": "model.kinds",
     "Verification": "store.store",
     "WorkEvent": "service.inspection.work_events",
     "WindowTooSmall": "model.errors",

@@ -27,7 +27,16 @@ from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.events import Event, RetentionRule
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Tier
-from pagefault.model.page import Evidence, Page, PageRow, Quote, SessionRow
+from pagefault.model.page import (
+    NO_FACTS,
+    CardFacts,
+    Evidence,
+    FileQuote,
+    Page,
+    PageRow,
+    Quote,
+    SessionRow,
+)
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
@@ -40,6 +49,7 @@ from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
+from pagefault.service.derived.cards import Card
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
 from pagefault.service.derived.reranking import RerankingStatus
@@ -57,6 +67,7 @@ from pagefault.service.inspection.work_events import WorkEvent
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import Exported, ImportedSession, ImportReport
+from pagefault.service.lookup.knowledge import Knowledge
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
@@ -64,11 +75,13 @@ from pagefault.service.options import Options
 from pagefault.service.regions import Mount, Promotion, Region
 from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
+from pagefault.service.turn.claim_validators import ClaimCheck
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.formation import Formed
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
+from pagefault.service.turn.reflection import Lesson
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.undo import Undone
 from pagefault.store.allowance import QuotaUse
@@ -1079,17 +1092,24 @@ class Session(_Asks):
         self,
         value: str,
         *,
-        evidence: Sequence[str | Quote | Evidence],
+        evidence: Sequence[str | Quote | Evidence | FileQuote] = (),
+        derived_from: Sequence[str] = (),
         kind: str = "decision",
         subject: str = "",
         replaces: str = "",
+        facts: CardFacts = NO_FACTS,
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
-        which have to be there. Returns the claim's id; that of the claim that says so already, if
-        one stands. `kind` is "decision", "preference", "fact", "task" (where some work stands) or
-        "rule" (which every request recites).
+        or words of a file (`FileQuote`), which have to be there; or because of the claims that it
+        is `derived_from`, which hold. Once one of these does not, this one is stale.
+
+        Returns the claim's id; that of the claim that says so already, if one stands. `kind` is
+        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (where some
+        work stands), "glossary", "entity", "context" or "rule" (which every request recites).
+        `facts` say where it is true, whose it is and how long it is trusted.
 
         `origin` is the channel that the claim came through: "user_typed" if the user states it, who
         need not have used these words; of what a model proposes "model_generated". It has the
@@ -1104,11 +1124,14 @@ class Session(_Asks):
             self.asynchronous.claim(
                 value,
                 evidence=evidence,
+                derived_from=derived_from,
                 kind=kind,
                 subject=subject,
                 replaces=replaces,
+                facts=facts,
                 origin=origin,
                 key=key,
+                dry_run=dry_run,
             )
         )
 
@@ -1141,13 +1164,135 @@ class Session(_Asks):
             )
         )
 
-    def retract(self, claim_id: str, *, origin: str = "user_typed", key: str = "") -> PageId:
+    def retract(
+        self, claim_id: str, *, origin: str = "user_typed", key: str = "", dry_run: bool = False
+    ) -> PageId:
         """Take a claim back: it is kept, and holds no more. Returns the id of the note of that.
 
         Raises `BadInput` if it does not stand, and where something else than the user's channel
-        would take back what has the user's authority.
+        would take back what has the user's authority. What was derived from it is stale then.
+
+        With `dry_run`, here as everywhere, nothing is written, and the same is raised.
         """
-        return _LOOP.run(self.asynchronous.retract(claim_id, origin=origin, key=key))
+        return _LOOP.run(
+            self.asynchronous.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
+        )
+
+    def edit_claim(
+        self,
+        claim_id: str,
+        *,
+        value: str | None = None,
+        subject: str | None = None,
+        kind: str | None = None,
+        evidence: Sequence[str | Quote | Evidence | FileQuote] | None = None,
+        derived_from: Sequence[str] | None = None,
+        facts: CardFacts | None = None,
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> PageId:
+        """Change a claim; what is None stays as it is. Returns the id that it has from then on. The
+        old one is kept, closed and linked, and `undo` brings it back.
+
+        Other words are another claim: what was derived from the old one is stale. Anything else
+        leaves it the same claim. Its evidence is looked for anew, and decides with `origin` about
+        its authority, as of `claim`. Raises as `claim` and `retract` do.
+        """
+        return _LOOP.run(
+            self.asynchronous.edit_claim(
+                claim_id,
+                value=value,
+                subject=subject,
+                kind=kind,
+                evidence=evidence,
+                derived_from=derived_from,
+                facts=facts,
+                origin=origin,
+                key=key,
+                dry_run=dry_run,
+            )
+        )
+
+    def merge_claims(
+        self,
+        claim_ids: Sequence[str],
+        *,
+        value: str = "",
+        subject: str = "",
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> PageId:
+        """Put one claim in the place of several of one kind, on the evidence of all of them. Where
+        they say different things, `value` says what holds. Returns its id; the others are kept,
+        closed and linked. Raises as `claim` and `retract` do.
+        """
+        return _LOOP.run(
+            self.asynchronous.merge_claims(
+                claim_ids, value=value, subject=subject, origin=origin, key=key, dry_run=dry_run
+            )
+        )
+
+    def confirm_claim(
+        self, claim_id: str, digest: str, *, key: str = "", dry_run: bool = False
+    ) -> PageId:
+        """Give a proposed claim the user's authority: a person read it, and gives the `digest` that
+        `claims` told with just these words. Returns the id that it has from then on; it takes the
+        place of what stands on its subject. For a person: no agent should reach this.
+
+        Raises `BadInput` for another digest, and for a claim that does not hold.
+        """
+        return _LOOP.run(
+            self.asynchronous.confirm_claim(claim_id, digest, key=key, dry_run=dry_run)
+        )
+
+    def expire_claim(
+        self, claim_id: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> None:
+        """Say that a claim's time is over. It is kept, no request shows it as if it held, and what
+        was derived from it is stale. `undo` takes that back. Raises as `retract` does.
+        """
+        _LOOP.run(self.asynchronous.expire_claim(claim_id, origin=origin, dry_run=dry_run))
+
+    def contradict_claim(
+        self, claim_id: str, other: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> None:
+        """Say that two claims cannot both be true. Both stand, each tells of the other, and whoever
+        knows retracts or edits one. Raises `BadInput` unless both stand, and `NoSuchPage`.
+        """
+        _LOOP.run(
+            self.asynchronous.contradict_claim(claim_id, other, origin=origin, dry_run=dry_run)
+        )
+
+    def validate_claims(
+        self,
+        claim_ids: Sequence[str] = (),
+        *,
+        root: str = "",
+        verdict: str = "",
+        dry_run: bool = False,
+    ) -> tuple[ClaimCheck, ...]:
+        """Check claims, or all that stand: whether the words, files, commands and tests that they
+        rest on are there and still say so, and their branch is. Files and branches are looked at in
+        the project's folder `root`. A claim that fails is stale until it passes; one that passes is
+        trusted for as long as its kind is, from now on.
+
+        With a `verdict`, "pass" or "fail", a person says so of the named claims, whatever is found;
+        `undo` takes that back. Raises `BadInput`, and `NoSuchPage` for an id that is no claim's.
+        """
+        return _LOOP.run(
+            self.asynchronous.validate_claims(
+                claim_ids, root=root, verdict=verdict, dry_run=dry_run
+            )
+        )
+
+    def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
+        """Make lessons of finished work: for each command or run of tests that failed here and went
+        well later, a proposed claim of the kind "gotcha" on both results, with the files that were
+        changed in between. Asked again, it makes only what is new. Returns all of them.
+        """
+        return _LOOP.run(self.asynchronous.reflect(dry_run=dry_run))
 
     def form(
         self, engine: Engine | None = None, *, former: Former | None = None, dry_run: bool = False
@@ -1249,6 +1394,19 @@ class Session(_Asks):
     def claims(self) -> list[ClaimInfo]:
         """What was decided, preferred and told here, oldest first, with what became of it."""
         return _LOOP.run(self.asynchronous.claims())
+
+    def cards(self) -> list[Card]:
+        """The same as memory cards, by the names that requirement 004 gives their fields; but for
+        notes that take a claim back.
+        """
+        return _LOOP.run(self.asynchronous.cards())
+
+    def known(self, query: str) -> Knowledge:
+        """Whether something is in memory: the claims that hold of it, or else what was said of it;
+        or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
+        It goes by words, as searches do: what is called otherwise in the question is not found.
+        """
+        return _LOOP.run(self.asynchronous.known(query))
 
     def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""

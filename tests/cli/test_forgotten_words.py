@@ -18,6 +18,8 @@ KEPT = {
     "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "fork.name",
     "chat.engine_model", "claims add.value", "claims add.subject",
     "claims add.key", "claims retract.key",  # under the secret of the memory
+    "claims add.branch", "claims add.owner", "claims add.project_id", "claims edit.value",
+    "claims edit.subject", "claims merge.value", "claims merge.subject",
     "scopes create.region", "scopes create.owner", "scopes create.read", "scopes create.write",
     "scopes create.promote", "scopes fork.name", "scopes share.text", "scopes share.title",
     "scopes assign.project", "scopes assign.user",
@@ -34,7 +36,7 @@ ASKED = {
     "models ls.names", "claims add.quotes", "search.imported_from",
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
-    "events.command", "events.test",
+    "events.command", "events.test", "claims known.query", "claims edit.quotes",
     "forget.query", "forget.origins", "forget.imported_from",
     "scopes show.region", "scopes pages.region", "scopes fork.region", "scopes policy.region",
     "scopes mount.region", "scopes unmount.region", "scopes consent.region",
@@ -50,7 +52,10 @@ NO_WORDS = {
     "at", "data", "windows", "folder", "only", "audit", "upstream", "upstreams", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
     "keep", "files", "digest", "log", "swaps", "env", "worth", "picture",
-    "prices_of", "other_model", "other_base_url",
+    "prices_of", "other_model", "other_base_url", "derived_from", "claim_ids", "other",
+    # of a claim: what `claims add` takes, too
+    "claims edit.branch", "claims edit.owner", "claims edit.project_id", "claims edit.key",
+    "claims merge.key", "claims confirm.key",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
     "scopes policy.promote",
@@ -102,10 +107,23 @@ def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_pat
     _typed(
         root, "claims", "add", words["claims add.value"], "--session", name,
         "--quote", f"word is {words['stdin']}", "--subject", words["claims add.subject"],
-        "--key", words["claims add.key"],
+        "--key", words["claims add.key"], "--branch", words["claims add.branch"], "--owner",
+        words["claims add.owner"], "--project", words["claims add.project_id"],
     )  # fmt: skip
     _typed(
-        root, "claims", "retract", "clm_2", "--session", name,
+        root, "claims", "edit", "clm_2", "--value", words["claims edit.value"], "--subject",
+        words["claims edit.subject"], "--session", name,
+    )  # fmt: skip
+    _typed(
+        root, "claims", "add", "Another.", "--quote", f"word is {words['stdin']}",
+        "--session", name,
+    )  # fmt: skip
+    _typed(
+        root, "claims", "merge", "clm_3", "clm_4", "--value", words["claims merge.value"],
+        "--subject", words["claims merge.subject"], "--session", name,
+    )  # fmt: skip
+    _typed(
+        root, "claims", "retract", "clm_5", "--session", name,
         "--key", words["claims retract.key"],
     )  # fmt: skip
     region = words["scopes create.region"]

@@ -46,7 +46,7 @@ async def test_readers_are_offered_and_writers_where_they_are_asked_for(
             assert tool.description
     async with client(memory, mode=mode, writes=True) as one:
         tools = (await one.list_tools()).tools
-        assert [tool.name for tool in tools] == [*READERS, "remember"]
+        assert [tool.name for tool in tools] == [*READERS, "remember", "revise_claim"]
         writer = tools[-1].annotations
         assert writer is not None
         assert (writer.read_only_hint, writer.destructive_hint) == (False, False)
@@ -274,6 +274,41 @@ async def test_a_client_closes_nothing_that_the_user_said(memory: Memory) -> Non
     assert standing[users].authority == "user"
     with pytest.raises(BadInput):
         await planning.pin(quoted["claim_id"])
+
+
+async def test_a_client_changes_its_proposals_and_what_rests_on_them_is_stale(
+    memory: Memory,
+) -> None:
+    planning = await memory.session("planning")
+    users = await planning.claim(
+        "Wood chips heat the greenhouse.", evidence=["greenhouse heating on wood chips"]
+    )
+    async with client(memory, writes=True) as one:
+        there = {"session": "planning"}
+        boiler = await data(one, "remember", text="The boiler is a Viessmann.", **there)
+        flue = {"text": "The flue is 150 mm wide.", "derived_from": [boiler["claim_id"]]}
+        derived = await data(one, "remember", **flue, **there)
+        assert derived["derived_from"] == [boiler["claim_id"]]
+        revised = {"claim_id": boiler["claim_id"], **there}
+        now = await data(
+            one, "revise_claim", what="edit", text="The boiler is a Buderus.", **revised
+        )
+        assert (now["status"], now["authority"]) == ("standing", "proposed")
+        told = {claim.claim_id: claim for claim in await planning.claims()}
+        assert told[derived["claim_id"]].status == "stale"
+        gone = {"claim_id": now["claim_id"], "what": "retract", **there}
+        assert (await data(one, "revise_claim", **gone))["status"] == "retracted"
+        found = await data(one, "memory_recall", query="boiler Buderus", **there)
+        assert found["not_in_memory"].startswith(
+            f"not in memory: {now['claim_id']} said so and was"
+        )
+        found = await data(one, "memory_recall", query="submarine periscope", **there)
+        assert found["not_in_memory"] == "not in memory: nobody said it here"
+        for what in ("edit", "retract", "expire"):
+            asked = {"claim_id": users, "what": what, "text": "No.", **there}
+            assert "authority" in await refused(one, "revise_claim", **asked)
+        names = {tool.name for tool in (await one.list_tools()).tools}
+        assert not any("confirm" in name for name in names), "no agent lifts a proposal"
 
 
 async def test_all_that_came_in_so_is_taken_back_at_once(memory: Memory) -> None:

@@ -5,6 +5,7 @@ any encoding and in any file, and that the receipt tells of exactly those.
 from __future__ import annotations
 
 import inspect
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -13,7 +14,17 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault import Incoming, Memory, Reply, ScriptedEngine, SearchFilter, Session, ToolCall
+from pagefault import (
+    CardFacts,
+    FileQuote,
+    Incoming,
+    Memory,
+    Reply,
+    ScriptedEngine,
+    SearchFilter,
+    Session,
+    ToolCall,
+)
 from pagefault.model.clock import SystemClock
 from pagefault.model.kinds import MODEL_GENERATED, EventType, Modality, Origin, Role
 from pagefault.store.embedded.archiver import archive
@@ -36,7 +47,8 @@ CHOICES = {
     "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
     "Incoming.spliced",
-    "Session.claim.kind", "Session.remember.kind",
+    "Session.claim.kind", "Session.remember.kind", "Session.edit_claim.kind",
+    "Session.validate_claims.verdict",
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
@@ -80,6 +92,12 @@ NAMES_OF_OURS = {
     "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
     "Session.claim.evidence", "Session.claim.replaces", "Session.remember.words",
     "Session.remember.page_id", "Session.remember.replaces", "Session.retract.claim_id",
+    "Session.claim.derived_from", "Session.edit_claim.claim_id", "Session.edit_claim.evidence",
+    "Session.edit_claim.derived_from", "Session.merge_claims.claim_ids",
+    "Session.confirm_claim.claim_id", "Session.confirm_claim.digest",
+    "Session.expire_claim.claim_id", "Session.contradict_claim.claim_id",
+    "Session.contradict_claim.other", "Session.validate_claims.claim_ids",
+    "Session.validate_claims.root", "FileQuote.root",  # a place, which is not written down
     "Session.assistant.calls", "Session.is_of_memory.call", "Session.replied.calls",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
@@ -126,7 +144,9 @@ def _parameters() -> Iterator[str]:
                 for parameter in inspect.signature(verb).parameters.values():
                     if any(one in str(parameter.annotation) for one in TELLING):
                         yield f"{owner.__name__}.{name}.{parameter.name}"
-    for cls in (Incoming, ToolCall, SearchFilter, Reply):
+    told = ("project_id", "branch", "path", "owner")
+    yield from (f"CardFacts.{one.name}" for one in fields(CardFacts) if one.name in told)
+    for cls in (Incoming, ToolCall, SearchFilter, Reply, FileQuote):
         yield from (f"{cls.__name__}.{one.name}" for one in fields(cls))
 
 
@@ -145,12 +165,60 @@ async def tell(memory: Memory) -> Told:
         key=word("Session.user.key", "user"),
         occurred_at=told.add("Session.user.occurred_at", "1987-03-14T05:17:00", "user"),
     )
-    await session.claim(
+    stated = await session.claim(
         word("Session.claim.value", "user"),
         evidence=[told.words["Session.user.text"]],
         subject=word("Session.claim.subject", "user"),
         origin="tool:" + word("Session.claim.origin", "user"),
         key=word("Session.claim.key", "user"),
+    )
+    words, name = word("FileQuote.words", "nothing"), word("FileQuote.path", "user")
+    folder = tempfile.TemporaryDirectory()
+    (Path(folder.name) / name).write_text(f"It says {words}.")
+    derived = await session.claim(
+        "What rests on it.",
+        evidence=[told.words["Session.user.text"], FileQuote(words, name, folder.name)],
+        facts=CardFacts(
+            project_id=word("CardFacts.project_id", "user"),
+            branch=word("CardFacts.branch", "user"),
+            path=word("CardFacts.path", "user"),
+            owner=word("CardFacts.owner", "user"),
+        ),
+        origin="model_generated",
+    )
+    folder.cleanup()
+    [digest] = [one.digest for one in await session.claims() if one.claim_id == derived]
+    lifted = await session.confirm_claim(
+        derived, digest, key=word("Session.confirm_claim.key", "user")
+    )
+    edited = await session.edit_claim(
+        lifted,
+        value=word("Session.edit_claim.value", "user"),
+        subject=word("Session.edit_claim.subject", "user"),
+        key=word("Session.edit_claim.key", "user"),
+    )
+    first = await session.edit_claim(
+        stated,
+        facts=CardFacts(),
+        kind="gotcha",
+        origin="tool:" + word("Session.edit_claim.origin", "user"),
+    )
+    second = await session.claim(
+        "Another.", evidence=[told.words["Session.user.text"]], kind="gotcha", origin="web"
+    )
+    await session.contradict_claim(
+        first, second, origin="tool:" + word("Session.contradict_claim.origin", "nothing")
+    )
+    await session.expire_claim(
+        second, origin="tool:" + word("Session.expire_claim.origin", "nothing")
+    )
+    await session.validate_claims([edited])
+    await session.merge_claims(
+        [first, second],
+        value=word("Session.merge_claims.value", "user"),
+        subject=word("Session.merge_claims.subject", "user"),
+        origin="tool:" + word("Session.merge_claims.origin", "user"),
+        key=word("Session.merge_claims.key", "user"),
     )
     claim_id = await session.remember(
         told.words["Session.user.text"],
@@ -290,6 +358,7 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
         await owner.by_task(word(f"{who}.by_task.task"))
         for verb in ("recall", "recent", "timeline", "by_topic", "by_task"):
             told.word(f"{who}.{verb}.wanted", "nothing")
+    await session.known(word("Session.known.query"))
     await memory.events(
         path=word("Memory.events.path"),
         command=word("Memory.events.command"),

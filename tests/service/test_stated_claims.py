@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -407,16 +407,18 @@ async def test_what_no_claim_can_be_is_refused_and_says_what_to_do() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")
         await session.user(SAID)
-        for wrong in ({"kind": "goal"}, {"kind": "retraction"}, {"kind": "hunch"}):
+        kinds: list[dict[str, Any]] = [{"kind": one} for one in ("goal", "retraction", "hunch")]
+        for wrong in kinds:
             with pytest.raises(BadInput) as caught:
                 await session.claim("x", evidence=["postgres"], **wrong)
             assert caught.value.hint
-        for wrong in (
+        others: list[dict[str, Any]] = [
             {"origin": "runtime"},
             {"origin": "me"},
             {"subject": "x" * 2_000},
             {"subject": "vm:goal"},
-        ):
+        ]
+        for wrong in others:
             with pytest.raises(BadInput):
                 await session.claim("x", evidence=["postgres"], **wrong)
         for value in ("", " \n", "word " * 120):

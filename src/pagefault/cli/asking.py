@@ -24,16 +24,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
-    relevance, coverage, score, parts, excerpt, marks, why, hint, resident, also, archive, source,
-    project}]}. `session` above the hits and `resident` are null where every session is asked, and
-    `resident` where a proxy's client decides. `coverage` is how much of what the words ask for
-    stands in a page, or, counting less, around it. `parts` add up to `score`; both are 0 where
-    pages are listed, not searched. `excerpt` is the part of the page that was found, `marks` where
-    in it the words stand that match: from and to (without), in characters; `why` is words, link,
-    meaning or neighbours, by which it was found. `history` tells that other words, or another
-    claim, stand in its place now. `also` are pages that say the same. `archive` is the directory
-    that a page's text is in, where that is not there now; else empty. `source` and `project` tell
-    where what was imported is from."""
+    lapse, relevance, coverage, score, parts, excerpt, marks, why, hint, resident, also,
+    archive, source, project}]}. `session` above the hits and `resident` are null where every
+    session is asked, and `resident` where a proxy's client decides. `coverage` is how much of
+    what the words ask for stands in a page, or, counting less, around it. `parts` add up to
+    `score`; both are 0 where pages are listed, not searched. `excerpt` is the part of the page
+    that was found, `marks` where in it the words stand that match: from and to (without), in
+    characters; `why` is words, link, meaning or neighbours, by which it was found. `history`
+    tells that other words, or another claim, stand in its place now; `lapse` why a claim does
+    not hold for which none does. `also` are pages that say the same. `archive` is the directory
+    that a page's text is in, where that is not there now; else empty. `source` and `project`
+    tell where what was imported is from."""
 """What they all print, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: of such hits, half
@@ -234,6 +235,7 @@ async def _hits(
             "occurred_at": hit.occurred_at,
             "tokens": hit.page.tokens,
             "history": bool(hit.page.superseded),
+            "lapse": hit.lapse,
             "relevance": round(hit.relevance, 3),
             "coverage": round(hit.coverage, 3),
             "score": round(hit.score, 4),
@@ -279,7 +281,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
         return
     is_ranked = any(hit["score"] for hit in hits)
     is_known = any(hit["resident"] is not None for hit in hits)
-    has_state = is_known or any(hit["history"] for hit in hits)
+    has_state = is_known or any(hit["history"] or hit["lapse"] for hit in hits)
     columns = {
         **({} if found["session"] else {"session": "session"}),
         "id": "page_id",
@@ -358,7 +360,8 @@ def _cell(hit: dict[str, Any], field: str) -> str:
             return local(int(datetime.fromisoformat(hit["said_at"]).timestamp() * 1000))
         case "state":
             words = ["in window"] if hit["resident"] else []
-            return ", ".join([*words, *(["history"] if hit["history"] else [])])
+            words += ["history"] if hit["history"] else []
+            return ", ".join([*words, *filter(None, [hit["lapse"]])])
     return str(hit[field])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,24 +16,25 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
+from pagefault.cli.claim_changes import CHANGES, card_options, would_be
+from pagefault.cli.claim_objects import (
+    KINDS,
+    claim_object,
+    dry_run_option,
+    facts_of,
+    find_claim,
+    key_option,
+    origin_option,
+)
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.service.derived.claims import ClaimInfo
-    from pagefault.service.session import Session
-
-_origin_option = click.option(
-    "--origin",
-    default="user_typed",
-    show_default=True,
-    help="The channel that it came through; what a model proposes is model_generated.",
-)
-_key_option = click.option("--key", default="", help="A retry with the same key changes nothing.")
 
 
 @click.group(cls=WithDefault, default="ls")
 def claims() -> None:
-    """List, show, add and retract claims: decisions, preferences, facts and rules.
+    """List, show, state and change claims: decisions, preferences, facts and rules.
 
     `pagefault claims [SESSION]` lists those of a session. The goal is none of them: `pagefault goal
     SESSION` shows it.
@@ -52,8 +53,10 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     The goal is none of them: `pagefault goal SESSION` shows it.
 
     JSON is a list of objects: claim_id, type, subject, value, text, status (standing, superseded,
-    retracted, stale, untrusted or closing), closed_by, supersedes, authority (user or
-    proposed), origin, turn, evidence: [{page_id, start, end, quote}], in bytes of the page's text.
+    retracted, stale, expired, untrusted, withdrawn or closing), closed_by, supersedes, authority
+    (user or proposed), origin, turn, why (of what is stale or expired), derived_from, contradicts,
+    merges, restates, digest (of what is proposed: `confirm` takes it), evidence: [{page_id, start,
+    end, quote}], in bytes of the page's text.
     """
     told = [claim_object(one) for one in app.run(_read(app, session_name))]
     if as_json:
@@ -91,7 +94,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
 
     async def read() -> ClaimInfo:
         async with app.reading() as memory:
-            return await _find(await find_session(memory, session_name), claim_id)
+            return await find_claim(await find_session(memory, session_name), claim_id)
 
     told = claim_object(app.run(read()))
     if as_json:
@@ -126,19 +129,22 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
 @click.option("--page", "page_id", metavar="ID", default="", help="The page that says so.")
 @click.option(
     "--kind",
-    type=click.Choice(["decision", "preference", "fact", "rule", "task"]),
+    type=click.Choice(KINDS),
     default="decision",
     show_default=True,
     help="A rule is recited with every request.",
 )
 @click.option("--subject", default="", help="What it is about: the claim on it is superseded.")
 @click.option("--replaces", metavar="ID", default="", help="The claim whose place it takes.")
-@_origin_option
-@_key_option
+@card_options
+@origin_option
+@key_option
+@dry_run_option
 @json_option
 @pass_app
 def add(
     app: App,
+    /,
     value: str,
     session_name: str | None,
     quotes: tuple[str, ...],
@@ -146,38 +152,50 @@ def add(
     kind: str,
     subject: str,
     replaces: str,
+    derived_from: tuple[str, ...],
+    file: str,
     origin: str,
     key: str,
+    dry_run: bool,
     as_json: bool,
+    **card: str | int | None,
 ) -> None:
-    """Hold VALUE true, on the evidence of what was said.
+    """Hold VALUE true, on the evidence of what was said, of a file, or of other claims.
 
-    Without --quote VALUE itself has to have been said, word for word. It has the user's authority
+    Without --quote and --from VALUE itself has to have been said, word for word; with --file the
+    quotations stand in that file of the present folder. It has the user's authority
     if it comes from the user (--origin) and the user typed every quotation; else it is proposed:
     recalled, never in the core. What it takes the place of is kept, closed and linked.
 
     JSON: one object of `claims ls`.
     """
-    from pagefault.model.page import Quote
+    from pagefault.model.page import NO_FACTS, FileQuote, Quote
 
     app.existing_directory()
+    words = quotes or (() if derived_from else (value,))
 
-    async def write() -> ClaimInfo:
-        async with app.writing() as memory:
+    async def write() -> ClaimInfo | str:
+        async with app.reading() if dry_run else app.writing() as memory:
             session = await find_session(memory, session_name)
-            evidence = [Quote(words, page_id) for words in quotes or (value,)]
             claim_id = await session.claim(
                 value,
-                evidence=evidence,
+                evidence=[FileQuote(one, file) if file else Quote(one, page_id) for one in words],
+                derived_from=derived_from,
                 kind=kind,
                 subject=subject,
                 replaces=replaces,
+                facts=facts_of(NO_FACTS, **card),
                 origin=origin,
                 key=key,
+                dry_run=dry_run,
             )
-            return await _find(session, claim_id)
+            return claim_id if dry_run else await find_claim(session, claim_id)
 
-    told = claim_object(app.run(write()))
+    done = app.run(write())
+    if isinstance(done, str):
+        would_be(app, done, as_json=as_json)
+        return
+    told = claim_object(done)
     if as_json:
         app.term.data(told)
         return
@@ -188,42 +206,41 @@ def add(
 @claims.command("retract", cls=Command)
 @click.argument("claim_id")
 @session_option
-@_origin_option
-@_key_option
+@origin_option
+@key_option
+@dry_run_option
 @json_option
 @pass_app
 def retract(
-    app: App, claim_id: str, session_name: str | None, origin: str, key: str, as_json: bool
+    app: App,
+    claim_id: str,
+    session_name: str | None,
+    origin: str,
+    key: str,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
-    """Take a claim back. It is kept, and holds no more.
+    """Take a claim back. It is kept, and holds no more; what was derived from it is stale.
 
     JSON: one object of `claims ls`: the claim that was taken back.
     """
     app.existing_directory()
 
-    async def write() -> ClaimInfo:
-        async with app.writing() as memory:
+    async def write() -> ClaimInfo | str:
+        async with app.reading() if dry_run else app.writing() as memory:
             session = await find_session(memory, session_name)
-            await session.retract(claim_id, origin=origin, key=key)
-            return await _find(session, claim_id)
+            made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
+            return made if dry_run else await find_claim(session, claim_id)
 
-    told = claim_object(app.run(write()))
+    done = app.run(write())
+    if isinstance(done, str):
+        would_be(app, done, as_json=as_json)
+        return
+    told = claim_object(done)
     if as_json:
         app.term.data(told)
     else:
         app.term.line(f"{told['claim_id']} is {told['status']} by {told['closed_by']}")
-
-
-async def _find(session: Session, claim_id: str) -> ClaimInfo:
-    from pagefault.model.errors import NoSuchPage
-
-    for one in await session.claims():
-        if one.claim_id == claim_id:
-            return one
-    missing = NoSuchPage(claim_id, session.name or session.session_id)
-    missing.args = (f"session {session.name or session.session_id!r} has no {claim_id!r}",)
-    missing.hint = "`pagefault claims` lists its claims"
-    raise missing
 
 
 async def _read(app: App, session_name: str | None) -> list[ClaimInfo]:
@@ -231,21 +248,5 @@ async def _read(app: App, session_name: str | None) -> list[ClaimInfo]:
         return await (await find_session(memory, session_name)).claims()
 
 
-def claim_object(claim: ClaimInfo) -> dict[str, Any]:
-    return {
-        "claim_id": claim.claim_id,
-        "type": claim.type,
-        "subject": claim.subject,
-        "value": claim.value,
-        "text": claim.text,
-        "status": claim.status,
-        "closed_by": claim.closed_by or None,
-        "supersedes": claim.supersedes or None,
-        "authority": claim.authority,
-        "origin": str(claim.origin),
-        "turn": claim.turn,
-        "evidence": [
-            {"page_id": span.page_id, "start": span.start, "end": span.end, "quote": quote}
-            for span, quote in zip(claim.evidence, claim.quotes, strict=True)
-        ],
-    }
+for _change in CHANGES:
+    claims.add_command(_change)

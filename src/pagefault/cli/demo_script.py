@@ -12,7 +12,7 @@ from importlib.resources import as_file, files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.cli.claims import claim_object
+from pagefault.cli.claim_objects import claim_object
 from pagefault.cli.demo_view import SESSION
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.lab.replay import Watched

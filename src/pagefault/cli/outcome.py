@@ -179,6 +179,7 @@ COMMANDS: Final = {
     "Session.claims": "`pagefault claims SESSION`",
     "Session.remember": "`pagefault claims add WORDS`",
     "Session.retract": "`pagefault claims retract CLAIM`",
+    "Session.validate_claims": "`pagefault claims validate`",
     "Session.goal": "`pagefault goal SESSION TEXT`",
     "Session.undo": "`pagefault undo SESSION`",
     "Session.page": "`pagefault pages show PAGE`",

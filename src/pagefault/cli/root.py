@@ -29,7 +29,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "search": "Find pages in every session.",
         "recall": "Ask for pages: the latest, by topic, by task, by time, by words.",
         "pages": "List, show, search and pin pages.",
-        "claims": "List, show, add and retract claims: decisions, preferences, facts and rules.",
+        "claims": "List, show, state and change claims: decisions, preferences, facts and rules.",
+        "cards": "List and review memory cards: claims with their proof, checks and age.",
         "status": "How a session stands: its window, what came back, and what needs a look.",
         "report": "A session on one page of HTML: what each request held, what came back, what it "
         "cost.",

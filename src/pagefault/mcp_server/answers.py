@@ -123,15 +123,19 @@ class Answers:
         excerpts = {
             _uri(hit.session_id, hit.page.page_id): neutralise(hit.excerpt) for hit in result.hits
         }
+        missing = await self._missing(asked)
         kept = self._within(
             told,
-            asked.max_tokens - self._counter.count(_INTRODUCTION) - SPENT,
+            asked.max_tokens - self._counter.count(f"{_INTRODUCTION} {missing}") - SPENT,
             line=_line,
             shorter=lambda one: replace(one, text=excerpts[one.uri], is_whole=False),
         )
         left = len(result.hits) - len(kept)
         pages = RecalledPages(
-            pages=tuple(kept), total_available=max(result.total, 0), left_out=left
+            pages=tuple(kept),
+            total_available=max(result.total, 0),
+            left_out=left,
+            not_in_memory=missing,
         )
         return pages, self._told(pages)
 
@@ -198,6 +202,7 @@ class Answers:
         subject: str = "",
         replaces: str = "",
         evidence: Sequence[str] = (),
+        derived_from: Sequence[str] = (),
     ) -> ClaimTold:
         """State a claim as what a client's model says: proposed, whatever it rests on.
 
@@ -206,9 +211,10 @@ class Answers:
         """
         await self._check_mode(writes=True)
         target = await self._to_write(session)
-        key = self._memory.keyed(dump(["mcp", text, kind, subject, replaces, *evidence]))
+        sources = ["from", *derived_from] if derived_from else []
+        key = self._memory.keyed(dump(["mcp", text, kind, subject, replaces, *evidence, *sources]))
         said: list[Quote] = [Quote(words, "") for words in evidence]
-        if not said:
+        if not (said or derived_from):
             pages = await target.tool_result(text, name=CHANNEL, key=f"{key}:said")
             said = [Quote(text, pages[0])]
         claim_id = await target.claim(
@@ -217,10 +223,44 @@ class Answers:
             kind=kind,
             subject=subject,
             replaces=replaces,
+            derived_from=derived_from,
             origin=f"tool:{CHANNEL}",
             key=key,
         )
         return await self.claim(claim_id, session=target.session_id)
+
+    async def revise(
+        self,
+        claim_id: str,
+        what: str,
+        *,
+        session: str = "",
+        text: str | None = None,
+        other: str = "",
+    ) -> ClaimTold:
+        """Change a claim on the word of a client's model: one that was proposed. What has the
+        user's authority it can check, and say to be contradicted, alone.
+        """
+        await self._check_mode(writes=True)
+        row = await self._one(session)
+        target = await self._session(row.session_id)
+        channel = f"tool:{CHANNEL}"
+        match what:
+            case "edit":
+                claim_id = await target.edit_claim(claim_id, value=text, origin=channel)
+            case "merge":
+                claim_id = await target.merge_claims(
+                    [claim_id, other], value=text or "", origin=channel
+                )
+            case "retract":
+                await target.retract(claim_id, origin=channel)
+            case "expire":
+                await target.expire_claim(claim_id, origin=channel)
+            case "contradict":
+                await target.contradict_claim(claim_id, other, origin=channel)
+            case _:
+                await target.validate_claims([claim_id])
+        return await self.claim(claim_id, session=row.session_id)
 
     async def _to_write(self, session: str) -> Session:
         notes = self._seen.notes
@@ -327,10 +367,22 @@ class Answers:
                     break
         return kept
 
+    async def _missing(self, asked: PageQuestion) -> str:
+        """Why one session has no answer, in a sentence; of several nobody can tell."""
+        rows = [await self._seen.row(asked.session)] if asked.session else await self._seen.rows()
+        if len(rows) != 1 or asked.since or asked.until:
+            return ""
+        return (await (await self._session(rows[0].session_id)).known(asked.query)).told
+
     def _told(self, recalled: RecalledPages) -> str:
         if not recalled.pages:
             return _NO_ROOM if recalled.left_out else _NOTHING
-        lines = [_INTRODUCTION, block([_line(one) for one in recalled.pages], self._seal)]
+        missing = recalled.not_in_memory
+        lines = [
+            *([f"{missing[0].upper()}{missing[1:]}."] if missing else []),
+            _INTRODUCTION,
+            block([_line(one) for one in recalled.pages], self._seal),
+        ]
         if recalled.left_out:
             lines.append(f"{recalled.left_out:,} more had no room: ask with a larger max_tokens.")
         return "\n".join(lines)
@@ -399,8 +451,10 @@ def _claim_told(claim: ClaimInfo, row: SessionRow) -> ClaimTold:
         subject=neutralise(claim.subject),
         text=neutralise(claim.text),
         status=claim.status,
+        why=claim.why,
         authority=claim.authority,
         origin=_flat(claim.origin),
+        derived_from=claim.derived_from,
         evidence=tuple(dict.fromkeys(span.page_id for span in claim.evidence)),
         quotes=tuple(map(neutralise, claim.quotes)),
     )

@@ -211,7 +211,19 @@ class Tools:
         text: Annotated[
             str, Field(min_length=1, max_length=500, description="In one line: what holds.")
         ],
-        kind: Literal["decision", "preference", "fact", "rule", "task"] = "fact",
+        kind: Literal[
+            "decision",
+            "preference",
+            "fact",
+            "rule",
+            "task",
+            "project_fact",
+            "procedure",
+            "gotcha",
+            "glossary",
+            "entity",
+            "context",
+        ] = "fact",
         session: Annotated[
             str,
             Field(
@@ -234,6 +246,14 @@ class Tools:
                 "rests on. Without any, the text itself is written down.",
             ),
         ] = (),
+        derived_from: Annotated[
+            Sequence[Annotated[str, Field(min_length=1, max_length=64)]],
+            Field(
+                max_length=8,
+                description="Ids of claims that it follows from: it is stale once one of them does "
+                "not hold any more.",
+            ),
+        ] = (),
     ) -> Annotated[CallToolResult, ClaimTold]:
         """Note what should be known in later conversations. It is kept as a proposal of yours, with
         what it rests on, and never takes the place of what the user said.
@@ -246,7 +266,39 @@ class Tools:
                 subject=subject,
                 replaces=replaces,
                 evidence=evidence,
+                derived_from=derived_from,
             )
+        )
+
+    async def revise_claim(
+        self,
+        claim_id: Annotated[str, Field(max_length=64, description="E.g. clm_7.")],
+        what: Literal["edit", "merge", "retract", "expire", "contradict", "validate"],
+        session: Annotated[
+            str,
+            Field(
+                max_length=CHARS_MAX,
+                description="The session that it is of. May be empty where there is only one.",
+            ),
+        ] = "",
+        text: Annotated[
+            str | None,
+            Field(max_length=500, description="Of an edit, or of a merge: what holds instead."),
+        ] = None,
+        other: Annotated[
+            str,
+            Field(
+                max_length=64,
+                description="The claim that it is merged with, or that says something else.",
+            ),
+        ] = "",
+    ) -> Annotated[CallToolResult, ClaimTold]:
+        """Change a claim that was proposed: other words, one for two, taken back, its time over.
+        Any claim can be said to contradict another, and be checked against what it rests on. What
+        the user holds true only the user changes.
+        """
+        return _told(
+            await self._answers().revise(claim_id, what, session=session, text=text, other=other)
         )
 
 
@@ -265,6 +317,7 @@ TOOLS: Final = (
     Offered("page_fault", "Load a page of memory"),
     Offered("search_pages", "Search memory"),
     Offered("remember", "Remember", writes=True),
+    Offered("revise_claim", "Revise a claim", writes=True),
 )
 
 

@@ -56,6 +56,9 @@ class RecalledPages:
     total_available: int
     left_out: int
     """Found, and not shown for want of tokens."""
+    not_in_memory: str = ""
+    """Why what is asked for does not hold, or that nobody said it; empty if it is known, or if
+    several sessions were asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,9 +106,13 @@ class ClaimTold:
     subject: str
     text: str
     status: str
+    why: str
+    """Of what is stale or expired."""
     authority: str
     """user, or proposed: recalled, and never held against what the user said."""
     origin: str
+    derived_from: tuple[str, ...]
+    """The claims that it rests on: once one of them does not hold, it is stale."""
     evidence: tuple[str, ...]
     """The pages that it rests on."""
     quotes: tuple[str, ...]

@@ -83,6 +83,7 @@ TEXT_BYTES: Final = 32_000_000
 TOOL_BYTES: Final = 50_000_000
 TOOL_BYTES_PER_MINUTE: Final = 250_000_000
 NAME_CHARS: Final = 1_000
+CARD_DECAY_DAYS: Final = 28
 
 TABLE: Final[tuple[Default, ...]] = (
     Default("window_tokens", "tokens", WINDOW_TOKENS, 128_000, "000 Configuration, l0_max_tokens"),
@@ -463,8 +464,6 @@ TABLE: Final[tuple[Default, ...]] = (
         "with core memory",
     ),
     Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
-    Default(
-        "card_decay_days", "days", None, 28, "004 card example", "no claim fades with time yet"
-    ),
+    Default("card_decay_days", "days", CARD_DECAY_DAYS, 28, "004 card example"),
 )
 """`ours` is None where nothing uses the figure yet; `theirs`, where no text names one."""

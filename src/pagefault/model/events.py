@@ -17,6 +17,7 @@ from pagefault.model.kinds import (
     SOME_TOOL,
     TOOL_PREFIX,
     Actor,
+    CheckOutcome,
     Consent,
     ControlMode,
     EventType,
@@ -32,10 +33,12 @@ from pagefault.model.kinds import (
     Origin,
     RegionScope,
     Role,
+    RulingKind,
     Source,
+    Validator,
     is_tools,
 )
-from pagefault.model.page import Evidence, PageRow
+from pagefault.model.page import NO_FACTS, CardFacts, Evidence, PageRow
 from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
@@ -305,7 +308,11 @@ class Claimed(DerivedBody):
 
     `value` is what it says of its `subject`, as it was written; a later claim on the same subject
     `supersedes` it. `evidence` is where it is said. Where an undo or a redo has a claim stand
-    again, its words are written once more: that claim `restates` the first.
+    again, its words are written once more: that claim `restates` the first, and so does one that
+    was edited in anything but its words. One that `merges` others takes their places, too.
+
+    In `provenance` stand the pages that it rests on, and the claims that it was derived from.
+    `digest` is that of the words that a person was shown who agreed to them (`OriginRaised`).
     """
 
     claim_type: str  # decision, preference, fact, …
@@ -315,6 +322,9 @@ class Claimed(DerivedBody):
     supersedes: PageId = PageId("")
     confidence: float = 1.0
     restates: PageId = PageId("")
+    merges: tuple[PageId, ...] = ()
+    card: CardFacts = NO_FACTS
+    digest: str = ""
     kind: ClassVar[Kind] = Kind.CLAIM
     event_type: ClassVar[EventType] = EventType.CLAIM
 
@@ -355,6 +365,7 @@ class PagedIn:
     level: int = 0
     newer_than: tuple[PageId, ...] = ()  # what tells of the same and was said before it
     older_than: tuple[PageId, ...] = ()  # or since
+    lapse: str = ""  # of a claim: why it did not hold then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -535,6 +546,7 @@ class Hit:
 
     page_id: PageId
     relevance: float
+    lapse: str = ""  # of a claim: why it did not hold then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -570,6 +582,7 @@ class Faulted:
     levels: tuple[int, ...] = ()  # what would have been served instead
     level_tokens: tuple[int, ...] = ()  # what each of these takes
     shows: PageId = PageId("")  # the representation that was served, below level 0
+    lapse: str = ""  # of a claim: why it did not hold then
     faults_left: int = 0
     relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
 
@@ -596,6 +609,23 @@ class Pinned:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpinned:
     page_id: PageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRuled:
+    """Something was found out about a claim, or somebody ruled on it: it holds from here on, for
+    the claim and for whatever restates it.
+
+    `checked` by these `validators`, it came to `outcome`; `contradicted`, it says something else
+    than `other`; `undone`, the ruling `undoes` counts no more, or, if that was an undoing, again.
+    """
+
+    claim_id: PageId
+    what: RulingKind
+    outcome: CheckOutcome = CheckOutcome.UNKNOWN
+    validators: tuple[Validator, ...] = ()
+    other: PageId = PageId("")
+    undoes: Seq = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -909,6 +939,7 @@ Body = (
     | CallRefused
     | Pinned
     | Unpinned
+    | ClaimRuled
     | Checkpointed
     | FormationBegun
     | FormationEnded
@@ -951,6 +982,7 @@ _TYPES: Final[dict[type, str]] = {
     CallRefused: "call_refused",
     Pinned: "pinned",
     Unpinned: "unpinned",
+    ClaimRuled: "claim_ruled",
     Checkpointed: "checkpointed",
     FormationBegun: "formation_begun",
     FormationEnded: "formation_ended",

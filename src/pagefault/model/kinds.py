@@ -296,8 +296,42 @@ class ClaimType(StrEnum):
     FACT = "fact"
     RULE = "rule"  # how to answer, from now on: it is recited with every request
     TASK = "task"  # where some piece of work stands
+    PROJECT_FACT = "project_fact"  # of a repository: modules, owners, how things are done there
+    PROCEDURE = "procedure"  # steps that can be done again
+    GOTCHA = "gotcha"  # what goes wrong, and when
+    GLOSSARY = "glossary"  # what a word means here
+    ENTITY = "entity"  # who or what somebody or something is
+    CONTEXT = "context"  # how things are just now
     GOAL = "goal"  # what a session works at: somebody sets it, no text makes one
     RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
+
+
+class RulingKind(StrEnum):
+    """What is said about a claim after it was made."""
+
+    CHECKED = "checked"  # whether what it rests on still says so
+    ENDED = "ended"  # its time is over
+    CONTRADICTED = "contradicted"  # another claim says something else; both stand
+    UNDONE = "undone"  # an earlier ruling counts no more, or again
+
+
+class CheckOutcome(StrEnum):
+    """What a check of a claim came to. `unknown`: nothing that it rests on could be looked at."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+
+
+class Validator(StrEnum):
+    """Who or what checks a claim."""
+
+    SPANS = "spans"  # the words it rests on stand where it says
+    FILES = "files"  # files still say it
+    BRANCH = "branch"  # the branch it is true of is there
+    SOURCES = "sources"  # the claims it was derived from hold
+    RUNS = "runs"  # a command or test that it rests on was run last with success
+    PERSON = "person"
 
 
 GOAL_SUBJECT: Final = "vm:goal"

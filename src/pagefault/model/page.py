@@ -66,6 +66,38 @@ class Evidence:
     end: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEvidence:
+    """A span of a file, in bytes, that says so, and the line that it begins in. `path` is told from
+    the root of the project, and `hash` names the bytes of the span: keyed with the memory's secret,
+    so it confirms no guess.
+    """
+
+    path: str
+    start: int
+    end: int
+    hash: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFacts:
+    """What a claim says beside its words, where somebody said so: where it is true, whose it is,
+    how long it lasts (days; None as its kind does, 0 for ever), and which files say it.
+    """
+
+    project_id: str = ""
+    branch: str = ""
+    path: str = ""
+    owner: str = ""
+    decay_days: int | None = None
+    max_age_days: int | None = None
+    files: tuple[FileEvidence, ...] = ()
+
+
+NO_FACTS: Final = CardFacts()
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words that stand in a page: evidence as a person or a program gives it.
@@ -84,7 +116,8 @@ class Derived:
     """What a page that was made of others says about that.
 
     A representation stands for one page, at `level`; a summary for the pages of `provenance`,
-    which are a run of turns. A claim is about a `subject`, and `supersedes` what was held before.
+    which are a run of turns. A claim is about a `subject`, and `supersedes` what was held before;
+    the claims that it was derived from are in `provenance`, with the pages.
     """
 
     provenance: tuple[PageId, ...] = ()
@@ -97,6 +130,24 @@ class Derived:
     value: str = ""
     source_tokens: int = 0  # of what a summary sums up
     made_by: str = ""  # the compressor that wrote it, if not our rules
+    restates: PageId = PageId("")  # the claim that this one is, written once more
+    merges: tuple[PageId, ...] = ()  # further claims whose place it takes
+    card: CardFacts = NO_FACTS
+    digest: str = ""  # of what a person was shown who agreed to it
+
+
+@dataclass(frozen=True, slots=True)
+class FileQuote:
+    """Words that stand in a file: evidence as a person or a program gives it.
+
+    `path` is told from `root`, the project's folder (where it is empty, the present one), and stays
+    inside. The words are found as they stand, but for white space; none are kept, only where they
+    stand and a keyed hash, by which a check finds them again.
+    """
+
+    words: str
+    path: str
+    root: str = ""
 
 
 class About(Protocol):
@@ -156,6 +207,7 @@ class Page:
     derived: Derived | None = None  # what it was made of, if it was
     newer_than: tuple[PageId, ...] = ()  # where it is recalled: what tells of the same, said before
     older_than: tuple[PageId, ...] = ()  # and since
+    lapse: str = ""  # of a claim: why it does not hold any more, where nothing took its place
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
     details: PageDetails = field(default=NO_DETAILS, compare=False)  # where they were asked for
 

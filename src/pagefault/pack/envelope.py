@@ -56,6 +56,8 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
         meta["title"] = neutralise(page.title)
     if page.occurred_at:
         meta["occurred_at"] = neutralise(page.occurred_at)
+    if page.lapse:
+        meta["lapse"] = page.lapse
     if page.row.parts > 1:
         meta["part"] = [page.row.part + 1, page.row.parts]
     return dump(

@@ -51,7 +51,8 @@ def label(parts: Sequence[Page]) -> str:
     """The name by which the model cites: `(msg_302)`, with speaker, title and time where known.
 
     `parts` are one page, or consecutive parts of one text. Of what was recalled it says which
-    others tell of the same, and that they were said before or since.
+    others tell of the same, and that they were said before or since; of a claim, why it does not
+    hold any more.
     """
     first = parts[0]
     names = [first.page_id if len(parts) == 1 else f"{first.page_id}…{parts[-1].page_id}"]
@@ -63,6 +64,8 @@ def label(parts: Sequence[Page]) -> str:
     for how, others in (("newer", first.newer_than), ("older", first.older_than)):
         if others:
             names.append(f"{how} than {', '.join(others)}")
+    if first.lapse:
+        names.append(first.lapse)
     if first.occurred_at:
         names.append(_field(first.occurred_at[:16].replace("T", " ")))
     return f"({' · '.join(names)})"

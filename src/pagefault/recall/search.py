@@ -77,6 +77,7 @@ class SearchHit:
     "neighbours", which have them; empty where pages were listed. The last two, and a link, say
     little of the page itself. Of what was imported, `source` is the program that it is from, and
     `project` what that was about, where it tells; of a page of a region, `source` is "region:NAME".
+    `lapse` says of a claim why it does not hold although no other took its place.
     """
 
     page: PageRow
@@ -94,6 +95,7 @@ class SearchHit:
     coverage: float = 0.0
     source: str = ""
     project: str = ""
+    lapse: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Final, assert_never
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     EpochBegun,
@@ -170,7 +171,7 @@ class SessionTally:
                 pass  # the row was made with it; no row tells the window
             case Packed() | Reported() | Priced() | Relayed() | Received() | Checkpointed():
                 pass  # none of these has a place in a session's row
-            case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
+            case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned() | ClaimRuled():
                 pass  # nor have these
             case FormationBegun() | FormationEnded():
                 pass  # nor these

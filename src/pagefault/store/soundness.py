@@ -25,6 +25,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     EpochBegun,
@@ -175,6 +176,8 @@ def flaw(event: Event) -> str:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (first, last - first, *counts)))
             return "" if are else "its counts cannot be"
+        case ClaimRuled(undoes=seq):
+            return "" if 0 <= seq < event.seq else "it undoes a ruling that cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case RegionSet(region=region):

@@ -28,7 +28,7 @@ from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
 from pagefault.model.events import RetentionRule
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
-from pagefault.model.page import Evidence, Quote
+from pagefault.model.page import CardFacts, Evidence, FileQuote, Quote
 from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.bootstrap import open_memory
@@ -160,11 +160,13 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "by": st.sampled_from(["", "ann", "nobody", "session", "day", "model"]),
     "checkpoint": NAMES | st.none(),
     "columns": COUNTS,
+    "claim_ids": st.lists(st.sampled_from(["clm_1", "clm_2", "clm_3", "msg_1", "\0"]), max_size=3),
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
     "consent": st.sampled_from([None, "never", "write", "always", "perhaps"]),
     "control": st.sampled_from([None, "assist", "capture_only", "paused", "off", "loud"]),
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
+    "derived_from": st.lists(st.sampled_from(["clm_1", "clm_2", "msg_1", ""]), max_size=2),
     "details": st.booleans(),
     "digest": st.sampled_from(["", "0" * 16, "x"]),
     "dry_run": st.booleans(),
@@ -176,6 +178,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
             TEXTS,
             st.builds(Quote, TEXTS, IDS),
             st.builds(Evidence, page_id=IDS, start=COUNTS, end=COUNTS),
+            st.builds(FileQuote, TEXTS, st.sampled_from(["", "nowhere", "../x", "\0"])),
         ),
         max_size=3,
     ),
@@ -184,7 +187,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
         st.sampled_from(["argv", "exit_code", "path", "content", "failing", "passed", "x"]),
         st.sampled_from(["a", ["pytest"], 1, -1, None]),
         max_size=3,
-    ),
+    )
+    | st.builds(CardFacts, branch=TEXTS, owner=TEXTS, decay_days=COUNTS, max_age_days=COUNTS),
     "form": st.sampled_from(["snapshot", "events", "markdown", "csv"]),
     "former": st.sampled_from([None, ScriptedFormer(lambda given: [])]),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
@@ -193,7 +197,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "is_error": st.booleans(),
     "keep": st.sampled_from([None, "30d", "forever", "a while", ""]),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
-    "kind": st.sampled_from(["decision", "fact", "task", "rule", "goal", "retraction", "x"]),
+    "kind": st.sampled_from(["decision", "fact", "task", "gotcha", "rule", "goal", "x"]),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
     "level": COUNTS,
     "limit": COUNTS,
@@ -211,6 +215,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "occurred_at": MOMENTS,
     "on_text": st.just(lambda _: None) | st.none(),
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
+    "other": st.sampled_from(["clm_1", "clm_2", "msg_1", ""]),
     "owner": st.sampled_from([None, "", "ann", "x" * 9_000]),
     "page_id": IDS,
     "outcome": st.sampled_from(["", "passed", "failed", "unsure"]),
@@ -231,6 +236,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "replaces": st.sampled_from(["", "clm_1", "clm_2", "msg_1", "\0"]),
     "request": COUNTS | st.none(),
     "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
+    "root": st.sampled_from(["", "nowhere", "\0"]),
     "rules": st.lists(st.builds(RetentionRule, days=st.integers(0, 99)), max_size=2) | st.none(),
     "run": st.sampled_from(["", "1", "nobody's"]),
     "said": TEXTS,
@@ -265,6 +271,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "user": st.sampled_from([None, "", "ann"]),
     "value": TEXTS,
     "values": st.lists(st.sampled_from(["", "short", "said by nobody", "\0" * 9]), max_size=2),
+    "verdict": st.sampled_from(["", "pass", "fail", "unknown", "perhaps"]),
     "wanted": WANTED,
     "words": TEXTS,
     "window": st.sampled_from([None, 0, 1, 300, 1_500, 4_000, 2**52]),

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import ClaimType, Origin, Role
-from pagefault.model.page import Evidence
+from pagefault.model.page import NO_FACTS, CardFacts, Evidence
 
 
 class Authority(StrEnum):
@@ -48,15 +48,20 @@ class Claim:
     instead_of: str = ""  # the choice that this one takes the place of, if it was named
     about: str = ""
     resting_on: tuple[PageId, ...] = ()  # of a retraction: it closes all that rests on these pages
+    premises: tuple[PageId, ...] = ()  # the claims that it was derived from
+    card: CardFacts = NO_FACTS
+    digest: str = ""  # of what a person was shown who agreed to it
 
     @property
     def pages(self) -> tuple[PageId, ...]:
-        """The pages that it rests on, each once, the newest first."""
-        return tuple(dict.fromkeys(span.page_id for span in self.evidence))
+        """The pages that it rests on, each once, the newest first; then its premises."""
+        spans = (span.page_id for span in self.evidence)
+        return tuple(dict.fromkeys((*spans, *self.premises)))
 
 
 def wording(kind: ClaimType, value: str, *, how: str = "") -> str:
     """A claim in one line; `how` it came to be one: agreed, proposed. Nothing is put around the
     value that could change what it says.
     """
-    return f"{kind.capitalize()}{f' ({how})' if how else ''}: {value}"
+    name = kind.replace("_", " ").capitalize()
+    return f"{name}{f' ({how})' if how else ''}: {value}"

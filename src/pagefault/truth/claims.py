@@ -3,6 +3,7 @@
 A claim closes what stood on the same subject, or the choice that it names, and whatever repeats
 that; the old one is kept, closed and linked. A retraction closes without putting anything in its
 place. What a user said is superseded by what a user says, never by what was only proposed.
+What stands and does not hold all the same, `lapses.py` finds.
 
 Invariants, true between any two public calls:
  (1) Every claim has one status; one that does not stand says by which other it was closed.
@@ -12,13 +13,14 @@ Invariants, true between any two public calls:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import ClaimType
+from pagefault.model.kinds import ClaimType, RulingKind
 from pagefault.truth.claim import Authority, Claim
-from pagefault.truth.held import Held, Status, kind_of
+from pagefault.truth.held import Held, Lapse, Status, kind_of
+from pagefault.truth.lapses import Lapses, Ruled
 from pagefault.truth.subjects import subject_key, value_key
 
 
@@ -28,11 +30,15 @@ class ClaimEntry:
 
     claim: Claim
     supersedes: PageId = PageId("")
+    restates: PageId = PageId("")
+    merges: tuple[PageId, ...] = ()
 
 
 class ClaimBook:
     def __init__(self) -> None:
         self._held: dict[PageId, Held] = {}
+        self._places: dict[PageId, int] = {}
+        self._lapses = Lapses(self._held)
 
     def __iter__(self) -> Iterator[Held]:
         """Every claim, oldest first."""
@@ -46,18 +52,92 @@ class ClaimBook:
 
     def copy(self) -> ClaimBook:
         other = ClaimBook()
-        other._held = dict(self._held)
+        other._held, other._places = dict(self._held), dict(self._places)
+        other._lapses = self._lapses.copy(other._held)
         return other
 
     def fold(self, held: Held) -> None:
         """Take one more claim into account, as it was written."""
         retracts = held.type is ClaimType.RETRACTION
-        old = self._held.get(held.supersedes)
-        if old is not None:
-            status = Status.RETRACTED if retracts else Status.SUPERSEDED
+        status = Status.RETRACTED if retracts else Status.SUPERSEDED
+        for old in filter(None, map(self._held.get, held.closes)):
             for one in (old, *self._repeating(old, held.authority)):
                 self._held[one.claim_id] = replace(one, status=status, closed_by=held.claim_id)
         self._held[held.claim_id] = replace(held, status=Status.CLOSING) if retracts else held
+        self._places.setdefault(held.claim_id, len(self._places))
+        self._lapses.claimed(held)
+
+    def rule(self, ruled: Ruled) -> None:
+        """Take one more ruling into account, as it was written."""
+        self._lapses.rule(ruled)
+
+    def lapses(self, now_ms: int) -> Mapping[PageId, Lapse]:
+        """The standing claims that do not hold at this time, and why."""
+        return self._lapses.at(now_ms)
+
+    def holding(self, now_ms: int) -> list[Held]:
+        """The claims that hold at this time: what stands, and did not lapse."""
+        lapsed = self.lapses(now_ms)
+        return [held for held in self.standing() if held.claim_id not in lapsed]
+
+    def now(self, claim_id: PageId) -> PageId:
+        """What a claim reads as now: itself, or what restates it or says the same in its place."""
+        return self._lapses.now(claim_id)
+
+    def made_ms(self, claim_id: PageId) -> int:
+        """When a claim was made first, under whichever id; 0 where that is not known."""
+        first = self._held.get(self._lapses.ids(claim_id)[0])
+        return 0 if first is None else first.made_ms
+
+    def lost(self, claim_ids: Iterable[PageId]) -> None:
+        """Words that these rest on cannot be read."""
+        for claim_id in claim_ids:
+            self._held[claim_id] = replace(self._held[claim_id], has_evidence=False)
+        self._lapses.changed()
+
+    def checked(self, claim_id: PageId) -> Ruled | None:
+        """The last check of a claim that passed or failed."""
+        return self._lapses.checked(claim_id)
+
+    def rulings(self, claim_id: PageId, what: RulingKind) -> list[Ruled]:
+        """The rulings of a kind on a claim that count, oldest first."""
+        return self._lapses.rulings.of(self._lapses.ids(claim_id), what)
+
+    def against(self, claim_id: PageId) -> list[PageId]:
+        """The claims that say something else than a claim, as somebody found; as they read now."""
+        ids = self._lapses.ids(claim_id)
+        found = [one.body for one in self.rulings(claim_id, RulingKind.CONTRADICTED)]
+        others = (one.other if one.claim_id in ids else one.claim_id for one in found)
+        return list(dict.fromkeys(map(self.now, others)))
+
+    def versions(self, claim_id: PageId) -> list[Held]:
+        """How a claim came to read as it does: what it restates or took the place of, oldest
+        first, and itself.
+        """
+        found: dict[PageId, Held] = {}
+        waiting = [claim_id]
+        while waiting:
+            held = self._held.get(waiting.pop())
+            if held is not None and held.claim_id not in found:
+                found[held.claim_id] = held
+                waiting += [held.restates, *held.closes]
+        return sorted(found.values(), key=lambda one: self._places[one.claim_id])
+
+    def resting_on(self, claim_id: PageId) -> list[Held]:
+        """The claims that were derived from a claim, as it reads now, directly or not, oldest
+        first.
+        """
+        resting: dict[PageId, list[PageId]] = {}
+        for held in self:
+            for premise in held.premises:
+                resting.setdefault(self.now(premise), []).append(held.claim_id)
+        found = dict.fromkeys([claim_id])
+        waiting = [claim_id]
+        while waiting:
+            more = [one for one in resting.get(self.now(waiting.pop()), ()) if one not in found]
+            found |= dict.fromkeys(more)
+            waiting += more
+        return [held for held in self if held.claim_id in found and held.claim_id != claim_id]
 
     def latest(self, claim_id: PageId) -> PageId:
         """The claim that stands in place of this one now: itself, or what closed it last."""
@@ -204,6 +284,9 @@ def held_of(claim_id: PageId, entry: ClaimEntry) -> Held:
         authority=claim.authority,
         pages=claim.pages,
         supersedes=entry.supersedes,
+        merges=entry.merges,
+        restates=entry.restates,
+        premises=claim.premises,
     )
 
 

@@ -15,14 +15,64 @@ class Status(StrEnum):
     STANDING = "standing"
     SUPERSEDED = "superseded"
     RETRACTED = "retracted"
-    STALE = "stale"  # its evidence is not there any more
+    STALE = "stale"  # what it rests on changed, or is not there any more
+    EXPIRED = "expired"  # its time is over, until it is checked again
     UNTRUSTED = "untrusted"  # it would stand, were its memory vouched for
     WITHDRAWN = "withdrawn"  # a person took it back with what it rests on
     CLOSING = "closing"  # a retraction: it closed another, and holds nothing itself
 
 
+class LapseReason(StrEnum):
+    """Why a claim does not hold that nothing closed."""
+
+    SOURCE = "source"  # a claim that it rests on holds no more
+    EVIDENCE = "evidence"  # words that it rests on are gone
+    FAILED = "failed"  # the last check of it failed
+    UNCHECKED = "unchecked"  # nobody checked it for as long as its kind is trusted
+    OLD = "old"  # it was made too long ago
+    ENDED = "ended"  # somebody said that its time is over
+
+
+_EXPIRED: Final = frozenset({LapseReason.UNCHECKED, LapseReason.OLD, LapseReason.ENDED})
+
+
+@dataclass(frozen=True, slots=True)
+class Lapse:
+    """Why a claim does not hold; `by` is the claim that it rests on, where that one does not."""
+
+    why: LapseReason
+    by: PageId = PageId("")
+
+    @property
+    def status(self) -> Status:
+        return Status.EXPIRED if self.why in _EXPIRED else Status.STALE
+
+    @property
+    def told(self) -> str:
+        """The same in a few words, as a label in the window has them: never words of a claim."""
+        match self.why:
+            case LapseReason.SOURCE:
+                why = f"it rests on {self.by}, which holds no more"
+            case LapseReason.EVIDENCE:
+                why = "words that it rests on are gone"
+            case LapseReason.FAILED:
+                why = "the last check of it failed"
+            case LapseReason.UNCHECKED:
+                why = "not checked for too long"
+            case LapseReason.OLD:
+                why = "made too long ago"
+            case LapseReason.ENDED:
+                why = "its time is over"
+        return f"{self.status}: {why}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
+    """`premises` are the claims that it was derived from; times are milliseconds. A claim is
+    trusted for `decay_ms` since it was made or passed a check, and `max_age_ms` in all; None is for
+    ever. `has_evidence` is whether all the words that it rests on are there, as its record tells.
+    """
+
     claim_id: PageId
     type: ClaimType
     subject: str
@@ -30,8 +80,20 @@ class Held:
     authority: Authority
     pages: tuple[PageId, ...]
     supersedes: PageId = PageId("")
+    merges: tuple[PageId, ...] = ()
+    restates: PageId = PageId("")
+    premises: tuple[PageId, ...] = ()
+    made_ms: int = 0
+    decay_ms: int | None = None
+    max_age_ms: int | None = None
+    has_evidence: bool = True
     status: Status = Status.STANDING
     closed_by: PageId = PageId("")
+
+    @property
+    def closes(self) -> tuple[PageId, ...]:
+        """The claims whose place it takes, or that it takes back."""
+        return (*((self.supersedes,) if self.supersedes else ()), *self.merges)
 
 
 def kind_of(kind: ClaimType) -> str:
@@ -39,4 +101,7 @@ def kind_of(kind: ClaimType) -> str:
     return str(kind) if kind in _APART else "held"
 
 
-_APART: Final = (ClaimType.PREFERENCE, ClaimType.RULE, ClaimType.TASK)
+_TOGETHER: Final = frozenset(
+    {ClaimType.DECISION, ClaimType.FACT, ClaimType.PROJECT_FACT, ClaimType.GOAL}
+)
+_APART: Final = frozenset(ClaimType) - _TOGETHER - {ClaimType.RETRACTION}

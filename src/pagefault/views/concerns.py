@@ -57,12 +57,13 @@ def concerns(
             f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
             do="Turn prompt caching on in the client, or have it done: `pagefault serve --mark`.",
         )
-    stale = [one for one in claims if one.status == "stale"]
-    if stale:
+    lapsed = [one for one in claims if one.status in ("stale", "expired")]
+    if lapsed:
         yield Concern(
-            what=f"{len(stale)} of {len(claims)} claims rest on words that are gone.",
-            why="What they were said in was forgotten or cannot be read, so they are not used.",
-            do="Say them again, or retract them: `pagefault claims`.",
+            what=f"{len(lapsed)} of {len(claims)} claims do not hold any more.",
+            why="What they rest on changed or is gone, or nobody checked them for too long, so no "
+            "request shows them as if they held.",
+            do="Check, edit or retract them: `pagefault cards review`.",
         )
     if bill.unpriced and proxied is not None:  # else it may be no provider's model at all
         yield Concern(

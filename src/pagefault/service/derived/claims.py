@@ -7,7 +7,7 @@ made anew where claims were written or forgotten elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,28 +15,38 @@ from typing import Final
 from pagefault.language.analyzer import query_terms
 from pagefault.language.english import ENGLISH
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import Draft, OriginalBody, PageBody
+from pagefault.model.events import (
+    ClaimRuled,
+    Draft,
+    Event,
+    FormationEnded,
+    OriginalBody,
+    PageBody,
+)
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
     MODEL_GENERATED,
-    PAGE_PREFIX,
     RUNTIME,
     USER_APPROVED,
-    USERS,
+    CheckOutcome,
     ClaimType,
     EventType,
     Kind,
     Origin,
     Role,
+    RulingKind,
+    Validator,
 )
-from pagefault.model.page import Derived, Evidence, Page, PageRow
+from pagefault.model.page import NO_FACTS, CardFacts, Derived, Evidence, Page, PageRow
 from pagefault.model.trust import is_untrusted
 from pagefault.pack.layout import Exchange, Recalled, Shown
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
+from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.claim_pages import CLAIM, held_as_written
 from pagefault.service.window.content import is_user_message
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
@@ -44,8 +54,8 @@ from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority, Claim, Utterance, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, Status
+from pagefault.truth.lapses import Ruled
 
-CLAIM: Final = PAGE_PREFIX["claim"]
 IMPORTANCE: Final = {
     ClaimType.DECISION: 0.95,
     ClaimType.RETRACTION: 0.95,
@@ -53,6 +63,12 @@ IMPORTANCE: Final = {
     ClaimType.PREFERENCE: 0.85,
     ClaimType.FACT: 0.8,
     ClaimType.TASK: 0.8,
+    ClaimType.PROJECT_FACT: 0.8,
+    ClaimType.PROCEDURE: 0.8,
+    ClaimType.GOTCHA: 0.8,
+    ClaimType.GLOSSARY: 0.8,
+    ClaimType.ENTITY: 0.8,
+    ClaimType.CONTEXT: 0.8,
 }
 _GRAMMAR: Final = frozenset(
     query_terms(" ".join(sorted(ENGLISH.stop_words | ENGLISH.function_words)))
@@ -68,14 +84,39 @@ class WouldBlock(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LastCheck:
+    """What a check of a claim came to: `outcome` is "pass" or "fail"."""
+
+    outcome: CheckOutcome
+    at_ms: int
+    validators: tuple[Validator, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimEdit:
+    """Something that happened to a claim. `what`: made, edited or confirmed ("edited"), merged,
+    superseded, retracted, "checked: pass" or "checked: fail", ended, contradicted. `claim_id` is
+    the claim that did it, or that contradicts it.
+    """
+
+    at_ms: int
+    what: str
+    claim_id: PageId = PageId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimInfo:
-    """A claim, what became of it, and where it is said.
+    """A claim, what became of it, and where it is said. `cards.py` tells it as a memory card.
 
     `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale"
-    (the words it rests on cannot be read any more), "untrusted" (its memory is not adopted, so
-    nothing in it has authority), "withdrawn" (by a person, with what it rests on) or "closing" (it
-    took another back, and holds nothing itself).
-    `closed_by` is the claim that took its place or took it back.
+    (what it rests on changed or cannot be read any more), "expired" (its time is over), "untrusted"
+    (its memory is not adopted, so nothing in it has authority), "withdrawn" (by a person, with what
+    it rests on) or "closing" (it took another back, and holds nothing itself); `why` says more of
+    what is stale or expired. `closed_by` is the claim that took its place or took it back.
+
+    `derived_from` are the claims that it rests on, as they read now; `contradicts` those that say
+    something else, as somebody found. `made_ms` is when it was made first; `checked` the last check
+    that came to anything. `digest` is what `confirm` takes, of a claim that is proposed.
     """
 
     claim_id: PageId
@@ -91,6 +132,16 @@ class ClaimInfo:
     turn: int
     evidence: tuple[Evidence, ...]
     quotes: tuple[str, ...]  # the words at each span of evidence; empty where they are gone
+    why: str = ""
+    derived_from: tuple[PageId, ...] = ()
+    contradicts: tuple[PageId, ...] = ()
+    merges: tuple[PageId, ...] = ()
+    restates: PageId = PageId("")
+    facts: CardFacts = NO_FACTS
+    made_ms: int = 0
+    checked: LastCheck | None = None
+    digest: str = ""
+    history: tuple[ClaimEdit, ...] = ()
 
 
 class Claims:
@@ -173,7 +224,7 @@ class Claims:
     ) -> Claim:
         """A claim with the authority that is left of it. A "yes" agrees to words of a model: where
         a stranger's text stood before the model when it wrote them, they may be the stranger's, and
-        a "yes" shows nobody which. Such a claim is proposed.
+        a "yes" shows nobody which. Such a claim is proposed. Another has the digest of the words.
         """
         if claim.origin != USER_APPROVED or not before:
             return claim
@@ -181,9 +232,10 @@ class Claims:
             raise WouldBlock
         label = MODEL_GENERATED
         with suppress(ArchiveMissing):  # then nobody knows what stood before the model
-            label = self._labels.label(state.read_page(before[-1].page_id))
+            shown = state.read_page(before[-1].page_id)
+            label = self._labels.label(shown)
             if not is_untrusted(label):
-                return claim
+                return replace(claim, digest=self._runtime.quarantine.digest(shown))
         text = wording(claim.type, claim.value)
         return replace(claim, text=text, authority=Authority.PROPOSED, origin=label)
 
@@ -221,7 +273,8 @@ class Claims:
         return self._as_of == self._state_of(state) and self._procedures.is_current(state)
 
     def _state_of(self, state: SessionState) -> AsOf:
-        return as_of(state, CLAIM, self._runtime.journal.forgets)
+        made = as_of(state, CLAIM, self._runtime.journal.forgets)
+        return made._replace(made=made.made + state.rulings) if made.made else made
 
     def book(self, state: SessionState) -> ClaimBook:
         """The fold of every claim that the session can see. Reads the store where it must."""
@@ -230,7 +283,11 @@ class Claims:
             book = ClaimBook()  # of this thread: another may be at it, too
             for page in self.pages():
                 if not self._runtime.quarantine.is_withdrawn(page.row):
-                    book.fold(_held(page, is_adopted=self._runtime.is_adopted))
+                    book.fold(held_as_written(page, is_adopted=self._runtime.is_adopted))
+            scope = self._runtime.scope(self._session)
+            for event in records(self._runtime, scope, types=("claim_ruled", "formation_ended")):
+                for body in _rulings(event):
+                    book.rule(Ruled(event.seq, event.at_ms, body))
             self._book, self._as_of = book, now
         return self._book
 
@@ -272,29 +329,38 @@ class Claims:
         return found
 
     def told(self, state: SessionState) -> list[ClaimInfo]:
-        """Every claim with what became of it, oldest first."""
+        """Every claim with what became of it by now, oldest first."""
         book = self.book(state)
         is_withdrawn = self._runtime.quarantine.is_withdrawn
-        pages = (
+        read = [
             (self._withdrawn(page) if is_withdrawn(page.row) else book.find(page.page_id), page)
             for page in self.pages()
-        )
+        ]
         # One that is not in the book was made while it was read.
-        return [self._told(page, held, state) for held, page in pages if held is not None]
+        known = [(held, page, self._quotes(page, state)) for held, page in read if held is not None]
+        gone = [held for held, _, quotes in known if held.has_evidence and not all(quotes)]
+        if gone:  # in an archive that is away: what rests on these is not proved, either
+            book = book.copy()
+            book.lost(one.claim_id for one in gone)
+        now_ms = self._runtime.clock.now_ms()
+        return [self._told(page, held, quotes, book, now_ms) for held, page, quotes in known]
 
     def _withdrawn(self, page: Page) -> Held:
-        held = _held(page, is_adopted=self._runtime.is_adopted)
+        held = held_as_written(page, is_adopted=self._runtime.is_adopted)
         return replace(held, status=Status.WITHDRAWN)
 
-    def _told(self, page: Page, held: Held, state: SessionState) -> ClaimInfo:
+    def _told(
+        self, page: Page, held: Held, quotes: tuple[str, ...], book: ClaimBook, now_ms: int
+    ) -> ClaimInfo:
         derived = page.derived
         assert derived is not None
-        quotes = tuple(self._quote(span, state) for span in derived.evidence)
-        status = held.status
-        if status is Status.STANDING and not all(quotes):
-            status = Status.STALE
-        if status is Status.STANDING and not self._runtime.is_adopted:
+        status, why = held.status, ""
+        lapse = book.lapses(now_ms).get(page.page_id)
+        if status is Status.STANDING and lapse is not None:
+            status, why = lapse.status, lapse.told.partition(": ")[2]
+        elif status is Status.STANDING and not self._runtime.is_adopted:
             status = Status.UNTRUSTED
+        check = book.checked(page.page_id)
         return ClaimInfo(
             claim_id=page.page_id,
             type=derived.claim_type,
@@ -309,7 +375,23 @@ class Claims:
             turn=page.row.turn,
             evidence=derived.evidence,
             quotes=quotes,
+            why=why,
+            derived_from=tuple(map(book.now, held.premises)),
+            contradicts=tuple(book.against(page.page_id)),
+            merges=derived.merges,
+            restates=derived.restates,
+            facts=derived.card,
+            made_ms=book.made_ms(page.page_id) or page.row.at_ms,
+            checked=None if check is None else _checked(check),
+            digest=self._runtime.quarantine.digest(page)
+            if held.authority is Authority.PROPOSED and held.status is Status.STANDING
+            else "",
+            history=_history(book, held),
         )
+
+    def _quotes(self, page: Page, state: SessionState) -> tuple[str, ...]:
+        assert page.derived is not None
+        return tuple(self._quote(span, state) for span in page.derived.evidence)
 
     def _quote(self, span: Evidence, state: SessionState) -> str:
         row = state.table.find(span.page_id)
@@ -335,6 +417,47 @@ class Claims:
         )
 
 
+def _rulings(event: Event) -> Iterable[ClaimRuled]:
+    """What a record says about claims; of a range that was formed, which contradict others."""
+    match event.body:
+        case ClaimRuled() as body:
+            return [body]
+        case FormationEnded(conflicts=conflicts):
+            what = RulingKind.CONTRADICTED
+            return [ClaimRuled(claim_id=c.page_id, what=what, other=c.stands) for c in conflicts]
+        case _:
+            return []
+
+
+def _history(book: ClaimBook, held: Held) -> tuple[ClaimEdit, ...]:
+    """What happened to a claim, oldest first, from the first that it took the place of."""
+    found: list[ClaimEdit] = []
+    for one in book.versions(held.claim_id):
+        what = "made"
+        if one.merges:
+            what = "merged"
+        elif one.restates:
+            what = "edited"
+        elif one.supersedes:
+            what = "superseded"
+        found.append(ClaimEdit(at_ms=one.made_ms, what=what, claim_id=one.claim_id))
+    for kind in (RulingKind.CHECKED, RulingKind.ENDED, RulingKind.CONTRADICTED):
+        for ruled in book.rulings(held.claim_id, kind):
+            what = f"checked: {ruled.body.outcome}" if kind is RulingKind.CHECKED else str(kind)
+            found.append(ClaimEdit(at_ms=ruled.at_ms, what=what, claim_id=ruled.body.other))
+    closer = book.find(held.closed_by)
+    if closer is not None:
+        found.append(
+            ClaimEdit(at_ms=closer.made_ms, what=str(held.status), claim_id=closer.claim_id)
+        )
+    return tuple(sorted(found, key=lambda one: one.at_ms))
+
+
+def _checked(check: Ruled) -> LastCheck:
+    body = check.body
+    return LastCheck(outcome=body.outcome, at_ms=check.at_ms, validators=body.validators)
+
+
 def made_of(entry: ClaimEntry) -> Made:
     """A claim as the page that it becomes."""
     claim = entry.claim
@@ -349,28 +472,14 @@ def made_of(entry: ClaimEntry) -> Made:
             claim_type=str(claim.type),
             subject=claim.subject,
             value=claim.value,
+            restates=entry.restates,
+            merges=entry.merges,
+            card=claim.card,
+            digest=claim.digest,
         ),
         importance=IMPORTANCE[claim.type],
         confidence=claim.confidence,
     )
-
-
-def _held(page: Page, *, is_adopted: bool) -> Held:
-    derived = page.derived
-    assert derived is not None
-    return Held(
-        claim_id=page.page_id,
-        type=ClaimType(derived.claim_type),
-        subject=derived.subject,
-        value=derived.value,
-        authority=authority_of(page.row.origin) if is_adopted else Authority.PROPOSED,
-        pages=derived.provenance,
-        supersedes=derived.supersedes,
-    )
-
-
-def authority_of(origin: Origin) -> Authority:
-    return Authority.USER if origin in USERS else Authority.PROPOSED
 
 
 def _shown_before(state: SessionState) -> list[Utterance]:

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Event, PageBody
+from pagefault.model.events import Claimed, Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import USER_APPROVED, Origin, Role
 from pagefault.model.page import Derived, Page, Scope
@@ -45,6 +45,7 @@ class Labels:
         """
         ruled = self._runtime.quarantine.label(page)
         is_users = page.derived is None and page.row.role is Role.USER
+        is_users = is_users or bool(page.derived and page.derived.digest)  # approved as it is
         if is_untrusted(ruled) or ruled != page.row.origin or is_users:
             return ruled  # nothing is less, a person said so, or nothing went into it
         with self._folding:
@@ -90,7 +91,8 @@ class Labels:
     def _rule(self, event: Event, body: PageBody | None, inherited: Origin | None) -> Origin | None:
         quarantine = self._runtime.quarantine
         ruled = event.origin if body is None else quarantine.label(page_of(event, body))
-        if ruled == USER_APPROVED and event.origin != USER_APPROVED:
+        is_confirmed = isinstance(body, Claimed) and body.digest
+        if ruled == USER_APPROVED and (is_confirmed or event.origin != USER_APPROVED):
             return None  # a person approved this very text
         label = ruled if inherited is None else least_trusted([ruled, inherited])
         return label if is_untrusted(label) else None

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Draft
 from pagefault.model.ids import PageId
-from pagefault.model.page import Evidence, Quote
+from pagefault.model.kinds import CheckOutcome
+from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Quote
 from pagefault.model.signatures import checked_verbs
-from pagefault.service.arguments import a_short_text
+from pagefault.service.arguments import a_path, a_short_text, one_of
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.turn.stated_claims import Stated, StatedClaims, a_channel, a_kind
+from pagefault.service.turn.claim_checks import ClaimChecks
+from pagefault.service.turn.claim_revisions import ClaimRevisions, Revision
+from pagefault.service.turn.claim_validators import ClaimCheck
+from pagefault.service.turn.reflection import Lesson, lessons
+from pagefault.service.turn.stated_claims import (
+    Stated,
+    StatedClaims,
+    a_channel,
+    a_kind,
+    check_facts,
+)
 
 
 @checked_verbs(usable=check_open)
@@ -27,17 +39,24 @@ class Claimant(SessionParts):
         self,
         value: str,
         *,
-        evidence: Sequence[str | Quote | Evidence],
+        evidence: Sequence[str | Quote | Evidence | FileQuote] = (),
+        derived_from: Sequence[str] = (),
         kind: str = "decision",
         subject: str = "",
         replaces: str = "",
+        facts: CardFacts = NO_FACTS,
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
-        which have to be there. Returns the claim's id; that of the claim that says so already, if
-        one stands. `kind` is "decision", "preference", "fact", "task" (where some work stands) or
-        "rule" (which every request recites).
+        or words of a file (`FileQuote`), which have to be there; or because of the claims that it
+        is `derived_from`, which hold. Once one of these does not, this one is stale.
+
+        Returns the claim's id; that of the claim that says so already, if one stands. `kind` is
+        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (where some
+        work stands), "glossary", "entity", "context" or "rule" (which every request recites).
+        `facts` say where it is true, whose it is and how long it is trusted.
 
         `origin` is the channel that the claim came through: "user_typed" if the user states it, who
         need not have used these words; of what a model proposes "model_generated". It has the
@@ -51,7 +70,16 @@ class Claimant(SessionParts):
         if not value.strip():
             raise BadInput("a claim of blanks says nothing", hint="say what is held true")
         return await self._state_claim(
-            value, evidence, kind=kind, subject=subject, replaces=replaces, origin=origin, key=key
+            value,
+            evidence,
+            kind=kind,
+            subject=subject,
+            replaces=replaces,
+            origin=origin,
+            key=key,
+            derived_from=derived_from,
+            facts=facts,
+            dry_run=dry_run,
         )
 
     async def remember(
@@ -81,27 +109,189 @@ class Claimant(SessionParts):
             key=key,
         )
 
-    async def retract(self, claim_id: str, *, origin: str = "user_typed", key: str = "") -> PageId:
+    async def retract(
+        self, claim_id: str, *, origin: str = "user_typed", key: str = "", dry_run: bool = False
+    ) -> PageId:
         """Take a claim back: it is kept, and holds no more. Returns the id of the note of that.
 
         Raises `BadInput` if it does not stand, and where something else than the user's channel
-        would take back what has the user's authority.
+        would take back what has the user's authority. What was derived from it is stale then.
+
+        With `dry_run`, here as everywhere, nothing is written, and the same is raised.
         """
         channel = a_channel(origin)
         return await self._plan(
-            lambda claims: claims.plan_retraction(PageId(claim_id), channel, key)
+            lambda claims: claims.plan_retraction(PageId(claim_id), channel, key), dry_run=dry_run
+        )
+
+    async def edit_claim(
+        self,
+        claim_id: str,
+        *,
+        value: str | None = None,
+        subject: str | None = None,
+        kind: str | None = None,
+        evidence: Sequence[str | Quote | Evidence | FileQuote] | None = None,
+        derived_from: Sequence[str] | None = None,
+        facts: CardFacts | None = None,
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> PageId:
+        """Change a claim; what is None stays as it is. Returns the id that it has from then on. The
+        old one is kept, closed and linked, and `undo` brings it back.
+
+        Other words are another claim: what was derived from the old one is stale. Anything else
+        leaves it the same claim. Its evidence is looked for anew, and decides with `origin` about
+        its authority, as of `claim`. Raises as `claim` and `retract` do.
+        """
+        edit = Revision(
+            value=value,
+            subject=None if subject is None else a_short_text(subject, called="subject"),
+            kind=None if kind is None else a_kind(kind),
+            evidence=evidence,
+            derived_from=None if derived_from is None else tuple(map(PageId, derived_from)),
+            facts=None if facts is None else check_facts(facts, kind or ""),
+        )
+        channel = a_channel(origin)
+        return await self._revise(
+            lambda claims: claims.plan_edit(PageId(claim_id), edit, channel, key), dry_run=dry_run
+        )
+
+    async def merge_claims(
+        self,
+        claim_ids: Sequence[str],
+        *,
+        value: str = "",
+        subject: str = "",
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> PageId:
+        """Put one claim in the place of several of one kind, on the evidence of all of them. Where
+        they say different things, `value` says what holds. Returns its id; the others are kept,
+        closed and linked. Raises as `claim` and `retract` do.
+        """
+        channel, ids = a_channel(origin), list(map(PageId, claim_ids))
+        a_short_text(subject, called="subject")
+        return await self._revise(
+            lambda claims: claims.plan_merge(ids, value, subject, channel, key), dry_run=dry_run
+        )
+
+    async def confirm_claim(
+        self, claim_id: str, digest: str, *, key: str = "", dry_run: bool = False
+    ) -> PageId:
+        """Give a proposed claim the user's authority: a person read it, and gives the `digest` that
+        `claims` told with just these words. Returns the id that it has from then on; it takes the
+        place of what stands on its subject. For a person: no agent should reach this.
+
+        Raises `BadInput` for another digest, and for a claim that does not hold.
+        """
+        return await self._revise(
+            lambda claims: claims.plan_confirmation(PageId(claim_id), digest, key), dry_run=dry_run
+        )
+
+    async def expire_claim(
+        self, claim_id: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> None:
+        """Say that a claim's time is over. It is kept, no request shows it as if it held, and what
+        was derived from it is stale. `undo` takes that back. Raises as `retract` does.
+        """
+        channel = a_channel(origin)
+        await self._revise(
+            lambda claims: claims.plan_end(PageId(claim_id), channel), dry_run=dry_run
+        )
+
+    async def contradict_claim(
+        self, claim_id: str, other: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> None:
+        """Say that two claims cannot both be true. Both stand, each tells of the other, and whoever
+        knows retracts or edits one. Raises `BadInput` unless both stand, and `NoSuchPage`.
+        """
+        channel = a_channel(origin)
+        await self._revise(
+            lambda claims: claims.plan_contradiction(PageId(claim_id), PageId(other), channel),
+            dry_run=dry_run,
+        )
+
+    async def validate_claims(
+        self,
+        claim_ids: Sequence[str] = (),
+        *,
+        root: str = "",
+        verdict: str = "",
+        dry_run: bool = False,
+    ) -> tuple[ClaimCheck, ...]:
+        """Check claims, or all that stand: whether the words, files, commands and tests that they
+        rest on are there and still say so, and their branch is. Files and branches are looked at in
+        the project's folder `root`. A claim that fails is stale until it passes; one that passes is
+        trusted for as long as its kind is, from now on.
+
+        With a `verdict`, "pass" or "fail", a person says so of the named claims, whatever is found;
+        `undo` takes that back. Raises `BadInput`, and `NoSuchPage` for an id that is no claim's.
+        """
+        said = one_of(CheckOutcome, verdict, "verdict") if verdict else None
+        ids = list(dict.fromkeys(map(PageId, claim_ids)))
+        if said is CheckOutcome.UNKNOWN or (said is not None and len(ids) != 1):
+            raise BadInput(
+                "a verdict is pass or fail, on one claim", hint="without one, all is looked at"
+            )
+        folder = a_path(root, called="root") if root else None
+
+        async def verb() -> tuple[ClaimCheck, ...]:
+            planned = self._runtime.journal.forgets
+            await self.owned.written()
+            stated = StatedClaims(self.owned, self._claims, self._labels)
+            checks = ClaimChecks(self.owned, self._claims, stated, folder)
+            drafts, told = await asyncio.to_thread(checks.plan, ids, said)
+            if dry_run:
+                return tuple(replace(one, done=False) for one in told)
+            await self.owned.commit(drafts, planned=planned)
+            return told
+
+        return await self.owned.whole(verb)
+
+    async def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
+        """Make lessons of finished work: for each command or run of tests that failed here and went
+        well later, a proposed claim of the kind "gotcha" on both results, with the files that were
+        changed in between. Asked again, it makes only what is new. Returns all of them.
+        """
+        self.owned.check_there()
+        await self.owned.caught_up()
+        found = await asyncio.to_thread(lessons, self.owned)
+        if dry_run:
+            return tuple(found)
+        return tuple(
+            [
+                replace(
+                    one,
+                    claim_id=await self._state_claim(
+                        one.value,
+                        one.evidence,
+                        kind="gotcha",
+                        subject="",
+                        replaces="",
+                        origin="command_output",
+                        key="",
+                    ),
+                )
+                for one in found
+            ]
         )
 
     async def _state_claim(
         self,
         value: str,
-        evidence: Sequence[str | Quote | Evidence],
+        evidence: Sequence[str | Quote | Evidence | FileQuote],
         *,
         kind: str,
         subject: str,
         replaces: str,
         origin: str,
         key: str,
+        derived_from: Sequence[str] = (),
+        facts: CardFacts = NO_FACTS,
+        dry_run: bool = False,
     ) -> PageId:
         stated = Stated(
             value=value,
@@ -111,16 +301,30 @@ class Claimant(SessionParts):
             replaces=PageId(replaces),
             origin=a_channel(origin),
             key=key,
+            derived_from=tuple(map(PageId, derived_from)),
+            facts=check_facts(facts, kind),
         )
-        return await self._plan(lambda claims: claims.plan(stated))
+        return await self._plan(lambda claims: claims.plan(stated), dry_run=dry_run)
 
-    async def _plan(self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]]) -> PageId:
+    async def _revise(
+        self, plan: Callable[[ClaimRevisions], tuple[list[Draft], PageId]], *, dry_run: bool
+    ) -> PageId:
+        return await self._plan(
+            lambda stated: plan(ClaimRevisions(self.owned, self._claims, stated)), dry_run=dry_run
+        )
+
+    async def _plan(
+        self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]], *, dry_run: bool = False
+    ) -> PageId:
+        """Carry a plan out; with `dry_run` only tell the id that there would be."""
+
         async def verb() -> PageId:
             planned = self._runtime.journal.forgets
             await self.owned.written()  # whose word a page is, the log tells
             claims = StatedClaims(self.owned, self._claims, self._labels)
             drafts, page_id = await asyncio.to_thread(plan, claims)
-            await self.owned.commit(drafts, planned=planned)
+            if not dry_run:
+                await self.owned.commit(drafts, planned=planned)
             return page_id
 
         return await self.owned.whole(verb)

@@ -21,18 +21,20 @@ from pagefault.model.kinds import Level, Mode, Profile, Tier
 from pagefault.model.page import Page, PageDetails, PageRow, Scope
 from pagefault.model.request import Request, ToolCall
 from pagefault.model.signatures import ANY_TEXT, checked_verbs
-from pagefault.model.wanted import SearchFilter
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.envelope import told_level
 from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import a_level
 from pagefault.service.configure import configure
+from pagefault.service.derived.cards import Card, cards_of
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.compression import nearest
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.timetravel import ACCESSES, history
+from pagefault.service.lookup.knowledge import PAGES_MAX, Knowledge, known_of
 from pagefault.service.lookup.questions import Asking
-from pagefault.service.lookup.session_search import SAID
+from pagefault.service.lookup.session_search import ANSWERS_MAX, SAID
 from pagefault.service.turn.artifacts import bytes_of
 from pagefault.service.turn.host_tools import check_answered
 from pagefault.service.turn.media import dimensions, duration_seconds
@@ -200,6 +202,26 @@ class Reader(SessionParts, Asking):
         self.owned.check_there()
         await self.owned.refresh()
         return await asyncio.to_thread(self._claims.told, self._state)
+
+    async def cards(self) -> list[Card]:
+        """The same as memory cards, by the names that requirement 004 gives their fields; but for
+        notes that take a claim back.
+        """
+        claims = await self.claims()
+        return await asyncio.to_thread(cards_of, self._runtime, self.owned.scope, claims)
+
+    async def known(self, query: str) -> Knowledge:
+        """Whether something is in memory: the claims that hold of it, or else what was said of it;
+        or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
+        It goes by words, as searches do: what is called otherwise in the question is not found.
+        """
+        scope = await self._asked(ANY)
+        claims = {one.claim_id: one for one in await self.claims()}
+        past = replace(ANY, history=True)
+        found = await self._finder.claims(scope, query, limit=ANSWERS_MAX, wanted=past)
+        said = replace(ANY, kinds=tuple(SAID))
+        pages = await self._finder.find(scope, query, limit=PAGES_MAX, wanted=said)
+        return known_of(claims, found, pages.hits)
 
     def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""

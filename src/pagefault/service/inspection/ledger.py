@@ -16,6 +16,7 @@ from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     EpochBegun,
@@ -63,7 +64,7 @@ from pagefault.policy import hindsight
 
 _HEAD_CHANGED: Final = frozenset({"configured", "renderer", "tools"})  # epochs that keep nothing
 _FORCED: Final = frozenset(
-    {"configured", "renderer", "tools", "forgotten", "scrubbed", "revoked", "lost"}
+    {"configured", "renderer", "tools", "forgotten", "scrubbed", "revoked", "lapsed", "lost"}
 )
 """Epochs that no choice could have spared: their cause is not the window nor the price."""
 _CLIENTS_DOING: Final = frozenset(
@@ -182,7 +183,9 @@ class Ledger:
                     self._fold_reported(reported)
             case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # what a request held, and not what it cost: the request itself says that
-            case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
+            case ClaimRuled() | Checkpointed() | SessionOpened() | SessionLeased():
+                pass  # no request
+            case Received() | Imported():
                 pass  # no request
             case FormationBegun() | FormationEnded():
                 pass  # a request beside the conversation's own, which no later one follows

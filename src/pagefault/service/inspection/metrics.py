@@ -36,6 +36,7 @@ from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     DerivedBody,
@@ -270,7 +271,7 @@ class Meter:
                 self._pinned.add(page_id)
             case Unpinned(page_id=page_id):
                 self._pinned.discard(page_id)
-            case CallRefused() | Checkpointed() | Received() | Imported():
+            case CallRefused() | ClaimRuled() | Checkpointed() | Received() | Imported():
                 pass  # no measure counts them
             case FormationBegun() | FormationEnded():
                 pass  # what was made stands in records of its own

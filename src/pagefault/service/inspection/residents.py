@@ -14,6 +14,7 @@ from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     DerivedBody,
@@ -91,7 +92,7 @@ class Residents:
                 self.window_tokens = tokens
             case Relayed() | Received() | Faulted():
                 pass  # which pages stand in it is the client's affair
-            case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
+            case Searched() | CallRefused() | Pinned() | Unpinned() | ClaimRuled() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor does what says where pages are from

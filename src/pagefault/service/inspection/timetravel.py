@@ -17,6 +17,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     DerivedBody,
@@ -59,7 +60,7 @@ from pagefault.model.events import (
     row_of,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import Actor, Level, Role, Tier
+from pagefault.model.kinds import Actor, Level, Role, RulingKind, Tier
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
@@ -435,8 +436,9 @@ class Movement:
     `Session.tiers` tells them of now). Of a proxied session none is L0: its client decides that.
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
-    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited; and
-    of the first and the last page of a range of turns: taken_up, formed, nothing, given_up.
+    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited; of
+    a claim checked, ended, contradicted, undone; and of the first and the last page of a range of
+    turns: taken_up, formed, nothing, given_up.
     """
 
     seq: Seq
@@ -539,6 +541,8 @@ def _movements(event: Event) -> Iterator[_Movement]:
             yield "pinned", page_id, None, ""
         case Unpinned(page_id=page_id):
             yield "unpinned", page_id, None, ""
+        case ClaimRuled(claim_id=page_id, what=what, outcome=outcome, other=other):
+            yield str(what), page_id, None, other or (outcome if what is RulingKind.CHECKED else "")
         case FormationBegun(first=first, last=last, tries=tries, former=former):
             for page_id in dict.fromkeys((first, last)):
                 yield "taken_up", page_id, None, f"{former}, {first} to {last}, try {tries}"
@@ -572,8 +576,9 @@ def _made(body: PageBody) -> Iterator[_Movement]:
             what = "claimed_from" if isinstance(body, Claimed) else "summed_up"
             for source in body.provenance:
                 yield what, source, None, body.page_id
-            if body.supersedes:
-                yield "superseded", body.supersedes, None, body.page_id
+            merged = body.merges if isinstance(body, Claimed) else ()
+            for source in filter(None, (body.supersedes, *merged)):
+                yield "superseded", source, None, body.page_id
         case OriginalBody(role=Role.ASSISTANT):
             for cited in cited_pages(body.text):
                 yield "cited", cited, None, body.page_id

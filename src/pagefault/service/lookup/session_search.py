@@ -18,9 +18,10 @@ from pagefault.model.kinds import RUNTIME, Kind, Modality, Profile
 from pagefault.model.page import Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.search import SearchHit, SearchResult
-from pagefault.service.derived.claims import CLAIM, Claims
+from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.claim_pages import CLAIM
 
 ANSWERS_MAX: Final = 3  # claims that a search finds which asks for no kind
 ANSWERS_COVERAGE: Final = 0.5  # of the query's words that any claim has: below, it answers little
@@ -109,7 +110,8 @@ class Finder:
                 closed = replace(hit.page, superseded=row.seq)
                 row = closed if wanted.history else None if row.origin == RUNTIME else row
             if row is not None and claims.admits(row):
-                found.setdefault(row.page_id, replace(hit, page=row))
+                lapse = state.lapse_of(row.page_id)
+                found.setdefault(row.page_id, replace(hit, page=row, lapse=lapse))
         return list(found.values())
 
 

@@ -157,7 +157,11 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
     found = replace(
         asked,
         hits=tuple(
-            Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
+            Hit(
+                page_id=hit.page.page_id,
+                relevance=round(hit.relevance, 3),
+                lapse=state.lapse_of(hit.page.page_id),
+            )
             for hit in told[: action.limit]
         ),
         total=result.total - (len(result.hits) - len(hits)),
@@ -176,6 +180,7 @@ def _fault(
         page_id=action.page_id,
         level=action.level,
         reason=action.reason,
+        lapse=state.lapse_of(action.page_id),
         said=said,
         faults_left=state.budget.faults_left,
     )

@@ -190,7 +190,11 @@ class RelayedCalls:
         told = replace(
             asked,
             hits=tuple(
-                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
+                Hit(
+                    page_id=hit.page.page_id,
+                    relevance=round(hit.relevance, 3),
+                    lapse=state.lapse_of(hit.page.page_id),
+                )
                 for hit in hits[: action.limit]
             ),
             total=len(hits),
@@ -208,6 +212,7 @@ class RelayedCalls:
             page_id=action.page_id,
             level=action.level,
             reason=action.reason,
+            lapse=state.lapse_of(action.page_id),
             faults_left=max(0, state.budget.faults_left),
             relayed=True,
         )

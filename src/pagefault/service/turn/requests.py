@@ -74,6 +74,8 @@ class Requests:
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         state, is_cold = self._owned.state, self._is_cold()
+        if state.lapsed():
+            state.epoch_due = state.epoch_due or "lapsed"
         if state.layout_name is LayoutName.STABLE:
             return plan_request(state, self._owned.session, recalled, is_cold=is_cold)
         bearing: list[PageId] = []

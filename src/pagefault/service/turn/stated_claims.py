@@ -24,6 +24,7 @@ from pagefault.model.events import Draft, PageBody, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
+    LOCAL_FILE,
     MODEL_GENERATED,
     RUNTIME,
     USERS,
@@ -33,13 +34,16 @@ from pagefault.model.kinds import (
     Origin,
     is_tools,
 )
-from pagefault.model.page import Evidence, Page, Quote
+from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Page, Quote
+from pagefault.model.signatures import check_fields
 from pagefault.model.trust import least_trusted
-from pagefault.service.arguments import an_origin
-from pagefault.service.derived.claims import Claims, authority_of, made_of
+from pagefault.service.arguments import a_count, a_short_text, an_origin
+from pagefault.service.derived.claims import Claims, made_of
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
+from pagefault.service.derived.file_evidence import find_in_file
 from pagefault.service.derived.labels import Labels
 from pagefault.service.ownership import Owned
+from pagefault.service.window.claim_pages import authority_of
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import write_derived
 from pagefault.truth.claim import Authority, Claim, wording
@@ -48,9 +52,9 @@ from pagefault.truth.held import Held, Status
 
 VALUE_CHARS: Final = 500
 """Of a claim's value: it is one line, and the core holds many."""
-KINDS: Final = (
-    *(ClaimType.DECISION, ClaimType.PREFERENCE, ClaimType.FACT, ClaimType.RULE, ClaimType.TASK),
-)
+KINDS: Final = tuple(kind for kind in ClaimType if kind not in ("goal", "retraction"))
+TASK_STATE: Final = "task_state"
+"""What requirement 004 calls a card of the kind `task`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +62,23 @@ class Stated:
     """What somebody states; without a `value`, what the first quotation says, word for word."""
 
     value: str
-    evidence: Sequence[str | Quote | Evidence]
+    evidence: Sequence[str | Quote | Evidence | FileQuote]
     kind: ClaimType
     subject: str
     replaces: PageId
     origin: Origin
     key: str
     how: str = ""  # it came to be a claim, where its words are to tell
+    derived_from: tuple[PageId, ...] = ()
+    facts: CardFacts = NO_FACTS
 
 
 def a_kind(text: str) -> ClaimType:
     """A kind of claim that can be stated. Raises `BadInput`."""
     if text in KINDS:
         return ClaimType(text)
+    if text == TASK_STATE:
+        return ClaimType.TASK
     hints = {
         ClaimType.GOAL: "`Session.goal` sets the goal",
         ClaimType.RETRACTION: "`Session.retract` takes a claim back",
@@ -80,6 +88,23 @@ def a_kind(text: str) -> ClaimType:
         hint=next((hint for kind, hint in hints.items() if kind == text), "")
         or f"one of {', '.join(KINDS)}",
     )
+
+
+def check_facts(facts: CardFacts, kind: str) -> CardFacts:
+    """Raise `BadInput` for what cannot be said of a claim."""
+    check_fields(facts)
+    for called in ("project_id", "branch", "path", "owner"):
+        a_short_text(getattr(facts, called), called=called)
+    for called in ("decay_days", "max_age_days"):
+        a_count(getattr(facts, called) or 0, called=called)
+    if facts.files:
+        raise BadInput("files are evidence", hint="evidence=[FileQuote(words, path)]")
+    if kind == ClaimType.RULE and (facts.decay_days or facts.max_age_days):
+        raise BadInput(
+            "a rule is recited until somebody takes it back",
+            hint="state it as a decision, or leave its days out",
+        )
+    return facts
 
 
 def a_channel(text: str) -> Origin:
@@ -103,11 +128,11 @@ class StatedClaims:
         """The records of a claim, and its id; none, where it stands already, or was stated with
         this key.
         """
-        known = self._known(stated.key, is_retraction=False)
+        known = self.known(stated.key, is_retraction=False)
         if known:
             return [], known
         claim, book = self.claim(stated), self._claims.book(self._owned.state)
-        old = self._closable(book, stated.replaces, claim.authority) if stated.replaces else None
+        old = self.closable(book, stated.replaces, claim.authority) if stated.replaces else None
         same = book.same(claim)
         if same is not None:
             if old not in (None, same):
@@ -116,24 +141,24 @@ class StatedClaims:
                     hint=f"`Session.retract` takes {stated.replaces} back",
                 )
             return [], same.claim_id
-        self._check_rival(book, claim, old)
+        self.check_rival(book, claim, old)
         entry = book.entry(claim, old)
         assert entry is not None, "what stands already was told apart before"
-        draft = self._draft(entry, stated.origin, stated.key)
+        draft = self.draft(entry, stated.origin, stated.key)
         if claim.type is ClaimType.RULE and claim.authority is Authority.USER:
-            self._check_recited(draft, entry.supersedes)
-        return [draft], _page_id(draft)
+            self.check_recited(draft, entry.supersedes)
+        return [draft], page_id_of(draft)
 
     def plan_retraction(
         self, claim_id: PageId, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
         """The records that take a claim back, and the id of the note that says so."""
-        known = self._known(key, is_retraction=True)
+        known = self.known(key, is_retraction=True)
         if known:
             return [], known
         authority = authority_of(origin)
         book = self._claims.book(self._owned.state)
-        old = self._closable(book, claim_id, authority)
+        old = self.closable(book, claim_id, authority)
         claim = Claim(
             type=ClaimType.RETRACTION,
             subject="",  # its words go with it when it is forgotten
@@ -146,10 +171,10 @@ class StatedClaims:
         )
         entry = book.entry(claim, old)
         assert entry is not None, "it closes what was named"
-        draft = self._draft(entry, origin, key)
-        return [draft], _page_id(draft)
+        draft = self.draft(entry, origin, key)
+        return [draft], page_id_of(draft)
 
-    def _known(self, key: str, *, is_retraction: bool) -> PageId | None:
+    def known(self, key: str, *, is_retraction: bool) -> PageId | None:
         """The claim that was stated, or the note of one that was taken back, with this key before.
         Raises `BadInput` where the key stands for another call.
         """
@@ -172,14 +197,18 @@ class StatedClaims:
         `NoSuchPage` and `RecordGone`.
         """
         clean = self._runtime.journal.clean
-        if not stated.evidence:
+        if not (stated.evidence or stated.derived_from):
             raise BadInput(
                 "a claim rests on what was said: evidence is missing",
                 hint='evidence=["words that were said"], or `Session.remember` for the words alone',
             )
         owned = self._owned
         finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called, clean)
-        found = [finder.find(one) for one in stated.evidence]
+        quoted = [one for one in stated.evidence if not isinstance(one, FileQuote)]
+        in_files = [one for one in stated.evidence if isinstance(one, FileQuote)]
+        found = [finder.find(one) for one in quoted]
+        files = tuple(find_in_file(self._runtime.keyed, one) for one in in_files)
+        premises, labels = self.premises(stated.derived_from)
         value = " ".join(clean(stated.value or found[0].words).split())
         check_whole(found, value)
         if not value:
@@ -193,7 +222,8 @@ class StatedClaims:
         if subject == GOAL_SUBJECT:
             raise BadInput(f"{subject!r} is the goal's", hint="`Session.goal` sets the goal")
         said = value if subject.casefold() in value.casefold() else f"{subject}: {value}"
-        sources = [one.origin for one in found]
+        in_all = (*stated.facts.files, *files)
+        sources = [one.origin for one in found] + labels + [LOCAL_FILE for _ in in_all]
         is_users = stated.origin in USERS and USERS.issuperset(sources)
         origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
         return Claim(
@@ -205,10 +235,40 @@ class StatedClaims:
             authority=authority_of(origin),
             origin=origin,
             confidence=1.0,
+            premises=premises,
+            card=replace(stated.facts, files=in_all),
         )
 
-    def _closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
+    def premises(self, derived_from: Sequence[PageId]) -> tuple[tuple[PageId, ...], list[Origin]]:
+        """The claims that one is derived from, as they read now, and whose word each is. Raises
+        `BadInput` where one does not hold, and `NoSuchPage`.
+        """
+        state = self._owned.state
+        book = self._claims.book(state)
+        lapsed = book.lapses(self._runtime.clock.now_ms())
+        found: dict[PageId, Origin] = {}
+        for claim_id in derived_from:
+            held = self.standing(book, book.now(claim_id))
+            if held.claim_id in lapsed:
+                raise BadInput(
+                    f"{held.claim_id} does not hold: {lapsed[held.claim_id].told}",
+                    hint="check it (`Session.validate_claims`), or rest the claim on another",
+                )
+            found[held.claim_id] = self._labels.label(state.read_page(held.claim_id))
+        return tuple(found), list(found.values())
+
+    def closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
         """The claim of this id, if it stands, and whoever speaks may close it."""
+        held = self.standing(book, claim_id)
+        if not may_close(authority, held):
+            raise BadInput(
+                f"{claim_id} has the user's authority, and this is only proposed",
+                hint="it takes the user's own channel, and words that the user typed",
+            )
+        return held
+
+    def standing(self, book: ClaimBook, claim_id: PageId) -> Held:
+        """The claim of this id, if it stands. Raises `BadInput` and `NoSuchPage`."""
         held = book.find(claim_id)
         if held is None:
             row = self._runtime.index.find_page(self._owned.scope.derived, claim_id)
@@ -228,15 +288,10 @@ class StatedClaims:
                 f"{claim_id} stands no more: {held.closed_by} closed it",
                 hint="`Session.claims` lists what stands",
             )
-        if not may_close(authority, held):
-            raise BadInput(
-                f"{claim_id} has the user's authority, and this is only proposed",
-                hint="it takes the user's own channel, and words that the user typed",
-            )
         return held
 
     @staticmethod
-    def _check_rival(book: ClaimBook, claim: Claim, old: Held | None) -> None:
+    def check_rival(book: ClaimBook, claim: Claim, old: Held | None) -> None:
         """Raise `BadInput` where a claim would close two: the named, and that on its subject."""
         rival = book.rival(claim)
         if old is not None and rival is not None and rival != old:
@@ -245,7 +300,7 @@ class StatedClaims:
                 hint=f"replace {rival.claim_id}, and take the other back with `Session.retract`",
             )
 
-    def _draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
+    def draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
         state, made = self._owned.state, made_of(entry)
         if entry.claim.type is ClaimType.RETRACTION:  # it is forgotten with what it took back
             made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
@@ -256,9 +311,9 @@ class StatedClaims:
             counter=state.counter,
             clean=self._runtime.journal.clean,
         )
-        return replace(draft, actor=_actor(channel), key=key)
+        return replace(draft, actor=actor_of(channel), key=key)
 
-    def _check_recited(self, draft: Draft, instead: PageId) -> None:
+    def check_recited(self, draft: Draft, *instead: PageId) -> None:
         """Raise `BadInput` unless all standing rules of the user could be recited with this one."""
         assert isinstance(draft.body, PageBody)
         page, state = page_of(expected(draft), draft.body), self._owned.state
@@ -267,7 +322,7 @@ class StatedClaims:
                 f"this rule takes more than the {TAIL_TOKENS} tokens in which rules are recited",
                 hint="say it shorter, or state it as a decision, which is recalled where it bears",
             )
-        rules: list[Page] = [one for one in state.rules() if one.page_id != instead]
+        rules: list[Page] = [one for one in state.rules() if one.page_id not in instead]
         if not state.recites([*rules, page]):
             raise BadInput(
                 f"the {TAIL_TOKENS} tokens in which rules are recited are taken by "
@@ -286,7 +341,7 @@ def check_whole(found: Sequence[QuotedWords], value: str) -> None:
             )
 
 
-def _actor(channel: Origin) -> Actor:
+def actor_of(channel: Origin) -> Actor:
     if channel in USERS:
         return Actor.USER
     if is_tools(channel):
@@ -294,6 +349,6 @@ def _actor(channel: Origin) -> Actor:
     return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM
 
 
-def _page_id(draft: Draft) -> PageId:
+def page_id_of(draft: Draft) -> PageId:
     assert isinstance(draft.body, PageBody)
     return draft.body.page_id

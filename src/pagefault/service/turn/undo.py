@@ -1,4 +1,4 @@
-"""Undo and redo of pins, goals and claims.
+"""Undo and redo of pins, goals, claims, and rulings on claims.
 
 The log is only appended to, so undoing an act appends its inverse: an unpin for a pin, a pin for an
 unpin; for a claim a note that takes it back, and the claim whose place it took written once more,
@@ -6,11 +6,11 @@ with the same words, origin and evidence. Redoing appends what was undone in the
 ordinary records, so every fold takes them as such, and a pin or a goal that comes back takes effect
 as one that is set.
 
-An act is what a person did with one call or one message: a pin, an unpin, a goal with its pins, or
-the claims of a message. Which can be undone and redone is a fold of the records, as in an editor:
-two stacks, and a new act clears the second. A record of an undo or a redo is told by its header,
-which forgetting leaves: a person acted, and its `cause` is the act, undo or redo that it reverses.
-No other pin, goal or claim has both.
+An act is what a person did with one call or one message: a pin, an unpin, a goal with its pins, a
+ruling on a claim, or the claims of a message. Which can be undone and redone is a fold of the
+records, as in an editor: two stacks, and a new act clears the second. A record of an undo or a redo
+is told by its header, which forgetting leaves: a person acted, and its `cause` is the act, undo or
+redo that it reverses. No other pin, goal, ruling or claim has both.
 
 What a client took back by editing a message is no act any more: nobody says it now. A claim comes
 back only while the words that it rests on are there, and are no history.
@@ -25,6 +25,7 @@ from pagefault.model.errors import CannotUndo, RecordGone
 from pagefault.model.events import (
     Body,
     Claimed,
+    ClaimRuled,
     Draft,
     Erased,
     Event,
@@ -41,6 +42,7 @@ from pagefault.model.kinds import (
     ClaimType,
     Kind,
     Origin,
+    RulingKind,
 )
 from pagefault.model.page import Page
 from pagefault.service.ownership import Owned
@@ -55,7 +57,7 @@ _STEM = PAGE_PREFIX["claim"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """What was undone, or redone: a "pin", an "unpin", a "goal" or "claims".
+    """What was undone, or redone: a "pin", an "unpin", a "goal", "claims", or a "ruling" on one.
 
     `page_ids` are the pages that it was about; `standing` those that stand or are pinned again
     because of it, under their present ids: a claim or a goal that comes back is a new page.
@@ -85,6 +87,8 @@ class _Act:
                 what, pages = "pin", [page_id]
             case Unpinned(page_id=page_id):
                 what, pages = "unpin", [page_id]
+            case ClaimRuled(claim_id=page_id):
+                what, pages = "ruling", [page_id]
             case _:
                 claims = [one.body for one in self.records if isinstance(one.body, Claimed)]
                 what = "goal" if _is_goal(first) else "claims"
@@ -113,6 +117,8 @@ def plan_undo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
                 plan.unpin(page_id)
             case Unpinned(page_id=page_id):
                 plan.pin(page_id)
+            case ClaimRuled(claim_id=page_id):
+                plan.turn(page_id)
     return plan.drafts, act.told(plan.standing)
 
 
@@ -137,10 +143,12 @@ def plan_redo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
                 plan.pin(page_id)
             case Unpinned(page_id=page_id):
                 plan.unpin(page_id)
+            case ClaimRuled(claim_id=page_id):
+                plan.turn(page_id)
     return plan.drafts, act.told(plan.standing)
 
 
-_TYPES = ("pinned", "unpinned", "claim", "formation_begun")
+_TYPES = ("pinned", "unpinned", "claim", "claim_ruled", "formation_begun")
 
 
 class _Acts:
@@ -171,8 +179,10 @@ class _Acts:
             return
         if isinstance(body, Claimed):
             self.note(body)
-        elif not isinstance(body, Pinned | Unpinned | Erased):
+        elif not isinstance(body, Pinned | Unpinned | ClaimRuled | Erased):
             return
+        if event.type == "claim_ruled" and event.actor is not Actor.USER:
+            return  # what was found by looking: whoever doubts it looks again
         if event.cause in self._formations:
             return  # proposed in the background: nobody's act
         if event.actor is Actor.USER and event.cause:
@@ -188,8 +198,8 @@ class _Acts:
             self.done.append(_Act(event.seq, (event,)))
 
     def note(self, claim: Claimed) -> None:
-        if claim.supersedes:
-            self.closer[claim.supersedes] = claim.page_id
+        for closed in filter(None, (claim.supersedes, *claim.merges)):
+            self.closer[closed] = claim.page_id
         if claim.restates:
             self.restated[claim.restates] = claim.page_id
 
@@ -269,8 +279,10 @@ class _Plan:
             RUNTIME,
             supersedes=page_id,
         )
-        if claim.supersedes:
-            self._restate(claim.supersedes, note)
+        place = note
+        for closed in filter(None, (claim.supersedes, *claim.merges)):
+            self._restate(closed, place)
+            place = PageId("")
 
     def claim_again(self, claim: Claimed) -> None:
         """A claim stands again, and closes what it closed."""
@@ -295,6 +307,11 @@ class _Plan:
         self._unpinned = next((page for page in pins if page.page_id == page_id), None)
         self._add(Unpinned(page_id=page_id), RUNTIME)
 
+    def turn(self, claim_id: PageId) -> None:
+        """A ruling counts no more, or again."""
+        what = RulingKind.UNDONE
+        self._add(ClaimRuled(claim_id=claim_id, what=what, undoes=self._cause), RUNTIME)
+
     def _standing(self, page_id: PageId) -> PageId:
         now = self._acts.now(page_id)
         if now in self._acts.closer:
@@ -317,7 +334,9 @@ class _Plan:
                 raise _forgotten(page_id, f"rests on {source}, which was forgotten")
             if scope.is_history(found) and found.kind is not Kind.CLAIM:
                 raise _forgotten(page_id, f"rests on {source}, which was edited")
-        made = self._claim(replace(event.body, restates=page_id), event.origin, supersedes=place)
+        merges = tuple(map(self._acts.now, event.body.merges))
+        again = replace(event.body, restates=page_id, merges=merges)
+        made = self._claim(again, event.origin, supersedes=place)
         if event.body.claim_type != ClaimType.RETRACTION:
             self.standing.append(made)
 

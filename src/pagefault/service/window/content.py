@@ -65,7 +65,16 @@ def _derived(event: Event, body: DerivedBody) -> Derived:
         case Represented(represents=represents, level=level, source_tokens=tokens):
             return replace(made, represents=represents, level=level, source_tokens=tokens)
         case Claimed(claim_type=claim_type, subject=subject, value=value):
-            return replace(made, claim_type=claim_type, subject=subject, value=value)
+            return replace(
+                made,
+                claim_type=claim_type,
+                subject=subject,
+                value=value,
+                restates=body.restates,
+                merges=body.merges,
+                card=body.card,
+                digest=body.digest,
+            )
         case Learned(subject=subject):
             return replace(made, subject=subject)
         case Summarised(source_tokens=tokens):

@@ -1,15 +1,19 @@
-"""The core of a session: the claims that stand on the user's word, and what is recited of them."""
+"""The core of a session: the claims that hold on the user's word, and what is recited of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import USERS, ClaimType
+from pagefault.model.kinds import GOAL_SUBJECT, USERS, ClaimType
 from pagefault.model.page import Derived, Page
 from pagefault.pack import render
 from pagefault.pack.count import TokenCounter, tail_tokens
+from pagefault.service.window.claim_pages import held_as_written
+from pagefault.truth.claims import ClaimBook
+from pagefault.truth.held import Lapse
+from pagefault.truth.lapses import Ruled
 
 
 class Core:
@@ -18,19 +22,47 @@ class Core:
         self._counter = counter
         self._is_adopted = is_adopted
         self.is_silent = False  # nothing is brought into requests: no rule is recited
-        self.claims: dict[PageId, Page] = {}  # that stand, oldest first
         self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
-        self._told: tuple[str, int] | None = None  # the tail and its tokens, until a claim comes
+        self.now_ms = 0  # what lapses with time is told as of then
+        self._standing: dict[PageId, Page] = {}  # claims of the user's, oldest first
+        self._rules: dict[PageId, Page] = {}  # of these, what is recited
+        self._holding: dict[PageId, Page] | None = None  # of these, less what `_lapsed`
+        self._lapsed: Mapping[PageId, Lapse] = {}
+        self._book = ClaimBook()  # of every claim but the goal, which lapses never
+        self._told: tuple[tuple[PageId, ...], str, int] | None = None  # the tail of these rules
 
     def fold(self, page: Page, derived: Derived) -> None:
-        """Take one more claim into account: it may close an older one."""
-        self._told = None
-        self.claims.pop(derived.supersedes, None)
-        if derived.supersedes:
-            self.closed_by[derived.supersedes] = page.page_id
+        """Take one more claim into account: it may close older ones."""
+        self._holding = None
+        for closed in filter(None, (derived.supersedes, *derived.merges)):
+            self._standing.pop(closed, None)
+            self._rules.pop(closed, None)
+            self.closed_by[closed] = page.page_id
         is_users = self._is_adopted and page.row.origin in USERS
         if is_users and derived.claim_type != ClaimType.RETRACTION:
-            self.claims[page.page_id] = page
+            self._standing[page.page_id] = page
+            if derived.claim_type == ClaimType.RULE:
+                self._rules[page.page_id] = page
+        if derived.subject != GOAL_SUBJECT:
+            self._book.fold(held_as_written(page, is_adopted=self._is_adopted))
+
+    def rule(self, ruled: Ruled) -> None:
+        """Take one more ruling on a claim into account."""
+        self._book.rule(ruled)
+
+    @property
+    def lapses(self) -> Mapping[PageId, Lapse]:
+        """The claims that do not hold though nothing closed them, and why."""
+        return self._book.lapses(self.now_ms)
+
+    @property
+    def claims(self) -> dict[PageId, Page]:
+        """The claims that hold, oldest first."""
+        lapsed = self.lapses
+        if self._holding is None or lapsed is not self._lapsed:  # it is asked for at every turn
+            self._lapsed = lapsed
+            self._holding = {one: page for one, page in self._standing.items() if one not in lapsed}
+        return self._holding
 
     def tail(self) -> str:
         """The standing rules of the user, recited where a model attends most: at the very end."""
@@ -41,26 +73,25 @@ class Core:
         return 0 if self.is_silent else self._tail()[1]
 
     def _tail(self) -> tuple[str, int]:
-        if self._told is None:
-            tail = self._rules()
-            self._told = tail, tail_tokens(self._counter, tail)
-        return self._told
+        rules = self.rules()
+        known = tuple(page.page_id for page in rules)
+        if self._told is None or self._told[0] != known:
+            tail = self._recited(rules)
+            self._told = known, tail, tail_tokens(self._counter, tail)
+        return self._told[1:]
 
     def rules(self) -> list[Page]:
         """The standing rules of the user, oldest first, whether there is room to recite them."""
-        return [
-            page
-            for page in self.claims.values()
-            if page.derived is not None and page.derived.claim_type == ClaimType.RULE
-        ]
+        lapsed = self.lapses
+        return [page for one, page in self._rules.items() if one not in lapsed]
 
     def recites(self, rules: Sequence[Page]) -> bool:
         """Whether the tail has room for all of these."""
         return self._counter.count("\n".join(map(render.standing_rule, rules))) <= TAIL_TOKENS
 
-    def _rules(self) -> str:
+    def _recited(self, rules: Sequence[Page]) -> str:
         recited: list[Page] = []
-        for page in reversed(self.rules()):
+        for page in reversed(rules):
             if not self.recites([page, *recited]):
                 break
             recited = [page, *recited]

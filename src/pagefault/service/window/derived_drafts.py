@@ -159,6 +159,10 @@ def _body(
                 claim_type=derived.claim_type,
                 value=clean(derived.value),
                 confidence=item.confidence,
+                restates=derived.restates,
+                merges=derived.merges,
+                card=derived.card,
+                digest=derived.digest,
             )
         case EventType.PROCEDURE:
             return Learned(**page, **about, supersedes=derived.supersedes)

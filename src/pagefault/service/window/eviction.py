@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pagefault.model.errors import WindowTooSmall
 from pagefault.model.events import Draft, EpochBegun, PagedIn
@@ -128,7 +128,10 @@ class PagesByPolicy:
             claims_left_out=claims_left_out,
             summaries=summaries.paged_in,
             older=summaries.older,
-            kept=tuple(told.get(page_id, PagedIn(page_id=page_id)) for page_id in kept),
+            kept=tuple(
+                replace(told.get(one, PagedIn(page_id=one)), lapse=state.lapse_of(one))
+                for one in kept
+            ),
             verbatim_from=verbatim_from,
             evicted=tuple(p for p in state.working_set if p not in stays),
         )
@@ -172,7 +175,8 @@ class PagesByPolicy:
                 victims = set(state.working_set.victims(evictable, needed))
             else:  # where all must go that may, no policy is asked whom it would protect
                 victims = {p for p in evictable if not state.working_set.is_held(p)}
-        return victims | {p for p in state.closed_by if p in evictable and p not in must_stay}
+        over = (*state.closed_by, *state.lapsed())
+        return victims | {p for p in over if p in evictable and p not in must_stay}
 
     def _kept(
         self, leaving: Set[PageId], *, elsewhere: Set[PageId], brought: Set[PageId]

@@ -167,5 +167,5 @@ def to_bring(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
         is_shown = closed in state.working_set or closed in fresh
         if is_shown and closer not in state.working_set and closer not in fresh:
             with suppress(RecordGone, ArchiveMissing, KeyError):
-                fresh[closer] = state.read_page(closer)
+                fresh[closer] = state.as_it_holds(state.read_page(closer))
     return list(fresh.values())

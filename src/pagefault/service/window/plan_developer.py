@@ -163,9 +163,10 @@ def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[Page
 
 
 def _listing(state: SessionState, page_ids: Sequence[PageId]) -> Iterator[Listed]:
-    """As many as a manifest lists, read one by one as they are asked for."""
+    """As many as a manifest lists, read one by one as they are asked for; no claim that lapsed."""
     for page_id in page_ids[:ENTRIES_MAX]:
-        yield from state.listing([page_id])
+        if not state.lapse_of(page_id):
+            yield from state.listing([page_id])
 
 
 def _that_fit(state: SessionState, told: Iterable[Listed], free_tokens: int) -> Iterator[Listed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from pagefault.model.events import Faulted, Searched
 from pagefault.model.ids import PageId
@@ -22,7 +23,8 @@ def search_result(body: Searched, find: Find) -> str:
     for hit in body.hits:
         page = find(hit.page_id)
         if page is not None:
-            hits.append((page.row, hint(page.text), hit.relevance))
+            told = hint(page.text)
+            hits.append((page.row, f"({hit.lapse}) {told}" if hit.lapse else told, hit.relevance))
     return envelope.search_result(hits, body.total)
 
 
@@ -41,6 +43,7 @@ def fault_result(body: Faulted, find: Find) -> tuple[str, Page | None]:
             ),
             None,
         )
+    page = replace(page, lapse=body.lapse) if body.lapse else page
     level = Level(body.level)
     if body.already_mapped:
         return envelope.mapped_result(page.row, level), None

@@ -27,6 +27,7 @@ from pagefault.model.events import (
     Called,
     CallRefused,
     Checkpointed,
+    ClaimRuled,
     ConsentSet,
     ControlSet,
     EpochBegun,
@@ -111,6 +112,7 @@ from pagefault.service.window.factor import TokenFactor
 from pagefault.service.window.ranges import Ranges
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.sources import Sources
+from pagefault.truth.lapses import Ruled
 
 UNFOLDABLE: Final = (
     ArithmeticError,
@@ -126,7 +128,12 @@ UNFOLDABLE: Final = (
 def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
     """What a record says of the pages that a request brings."""
     return tuple(
-        PagedIn(page_id=page.page_id, newer_than=page.newer_than, older_than=page.older_than)
+        PagedIn(
+            page_id=page.page_id,
+            newer_than=page.newer_than,
+            older_than=page.older_than,
+            lapse=page.lapse,
+        )
         for page in pages
     )
 
@@ -174,6 +181,7 @@ class SessionState:
         self._room: int | None = None  # what `room_for_results` found, until something changes
         self._floor: int | None = None  # what it took off, until more than a call is folded
         self._spent: list[int] = []  # tokens of each fault served in this turn
+        self.rulings = 0  # on claims, that were folded
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
         self.requests_since = 0  # the last epoch
@@ -296,6 +304,9 @@ class SessionState:
                 self.table.pin(page_id)
             case Unpinned(page_id=page_id):
                 self.table.unpin(page_id)
+            case ClaimRuled() as body:
+                self._core.rule(Ruled(event.seq, event.at_ms, body))
+                self.rulings += 1
             case SessionConfigured() as body:
                 self._configure(body, entries=self.layout.entries())
             case Erased():
@@ -375,6 +386,7 @@ class SessionState:
             if page.row.part == 0:
                 self.newest_user = []
             self.newest_user.append(page)
+            self._core.now_ms = self.newest_user[0].row.at_ms
         if page.row.role is Role.ASSISTANT:
             for cited in cited_pages(page.text):
                 self._touch(cited)
@@ -491,6 +503,8 @@ class SessionState:
         messages.sort(key=lambda page: page.row.order)
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
+        if self.newest_user:
+            self._core.now_ms = self.newest_user[0].row.at_ms
         self.epoch = body.epoch
         self.shorter &= set(self.working_set)
         self._ages.keep(self.working_set)
@@ -693,8 +707,8 @@ class SessionState:
         """Those of these pages that are still there."""
         found = ((self._find(item.page_id), item) for item in paged_in)
         return [
-            replace(page, newer_than=item.newer_than, older_than=item.older_than)
-            if item.newer_than or item.older_than
+            replace(page, newer_than=item.newer_than, older_than=item.older_than, lapse=item.lapse)
+            if item.newer_than or item.older_than or item.lapse
             else page
             for page, item in found
             if page is not None
@@ -714,10 +728,32 @@ class SessionState:
 
     @property
     def core(self) -> dict[PageId, Page]:
-        """The claims that stand on the user's word, oldest first; none where nothing is brought
+        """The claims that hold on the user's word, oldest first; none where nothing is brought
         in.
         """
         return {} if self._core.is_silent else self._core.claims
+
+    def lapse_of(self, page_id: PageId) -> str:
+        """Why a claim does not hold that nothing closed, as of the newest message; else empty."""
+        lapse = self._core.lapses.get(page_id)
+        return "" if lapse is None else lapse.told
+
+    def as_it_holds(self, page: Page) -> Page:
+        """A page, marked where it is a claim that lapsed: so nothing shows it as if it held."""
+        lapse = self.lapse_of(page.page_id) if page.row.kind is Kind.CLAIM else ""
+        return replace(page, lapse=lapse) if lapse != page.lapse else page
+
+    def lapsed(self) -> list[PageId]:
+        """The claims that the window shows as if they held, and that lapsed since."""
+        if not self._core.lapses:
+            return []
+        shown = (
+            page
+            for entry in self.layout.entries()
+            if isinstance(entry, Front | Recalled)
+            for page in pages_of(entry)
+        )
+        return [page.page_id for page in shown if self.as_it_holds(page) is not page]
 
     @property
     def closed_by(self) -> dict[PageId, PageId]:
@@ -781,7 +817,7 @@ class SessionState:
             with suppress(RecordGone, KeyError):
                 page = self.read_page(page_id)
                 if not self._sources.is_withdrawn(page.row):
-                    pages.append(page)
+                    pages.append(self.as_it_holds(page))
         return pages
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
@@ -799,7 +835,7 @@ class SessionState:
         for closed, closer in self.closed_by.items():
             if closed in pages and closer not in pages:
                 with suppress(RecordGone, ArchiveMissing, KeyError):
-                    pages[closer] = self.read_page(closer)
+                    pages[closer] = self.as_it_holds(self.read_page(closer))
         return list(pages.values())
 
     @property

@@ -1,0 +1,104 @@
+"""`pagefault cards`: claims as memory cards, and those that wait for somebody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pagefault.cli.app import (
+    App,
+    Command,
+    WithDefault,
+    find_session,
+    json_option,
+    pass_app,
+)
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.derived.cards import Card
+
+_TO_DO: Final = {
+    "proposed": "`claims confirm {id} {digest}` if it is right, else `claims retract {id}`",
+    "fail": "`claims edit {id}`, or `claims retract {id}`",
+    "stale": "look at what it rests on (`claims graph`), then edit or retract it",
+    "expired": "`claims validate {id}` if it is true still, else `claims retract {id}`",
+}
+_JSON = """JSON is a list of objects: card_id, card_type, claim, scope: {project_id, branch, path},
+    evidence: [{kind (event, command, test, file or card), ref, page_id, start, end, quote}],
+    validation: {status, last_checked_at, validator, why}, ttl_policy: {decay_days, max_age_days},
+    owner, edit_history: [{at, what, card_id}], subject, authority, contradicts, digest."""
+
+
+@click.group(cls=WithDefault, default="ls")
+def cards() -> None:
+    """List and review memory cards: claims with their proof, checks and age.
+
+    `pagefault cards [SESSION]` lists those of a session; `pagefault claims` changes them.
+    """
+
+
+@cards.command(
+    "ls",
+    cls=Command,
+    help=f"""List the cards of a session, oldest first, each as it stands.
+
+    {_JSON}
+    """,
+)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@json_option
+@pass_app
+def ls(app: App, session_name: str | None, as_json: bool) -> None:
+    told = app.run(_read(app, session_name))
+    if as_json:
+        app.term.data([one.to_dict() for one in told])
+        return
+    if told:
+        app.term.table(
+            ["card", "type", "validation", "claim", "owner"],
+            [[c.card_id, c.card_type, c.validation.status, c.claim, c.owner] for c in told],
+        )
+    app.term.note(plural(len(told), "card"))
+
+
+@cards.command(
+    "review",
+    cls=Command,
+    help=f"""The cards that wait for a person: proposed, stale, expired, failed or contradicted.
+
+    Each with what it rests on and what can be done; nothing is changed here.
+
+    {_JSON}
+    """,
+)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@json_option
+@pass_app
+def review(app: App, session_name: str | None, as_json: bool) -> None:
+    told = [one for one in app.run(_read(app, session_name)) if _waits(one)]
+    if as_json:
+        app.term.data([one.to_dict() for one in told])
+        return
+    for one in told:
+        status, why = one.validation.status, one.validation.why
+        app.term.line(f"{one.card_id}  {one.card_type}, {status}{f': {why}' if why else ''}")
+        app.term.text(one.claim)
+        for proof in one.evidence:
+            app.term.line(f"  {proof.kind} {proof.page_id or proof.ref}  “{proof.quote}”")
+        if one.contradicts:
+            app.term.line(f"  contradicts {', '.join(one.contradicts)}")
+        if status in _TO_DO:
+            app.term.line("  " + _TO_DO[status].format(id=one.card_id, digest=one.digest))
+    app.term.note(f"{plural(len(told), 'card')} to look at")
+
+
+def _waits(card: Card) -> bool:
+    is_open = card.validation.status in ("pass", "unchecked")
+    return card.validation.status in _TO_DO or (is_open and bool(card.contradicts))
+
+
+async def _read(app: App, session_name: str | None) -> list[Card]:
+    async with app.reading() as memory:
+        return await (await find_session(memory, session_name)).cards()

@@ -1,0 +1,465 @@
+"""What `pagefault claims` does with claims after they were made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
+from pagefault.cli.claim_objects import (
+    KINDS,
+    claim_object,
+    dry_run_option,
+    facts_of,
+    find_claim,
+    key_option,
+    origin_option,
+)
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.model.ids import PageId
+    from pagefault.service.derived.claims import ClaimInfo
+    from pagefault.service.lookup.knowledge import Knowledge
+    from pagefault.service.session import Session
+    from pagefault.service.turn.claim_validators import ClaimCheck
+    from pagefault.service.turn.reflection import Lesson
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CARD_OPTIONS: Final = (
+    click.option(
+        "--from",
+        "derived_from",
+        metavar="ID",
+        multiple=True,
+        help="A claim that it rests on: once that one does not hold, it is stale. May be repeated.",
+    ),
+    click.option("--file", metavar="PATH", default="", help="The file that the quotations are of."),
+    click.option("--branch", metavar="NAME", default=None, help="The branch on which it is true."),
+    click.option("--path", metavar="PATH", default=None, help="What of the project it is about."),
+    click.option("--owner", metavar="NAME", default=None, help="Whose it is."),
+    click.option("--project", "project_id", metavar="NAME", default=None, help="Of which project."),
+    click.option(
+        "--decay-days",
+        type=int,
+        default=None,
+        help="Trusted so many days without a check; 0 is for ever, else as its kind is.",
+    ),
+    click.option("--max-age-days", type=int, default=None, help="Trusted so many days in all."),
+)
+
+
+def card_options(command: F) -> F:
+    """The options of what a claim says beside its words."""
+    for option in reversed(_CARD_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(cls=Command)
+@click.argument("claim_id")
+@session_option
+@click.option("--value", metavar="TEXT", default=None, help="Other words: another claim.")
+@click.option("--subject", default=None, help="What it is about.")
+@click.option("--kind", type=click.Choice(KINDS), default=None)
+@click.option("--quote", "quotes", metavar="WORDS", multiple=True, help="Other evidence, in all.")
+@card_options
+@origin_option
+@key_option
+@dry_run_option
+@json_option
+@pass_app
+def edit(
+    app: App,
+    /,
+    claim_id: str,
+    session_name: str | None,
+    value: str | None,
+    subject: str | None,
+    kind: str | None,
+    quotes: tuple[str, ...],
+    derived_from: tuple[str, ...],
+    file: str,
+    origin: str,
+    key: str,
+    dry_run: bool,
+    as_json: bool,
+    **card: str | int | None,
+) -> None:
+    """Change a claim. The old one is kept, closed and linked.
+
+    With --value it is another claim, and what was derived from the old one is stale; without, it is
+    the same claim still. What is not named stays as it is; `--from ''` leaves no claim that it
+    rests on.
+
+    JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
+    """
+    from pagefault.model.page import FileQuote, Quote
+
+    async def change(session: Session) -> str:
+        is_told = any(one is not None for one in card.values())
+        old = (await find_claim(session, claim_id)).facts if is_told else None
+        return await session.edit_claim(
+            claim_id,
+            value=value,
+            subject=subject,
+            kind=kind,
+            evidence=[FileQuote(one, file) if file else Quote(one) for one in quotes] or None,
+            derived_from=tuple(filter(None, derived_from)) if derived_from else None,
+            facts=None if old is None else facts_of(old, **card),
+            origin=origin,
+            key=key,
+            dry_run=dry_run,
+        )
+
+    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("claim_ids", metavar="ID ID…", nargs=-1, required=True)
+@session_option
+@click.option("--value", metavar="TEXT", default="", help="What holds, where they differ.")
+@click.option("--subject", default="", help="What it is about.")
+@origin_option
+@key_option
+@dry_run_option
+@json_option
+@pass_app
+def merge(
+    app: App,
+    claim_ids: tuple[str, ...],
+    session_name: str | None,
+    value: str,
+    subject: str,
+    origin: str,
+    key: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Put one claim in the place of several of one kind, on the evidence of all of them.
+
+    JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
+    """
+    _changed(
+        app,
+        session_name,
+        lambda session: session.merge_claims(
+            claim_ids, value=value, subject=subject, origin=origin, key=key, dry_run=dry_run
+        ),
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+
+
+@click.command(cls=Command)
+@click.argument("claim_id")
+@click.argument("digest")
+@session_option
+@key_option
+@dry_run_option
+@json_option
+@pass_app
+def confirm(
+    app: App,
+    claim_id: str,
+    digest: str,
+    session_name: str | None,
+    key: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Give what was proposed your authority: you read it, and DIGEST names just these words.
+
+    `claims show` and `cards review` tell the digest. It takes the place of what stands on its
+    subject, and `undo` takes it back.
+
+    JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
+    """
+    _changed(
+        app,
+        session_name,
+        lambda session: session.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+
+
+@click.command(cls=Command)
+@click.argument("claim_id")
+@session_option
+@origin_option
+@dry_run_option
+@json_option
+@pass_app
+def expire(
+    app: App, claim_id: str, session_name: str | None, origin: str, dry_run: bool, as_json: bool
+) -> None:
+    """Say that a claim's time is over. It is kept, and no request shows it as if it held.
+
+    JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
+    """
+
+    async def change(session: Session) -> str:
+        await session.expire_claim(claim_id, origin=origin, dry_run=dry_run)
+        return claim_id
+
+    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("claim_id")
+@click.argument("other")
+@session_option
+@origin_option
+@dry_run_option
+@json_option
+@pass_app
+def contradict(
+    app: App,
+    claim_id: str,
+    other: str,
+    session_name: str | None,
+    origin: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Say that two claims cannot both be true. Both stand, and each tells of the other.
+
+    JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
+    """
+
+    async def change(session: Session) -> str:
+        await session.contradict_claim(claim_id, other, origin=origin, dry_run=dry_run)
+        return claim_id
+
+    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("claim_ids", metavar="[ID…]", nargs=-1)
+@session_option
+@click.option(
+    "--verdict",
+    type=click.Choice(["pass", "fail"]),
+    help="What you say of the one claim that is named, whatever is found.",
+)
+@dry_run_option
+@json_option
+@pass_app
+def validate(
+    app: App,
+    claim_ids: tuple[str, ...],
+    session_name: str | None,
+    verdict: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Check claims, or all that stand: whether what they rest on is there and still says so.
+
+    Words in their pages; files and the branch in the present folder; a command or test, as it was
+    run last. What fails is stale until it passes. Ends with 1 if any failed.
+
+    JSON is a list of objects: claim_id, outcome (pass, fail or unknown), done, validators, looks:
+    [{validator, ref, outcome, why}].
+    """
+
+    async def work() -> tuple[ClaimCheck, ...]:
+        async with app.reading() if dry_run else app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.validate_claims(
+                claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=dry_run
+            )
+
+    app.existing_directory()
+    found = app.run(work())
+    if as_json:
+        app.term.data([_check_object(one) for one in found])
+    else:
+        for one in found:
+            said = "; ".join(f"{look.ref}: {look.why}" for look in one.looks if look.why)
+            app.term.line(f"{one.claim_id}  {one.outcome}{f'  {said}' if said else ''}")
+        failed = sum(one.outcome == "fail" for one in found)
+        written = ", nothing was written" if dry_run else ""
+        app.term.note(f"{plural(len(found), 'claim')}, {failed:,} failed{written}")
+    if any(one.outcome == "fail" for one in found):
+        raise click.exceptions.Exit(1)
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@json_option
+@pass_app
+def graph(app: App, session_name: str | None, as_json: bool) -> None:
+    """What rests on what: each claim below those that it was derived from.
+
+    JSON is a list of objects: claim_id, status, why, value, derived_from, supports.
+    """
+
+    async def read() -> list[ClaimInfo]:
+        async with app.reading() as memory:
+            return await (await find_session(memory, session_name)).claims()
+
+    told = {one.claim_id: one for one in app.run(read()) if one.status != "closing"}
+    supports: dict[PageId, list[PageId]] = {}
+    for one in told.values():
+        for source in one.derived_from:
+            supports.setdefault(source, []).append(one.claim_id)
+    if as_json:
+        app.term.data(
+            [
+                {
+                    "claim_id": one.claim_id,
+                    "status": one.status,
+                    "why": one.why,
+                    "value": one.value,
+                    "derived_from": list(one.derived_from),
+                    "supports": supports.get(one.claim_id, []),
+                }
+                for one in told.values()
+            ]
+        )
+        return
+    shown: set[PageId] = set()
+    waiting = [(one.claim_id, 0) for one in told.values() if not one.derived_from][::-1]
+    while waiting:
+        claim_id, depth = waiting.pop()
+        one = told[claim_id]
+        again = " (see above)" if claim_id in shown else ""
+        why = f": {one.why}" if one.why else ""
+        app.term.line(f"{'  ' * depth}{claim_id}  {one.status}{why}  {one.value}{again}")
+        if claim_id not in shown:
+            shown.add(claim_id)
+            waiting += [(each, depth + 1) for each in reversed(supports.get(claim_id, []))]
+    app.term.note(f"{plural(len(told), 'claim')}, {sum(map(len, supports.values())):,} edges")
+
+
+@click.command(cls=Command)
+@click.argument("query")
+@session_option
+@json_option
+@pass_app
+def known(app: App, query: str, session_name: str | None, as_json: bool) -> None:
+    """Whether QUERY is in memory, and if not, why not: never said, retracted, stale or expired.
+
+    Ends with 1 if it is not.
+
+    JSON: {known, reason, told, claims, pages}.
+    """
+
+    async def read() -> Knowledge:
+        async with app.reading() as memory:
+            return await (await find_session(memory, session_name)).known(query)
+
+    told = app.run(read())
+    if as_json:
+        app.term.data(
+            {
+                "known": told.is_known,
+                "reason": told.reason,
+                "told": told.told,
+                "claims": list(told.claims),
+                "pages": list(told.pages),
+            }
+        )
+    else:
+        named = ", ".join((*told.claims, *told.pages))
+        app.term.line(told.told or f"in memory: {named}")
+    if not told.is_known:
+        raise click.exceptions.Exit(1)
+
+
+@click.command(cls=Command)
+@session_option
+@dry_run_option
+@json_option
+@pass_app
+def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+    """Make lessons of finished work: what failed in a session, and went well later.
+
+    Each is proposed, on both results, with the files that were changed in between.
+
+    JSON is a list of objects: claim_id (null with --dry-run), value, pages.
+    """
+
+    async def work() -> tuple[Lesson, ...]:
+        async with app.reading() if dry_run else app.writing() as memory:
+            session = await find_session(memory, session_name)
+            return await session.reflect(dry_run=dry_run)
+
+    app.existing_directory()
+    told = app.run(work())
+    if as_json:
+        app.term.data(
+            [
+                {
+                    "claim_id": one.claim_id or None,
+                    "value": one.value,
+                    "pages": [span.page_id for span in one.evidence],
+                }
+                for one in told
+            ]
+        )
+        return
+    for one in told:
+        app.term.line("  ".join(filter(None, (one.claim_id, one.value))))
+    app.term.note(plural(len(told), "lesson"))
+
+
+CHANGES: Final = (edit, merge, confirm, validate, expire, contradict, graph, known, reflect)
+
+
+def would_be(app: App, claim_id: str, *, as_json: bool) -> None:
+    """What a dry run of a change tells."""
+    if as_json:
+        app.term.data({"claim_id": claim_id, "done": False})
+    else:
+        app.term.note(f"it would be {claim_id}; nothing was changed")
+
+
+def _changed(
+    app: App,
+    session_name: str | None,
+    change: Callable[[Session], Coroutine[Any, Any, str]],
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Change a claim, and tell it as it is then."""
+    app.existing_directory()
+
+    async def work() -> ClaimInfo | str:
+        async with app.reading() if dry_run else app.writing() as memory:
+            session = await find_session(memory, session_name)
+            claim_id = await change(session)
+            return claim_id if dry_run else await find_claim(session, claim_id)
+
+    done = app.run(work())
+    if isinstance(done, str):
+        would_be(app, done, as_json=as_json)
+    elif as_json:
+        app.term.data(claim_object(done))
+    else:
+        app.term.line(f"{done.claim_id}  {done.text}")
+        app.term.note(f"{done.status}{f': {done.why}' if done.why else ''}")
+
+
+def _check_object(check: ClaimCheck) -> dict[str, Any]:
+    return {
+        "claim_id": check.claim_id,
+        "outcome": str(check.outcome),
+        "done": check.done,
+        "validators": [str(one) for one in check.validators],
+        "looks": [
+            {
+                "validator": str(one.validator),
+                "ref": one.ref,
+                "outcome": str(one.outcome),
+                "why": one.why,
+            }
+            for one in check.looks
+        ],
+    }

@@ -1,0 +1,90 @@
+"""Checks of claims, as records: what was found of each, or what a person says of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.events import ClaimRuled, Draft
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import RUNTIME, Actor, CheckOutcome, RulingKind, Validator
+from pagefault.service.derived.claims import Claims
+from pagefault.service.ownership import Owned
+from pagefault.service.turn.claim_validators import ClaimCheck, Look, Validators, outcome_of
+from pagefault.service.turn.stated_claims import StatedClaims
+from pagefault.service.window.state import turn_now
+from pagefault.truth.held import Held
+
+
+class ClaimChecks:
+    """Plans the records of one session. Blocks on the store and on the disk."""
+
+    def __init__(
+        self, owned: Owned, claims: Claims, stated: StatedClaims, root: Path | None
+    ) -> None:
+        self._owned = owned
+        self._claims = claims
+        self._stated = stated
+        self._validators = Validators(owned, root)
+
+    def plan(
+        self, claim_ids: Sequence[PageId], verdict: CheckOutcome | None
+    ) -> tuple[list[Draft], tuple[ClaimCheck, ...]]:
+        """The records of checks of these claims, or of all that stand, and what came of each. What
+        came to nothing is not written.
+        """
+        book = self._claims.book(self._owned.state)
+        held = [self._stated.standing(book, one) for one in claim_ids] or book.standing()
+        if verdict is not None:
+            looks = [Look(validator=Validator.PERSON, ref=claim_ids[0], outcome=verdict)]
+            told = [self._check(claim_ids[0], looks)]
+            return [self._draft(told[0], Actor.USER)], tuple(told)
+        told = []
+        for one in held:
+            with suppress(RecordGone, ArchiveMissing, KeyError):  # it is not there to be looked at
+                page = self._owned.state.read_page(one.claim_id)
+                looks = [*self._validators.look(page), *self._premises(one)]
+                told.append(self._check(one.claim_id, looks))
+        return [self._draft(one, Actor.SYSTEM) for one in told if one.done], tuple(told)
+
+    def _premises(self, held: Held) -> Iterator[Look]:
+        """Whether what a claim was derived from holds."""
+        book = self._claims.book(self._owned.state)
+        holding = {one.claim_id for one in book.holding(self._owned.runtime.clock.now_ms())}
+        for premise in map(book.now, held.premises):
+            is_right = premise in holding
+            yield Look(
+                validator=Validator.SOURCES,
+                ref=premise,
+                outcome=CheckOutcome.PASS if is_right else CheckOutcome.FAIL,
+                why="" if is_right else "it does not hold any more",
+            )
+
+    def _check(self, claim_id: PageId, looks: Sequence[Look]) -> ClaimCheck:
+        """What was found comes to. Where a source fails nothing is written: the claim is stale by
+        itself then, and no more so once the source holds again.
+        """
+        outcome = outcome_of(looks)
+        failed = {one.validator for one in looks if one.outcome is CheckOutcome.FAIL}
+        return ClaimCheck(
+            claim_id=claim_id,
+            outcome=outcome,
+            looks=tuple(looks),
+            done=outcome is not CheckOutcome.UNKNOWN and Validator.SOURCES not in failed,
+        )
+
+    def _draft(self, check: ClaimCheck, actor: Actor) -> Draft:
+        return Draft(
+            session=self._owned.session,
+            turn=turn_now(self._owned.state),
+            actor=actor,
+            origin=RUNTIME,
+            body=ClaimRuled(
+                claim_id=check.claim_id,
+                what=RulingKind.CHECKED,
+                outcome=check.outcome,
+                validators=check.validators,
+            ),
+        )

@@ -1,0 +1,71 @@
+"""`pagefault claims` and `pagefault cards`: claims that are checked and changed at a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pagefault.sync
+from tests.cli.conftest import Cli
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        session = memory.session("talk")
+        session.user("we run on postgres, and the cache might be valkey")
+    return tmp_path / "m"
+
+
+def test_claims_are_derived_drawn_changed_checked_and_found_missing(
+    cli: Cli, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.py").write_text("PORT = 8080\n")
+    claims = ("--root", root, "claims")
+    add = (*claims, "add", "--json")
+    dry = cli(*add, "We run on postgres", "--quote", "we run on postgres", "--dry-run").data
+    assert dry == {"claim_id": "clm_1", "done": False}
+    assert cli(*claims, "--json").data == []
+    cli(*add, "We run on postgres", "--quote", "we run on postgres", "--owner", "ann")
+    cli(*add, "The port is 8080.", "--quote", "PORT = 8080", "--file", "app.py")
+    told = cli(*add, "The driver is psycopg.", "--from", "clm_1").data
+    assert (told["claim_id"], told["derived_from"]) == ("clm_3", ["clm_1"])
+    lines = cli(*claims, "graph").out.splitlines()
+    assert lines[1].startswith("  clm_3  standing")
+    assert cli(*claims, "validate", "--dry-run").code == 0
+    edited = cli(*claims, "edit", "clm_1", "--branch", "main", "--json").data
+    assert edited["restates"] == "clm_1"
+    [_, _, graph, *_] = cli(*claims, "graph", "--json").data
+    assert (graph["status"], graph["derived_from"]) == ("standing", ["clm_4"])
+    (tmp_path / "app.py").write_text("PORT = 9090\n")
+    done = cli(*claims, "validate", "clm_2", "--json")
+    assert (done.code, done.data[0]["outcome"]) == (1, "fail")
+    cli(*claims, "retract", "clm_4")
+    done = cli(*claims, "known", "driver psycopg", "--json")
+    assert (done.code, done.data["reason"]) == (1, "stale")
+    assert cli("--root", root, "undo", "talk").code == 0
+    assert cli(*claims, "known", "driver psycopg").code == 0
+    assert cli(*claims, "expire", "clm_3", "--json").data["status"] == "expired"
+
+
+def test_cards_that_wait_are_reviewed_and_confirmed_by_their_digest(cli: Cli, root: Path) -> None:
+    claims = ("--root", root, "claims")
+    by_model = ("--origin", "model_generated", "--quote", "the cache might be valkey")
+    for words in ("Use Valkey.", "Valkey is the cache."):
+        cli(*claims, "add", words, *by_model)
+    [first, second] = cli("--root", root, "cards", "review", "--json").data
+    assert (first["card_id"], first["validation"]["status"]) == ("clm_1", "proposed")
+    assert first["evidence"][0]["quote"] == "the cache might be valkey"
+    assert f"claims confirm clm_1 {first['digest']}" in cli("--root", root, "cards", "review").out
+    assert cli(*claims, "confirm", "clm_1", second["digest"]).code == 2
+    told = cli(*claims, "confirm", "clm_1", first["digest"], "--json").data
+    assert (told["authority"], told["origin"]) == ("user", "user_approved")
+    cli(*claims, "contradict", told["claim_id"], "clm_2")
+    [card] = [c for c in cli("--root", root, "cards", "--json").data if c["card_id"] == "clm_2"]
+    assert card["contradicts"] == [told["claim_id"]]
+    refused = cli(*claims, "merge", told["claim_id"], "clm_2")
+    assert "say different things" in refused.err
+    merged = cli(*claims, "merge", told["claim_id"], "clm_2", "--value", "Valkey it is.", "--json")
+    assert merged.data["merges"] == ["clm_2"]
