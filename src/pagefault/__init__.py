@@ -42,11 +42,13 @@ if TYPE_CHECKING:
         BadInput,
         CallerError,
         CannotUndo,
+        CoreFull,
         EngineError,
         EngineGarbled,
         EngineRefused,
         EngineUnreachable,
         FaultRefused,
+        HotFull,
         MessageTooLarge,
         ModelError,
         NoSuchPage,
@@ -118,7 +120,9 @@ if TYPE_CHECKING:
     from pagefault.service.adopt import Adoption, adopt
     from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.derived.embedding import EmbeddingStatus
+    from pagefault.service.derived.heat import HeatItem
     from pagefault.service.derived.reranking import RerankingStatus
+    from pagefault.service.facades.heater import HeatStatus, RecallResult, SpillResult
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
@@ -146,6 +150,7 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.work_events import WorkEvent
     from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
+    from pagefault.service.lookup.archival import ArchivalHit, ArchivalNote
     from pagefault.service.lookup.imported import (
         Exported,
         ImportedSession,
@@ -159,6 +164,7 @@ if TYPE_CHECKING:
     from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
+    from pagefault.service.turn.core_memory import CoreSection
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.formation import Formed
@@ -177,6 +183,8 @@ __all__ = [
     "Actor",
     "Adoption",
     "Answer",
+    "ArchivalHit",
+    "ArchivalNote",
     "ArchiveMissing",
     "AutoPins",
     "BadInput",
@@ -193,6 +201,8 @@ __all__ = [
     "Conflict",
     "ConversationItem",
     "Copied",
+    "CoreFull",
+    "CoreSection",
     "DeferredPage",
     "Derived",
     "Descendants",
@@ -222,6 +232,9 @@ __all__ = [
     "Formed",
     "Former",
     "FormerKind",
+    "HeatItem",
+    "HeatStatus",
+    "HotFull",
     "ImportReport",
     "ImportedSession",
     "InWindow",
@@ -277,6 +290,7 @@ __all__ = [
     "QuotaUse",
     "Quotas",
     "Quote",
+    "RecallResult",
     "Recollection",
     "RecordDamaged",
     "RecordGone",
@@ -310,6 +324,7 @@ __all__ = [
     "SessionRow",
     "Source",
     "SourceCount",
+    "SpillResult",
     "StaticEmbedder",
     "Status",
     "Staying",
@@ -389,6 +404,15 @@ _HOMES = {
     "Forgetting": "service.forget",
     "Descendants": "service.root.warden",
     "FormationRequest": "engine.former",
+    "CoreFull": "model.errors",
+    "HotFull": "model.errors",
+    "CoreSection": "service.turn.core_memory",
+    "ArchivalNote": "service.lookup.archival",
+    "ArchivalHit": "service.lookup.archival",
+    "HeatItem": "service.derived.heat",
+    "HeatStatus": "service.facades.heater",
+    "RecallResult": "service.facades.heater",
+    "SpillResult": "service.facades.heater",
     "Formed": "service.turn.formation",
     "Former": "engine.former",
     "FormerKind": "model.kinds",

@@ -11,6 +11,11 @@ from pagefault.paging.fault import FaultLimits
 
 PAGE_FAULT: Final = "page_fault"
 SEARCH_PAGES: Final = "search_pages"
+CORE_APPEND: Final = "core_memory_append"
+CORE_REPLACE: Final = "core_memory_replace"
+ARCHIVAL_INSERT: Final = "archival_memory_insert"
+ARCHIVAL_SEARCH: Final = "archival_memory_search"
+CONVERSATION_SEARCH: Final = "conversation_search"
 SEARCH_LIMIT_MAX: Final = 50
 
 

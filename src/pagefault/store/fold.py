@@ -19,6 +19,8 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -172,6 +174,8 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
+            case HeatMoved() | HeatRecalled():
+                pass  # nor these
             case FormationBegun() | FormationEnded():
                 pass  # nor these
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():

@@ -35,6 +35,8 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -175,7 +177,10 @@ def flaw(event: Event) -> str:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (first, last - first, *counts)))
             return "" if are else "its counts cannot be"
-        case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
+        case HeatRecalled(hits=hits):
+            are = all(isfinite(hit.relevance) for hit in hits)
+            return "" if are else "a relevance is no number"
+        case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | HeatMoved() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case RegionSet(region=region):
             return "" if 0 < region < SESSIONS_MAX else "its region cannot be"

@@ -25,6 +25,7 @@ from typing import Final, Generic, TypeVar
 from pagefault.model.events import (
     Called,
     Claimed,
+    CoreWritten,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -32,6 +33,7 @@ from pagefault.model.events import (
     Faulted,
     FormationBegun,
     FormationEnded,
+    Noted,
     Packed,
     PageBody,
     Relayed,
@@ -88,7 +90,7 @@ class Flow(Generic[M]):
                 self._read = self.before_the_model if reads_window else None
             case FormationEnded(made=made):
                 self._mark_formed(made)
-            case Shared() as body:  # it stands in a region: no window shows it by itself
+            case Shared() | Noted() | CoreWritten() as body:  # no window shows it by itself
                 self._mark(event, body, None)
             case PageBody() as body:
                 self._mark(event, body, self._written_under(event, body))

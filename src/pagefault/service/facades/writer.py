@@ -411,7 +411,7 @@ class Writer(SessionParts):
             state = self._state
             page = await self._pages.get(page_id)
             await self._check_trusted(page)
-            if state.table.is_pinned(page.page_id):
+            if state.table.is_pinned(page.page_id) and page.page_id not in state.hot:
                 return
             check_pins(state, page)
             await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)

@@ -26,6 +26,8 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -184,6 +186,8 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
+            case HeatMoved() | HeatRecalled():
+                pass  # likewise
             case FormationBegun() | FormationEnded():
                 pass  # a request beside the conversation's own, which no later one follows
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():

@@ -25,6 +25,8 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -93,6 +95,8 @@ class Residents:
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
+            case HeatMoved() | HeatRecalled():
+                pass  # nor does what is hot: the next request brings it
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor does what says where pages are from
             case Reported() | Priced() | SessionLeased() | FormationBegun() | FormationEnded():

@@ -28,6 +28,8 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
@@ -435,8 +437,9 @@ class Movement:
     `Session.tiers` tells them of now). Of a proxied session none is L0: its client decides that.
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
-    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited; and
-    of the first and the last page of a range of turns: taken_up, formed, nothing, given_up.
+    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited;
+    hot, warm, cold, archived and used, of an item of memory; and of the first and the last page of
+    a range of turns: taken_up, formed, nothing, given_up.
     """
 
     seq: Seq
@@ -539,6 +542,12 @@ def _movements(event: Event) -> Iterator[_Movement]:
             yield "pinned", page_id, None, ""
         case Unpinned(page_id=page_id):
             yield "unpinned", page_id, None, ""
+        case HeatMoved(moves=moves, why=why):
+            for move in moves:
+                yield str(move.to), move.page_id, None, why
+        case HeatRecalled(hits=hits):
+            for hit in hits:
+                yield "used", hit.page_id, None, f"relevance {hit.relevance:.2f}"
         case FormationBegun(first=first, last=last, tries=tries, former=former):
             for page_id in dict.fromkeys((first, last)):
                 yield "taken_up", page_id, None, f"{former}, {first} to {last}, try {tries}"
