@@ -150,7 +150,6 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.work_events import WorkEvent
     from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
-    from pagefault.service.lookup.archival import ArchivalHit, ArchivalNote
     from pagefault.service.lookup.imported import (
         Exported,
         ImportedSession,
@@ -164,6 +163,7 @@ if TYPE_CHECKING:
     from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
+    from pagefault.service.turn.archival import ArchivalHit, ArchivalNote
     from pagefault.service.turn.core_memory import CoreSection
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
@@ -407,8 +407,8 @@ _HOMES = {
     "CoreFull": "model.errors",
     "HotFull": "model.errors",
     "CoreSection": "service.turn.core_memory",
-    "ArchivalNote": "service.lookup.archival",
-    "ArchivalHit": "service.lookup.archival",
+    "ArchivalNote": "service.turn.archival",
+    "ArchivalHit": "service.turn.archival",
     "HeatItem": "service.derived.heat",
     "HeatStatus": "service.facades.heater",
     "RecallResult": "service.facades.heater",

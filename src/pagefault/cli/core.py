@@ -227,10 +227,8 @@ def import_(
     if as_json:
         app.term.data(asdict(told))
         return
-    verb = "would be" if dry_run else "are"
-    app.term.line(
-        f"{plural(len(told.sections), 'section')} and {plural(told.notes, 'note')} {verb} brought in"
-    )
+    brought = f"{plural(len(told.sections), 'section')} and {plural(told.notes, 'note')}"
+    app.term.line(f"{brought} {'would be' if dry_run else 'are'} brought in")
     for one in told.left_out:
         app.term.note(f"{one.what}: {one.why}")
 

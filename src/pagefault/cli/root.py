@@ -51,7 +51,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Steer": {
         "mode": "What memory keeps of conversations, and what it brings back.",
         "scopes": "Memory that sessions share: regions, and who may see what of them.",
-        "core": "Core memory, which stands in every request, and archival memory, which is searched.",
+        "core": "Core memory, which stands in every request, and archival memory, which is "
+        "searched.",
         "heat": "Hot, warm and cold memory of a session: what stands in every request, and what "
         "cooled.",
         "goal": "Set the goal that stays in a session's window.",

@@ -47,9 +47,9 @@ from pagefault.pack.render import block, sealed_with
 from pagefault.recall.hint import begins
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import ClaimInfo
-from pagefault.service.lookup.archival import ArchivalNote
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
+from pagefault.service.turn.archival import ArchivalNote
 from pagefault.service.turn.core_memory import CoreSection
 
 CHANNEL: Final = "mcp"

@@ -67,7 +67,7 @@ class HeatRecall:
 
     items: tuple[dict[str, Any], ...]
     promoted: tuple[str, ...]
-    """Those that are hot now: nothing is promoted, or counted as used, where memory is only read."""
+    """Those that are hot now: none, where memory is only read."""
     relevanceScores: dict[str, float]
 
 

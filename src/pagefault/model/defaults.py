@@ -79,6 +79,10 @@ HEAT_RECALL_LIMIT: Final = 3
 CORE_SECTION_CHARS: Final = 2_000
 CORE_CHARS: Final = 8_000
 NOTE_CHARS: Final = 20_000
+AUTO_SPILL: Final = True
+AUTO_PROMOTE: Final = True
+CORE_OVERFLOW: Final = "refuse"
+HOSTILE_NOTES: Final = "quarantine"
 PLACEHOLDER_TIMEOUT_MS: Final = 100
 LOADING: Final = "on_demand"
 PREFETCH_PAGES: Final = 8
@@ -471,6 +475,8 @@ TABLE: Final[tuple[Default, ...]] = (
     Default("warm_accesses", "accesses", WARM_ACCESSES, 3, "002 warmAccessThreshold"),
     Default("promote_relevance", "0 to 1", PROMOTE_RELEVANCE, 0.85, "002 promoteThreshold"),
     Default("cold_items", "items", COLD_ITEMS, 1_000, "002 maxColdItems"),
+    Default("auto_spill", "switch", AUTO_SPILL, True, "002 autoSpillEnabled"),
+    Default("auto_promote", "switch", AUTO_PROMOTE, True, "002 autoPromoteEnabled"),
     Default("spill_items", "items", SPILL_ITEMS, 4, "002 SpillOptions.count"),
     Default("promote_spill_items", "items", PROMOTE_SPILL_ITEMS, 2, "002 promoteToHot"),
     Default(
@@ -486,6 +492,23 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "all sections of core memory together, and never more than core_window_share",
+    ),
+    Default(
+        "core_overflow",
+        "name",
+        CORE_OVERFLOW,
+        "trim",
+        "003 MainContext.append",
+        "a trimmed section loses what was just noted, and nobody is told; archive: its oldest lines "
+        "become notes",
+    ),
+    Default(
+        "hostile_notes",
+        "name",
+        HOSTILE_NOTES,
+        "reject",
+        "003 safe_archival_insert",
+        "a text that only looks like an attack is not lost; reject refuses it",
     ),
     Default(
         "note_chars",

@@ -45,7 +45,8 @@ _BOUND = (
 _MEMORY = (
     "You have a memory of your own, and no other place to keep what you learn. Core memory "
     "stands in every request, in sections such as human and persona: "
-    "core_memory_append(section, text) adds a line, core_memory_replace(section, old, new) edits one. Archival memory is searched: "
+    "core_memory_append(section, text) adds a line, core_memory_replace(section, old, new) "
+    "edits one. Archival memory is searched: "
     "archival_memory_insert(text) writes a note, archival_memory_search(query) finds notes, and "
     "conversation_search(query) what was said here and has left your window. When you learn a fact "
     "about the user or the task that will be needed again, save it: in core memory what is always "

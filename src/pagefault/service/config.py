@@ -123,8 +123,8 @@ class LimitsConfig:
     warm_accesses: int = setting(defaults.WARM_ACCESSES, at_least=0)
     promote_relevance: float = setting(defaults.PROMOTE_RELEVANCE, at_least=0)
     cold_items_max: int = setting(defaults.COLD_ITEMS, at_least=0)
-    auto_spill: bool = setting(True)
-    auto_promote: bool = setting(True)
+    auto_spill: bool = setting(defaults.AUTO_SPILL)
+    auto_promote: bool = setting(defaults.AUTO_PROMOTE)
     core_section_chars: int = setting(defaults.CORE_SECTION_CHARS, at_least=1)
     core_chars_max: int = setting(defaults.CORE_CHARS, at_least=1)
     core_overflow: CoreOverflow = setting(CoreOverflow.REFUSE)  # noqa: RUF009

@@ -65,12 +65,12 @@ class Limits:
     promote_relevance: float = defaults.PROMOTE_RELEVANCE
     cold_items_max: int = defaults.COLD_ITEMS
     spill_items: int = defaults.SPILL_ITEMS
-    auto_spill: bool = True
-    auto_promote: bool = True
+    auto_spill: bool = defaults.AUTO_SPILL
+    auto_promote: bool = defaults.AUTO_PROMOTE
     core_section_chars: int = defaults.CORE_SECTION_CHARS
     core_chars_max: int = defaults.CORE_CHARS
-    core_overflow: str = CoreOverflow.REFUSE
-    hostile_notes: str = HostileNotes.QUARANTINE
+    core_overflow: str = defaults.CORE_OVERFLOW
+    hostile_notes: str = defaults.HOSTILE_NOTES
 
     def __post_init__(self) -> None:
         check_fields(self)

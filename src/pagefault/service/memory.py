@@ -37,7 +37,6 @@ from pagefault.service.inspection.relayed import (
     proxied_of,
 )
 from pagefault.service.limits import Limits
-from pagefault.service.lookup.archival import ArchivalHit, ArchivalMemory
 from pagefault.service.lookup.imported import (
     IMPORT_PREFIX,
     places_from,
@@ -53,6 +52,7 @@ from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import check_open
 from pagefault.service.root.warden import Warden
 from pagefault.service.session import Session
+from pagefault.service.turn.archival import ArchivalHit, ArchivalMemory
 from pagefault.store.api import PageFilter
 
 

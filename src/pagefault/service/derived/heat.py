@@ -28,6 +28,7 @@ from pagefault.model.times import iso_utc
 from pagefault.model.trust import is_untrusted
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.state import SessionState
 
 NEW: Final = 1.0  # the relevance of what was just added, or made hot
 _TYPES: Final = ("note", "heat_moved", "heat_recalled", "pinned")
@@ -154,13 +155,16 @@ class HeatReader:
         self._runtime = runtime
         self._book = HeatBook()
         self._folded = NOTHING
-        self._as_of: tuple[int, Seq, Scope | None] = (-1, NOTHING, None)
+        self._as_of: tuple[SessionState, int, Seq, Scope] | None = None
         self._lock = Lock()
 
-    def book(self, scope: Scope) -> HeatBook:
-        """The items that a session sees now, less what was forgotten or withdrawn."""
+    def book(self, state: SessionState, scope: Scope) -> HeatBook:
+        """The items that a session sees now, less what was forgotten or withdrawn: whatever is
+        forgotten here makes it another state.
+        """
         with self._lock:
-            now = (self._runtime.journal.forgets, self._runtime.quarantine.read_on(), scope)
+            forgets, ruled = self._runtime.journal.forgets, self._runtime.quarantine.read_on()
+            now = (state, forgets, ruled, scope)
             if now != self._as_of:
                 self._book, self._folded, self._as_of = HeatBook(), NOTHING, now
             for event in records(self._runtime, scope, types=_TYPES, after=self._folded):

@@ -22,7 +22,7 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.arguments import a_count, a_share, one_of
 from pagefault.service.derived.heat import HeatBook, HeatItem, with_texts
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.lookup.archival import OWN
+from pagefault.service.turn.archival import OWN
 from pagefault.service.turn.heat_moves import HeatPlan, promotes, suggestions
 from pagefault.service.turn.notes import NewNote, note_drafts
 from pagefault.service.turn.stated_claims import a_channel
@@ -157,7 +157,7 @@ class Heater(SessionParts):
         """The items that are hot, the newest first, each with what it says."""
         self.owned.check_there()
         await self.owned.refresh()
-        book = await asyncio.to_thread(self._heat.book, self.owned.scope)
+        book = await asyncio.to_thread(self._heat.book, self._state, self.owned.scope)
         hot = sorted(book.of(Heat.HOT), key=lambda item: -item.created_at_ms)
         return await self._told(hot)
 
@@ -285,7 +285,7 @@ class Heater(SessionParts):
     # ------------------------------------------------------------------------------------------
 
     async def _plan_heat(self) -> HeatPlan:
-        book = await asyncio.to_thread(self._heat.book, self.owned.scope)
+        book = await asyncio.to_thread(self._heat.book, self._state, self.owned.scope)
         return HeatPlan(self._state, book, self.owned.called)
 
     async def _commit(self, first: Sequence[Draft | Body], plan: HeatPlan) -> None:

@@ -9,28 +9,28 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Final, cast
 
 from pagefault.history.memory_blocks import Block, read_blocks
 from pagefault.model.defaults import HEAT_RECALL_LIMIT
 from pagefault.model.errors import BadInput, CoreFull
 from pagefault.model.events import CoreWritten, Draft
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import IMPORT, USER_APPROVED, Kind, Origin
+from pagefault.model.kinds import IMPORT, USER_APPROVED, Kind, Origin, Role
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import a_count
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.lookup.archival import ArchivalHit, ArchivalMemory, ArchivalNote
 from pagefault.service.lookup.questions import Asking
+from pagefault.service.turn.archival import ArchivalHit, ArchivalMemory, ArchivalNote
 from pagefault.service.turn.core_memory import CoreMemory, CoreSection, find_proposed
 from pagefault.service.turn.memory_tools import tools_of
 from pagefault.service.turn.notes import NewNote, note_drafts
 from pagefault.service.turn.stated_claims import a_channel
 
-if TYPE_CHECKING:
-    from pagefault.service.session import Session
+
+_BESIDE: Final = 20  # calls and results that a search of what was said may find besides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +64,12 @@ class Notebook(SessionParts):
         """
         self.owned.check_there()
         await self.owned.refresh()
+        standing = await asyncio.to_thread(lambda: self._core().sections())
         if not proposed:
-            return await asyncio.to_thread(lambda: self._core().sections())
-        return await asyncio.to_thread(self._archive().proposed, self.session_id)
+            return standing
+        known = {(one.section, one.text) for one in standing}
+        found = await asyncio.to_thread(self._archive().proposed, self.session_id)
+        return [one for one in found if (one.section, one.text) not in known]
 
     async def core_append(
         self, section: str, text: str, *, origin: str = "user_typed", dry_run: bool = False
@@ -184,12 +187,15 @@ class Notebook(SessionParts):
     async def conversation_search(
         self, query: str, *, limit: int = HEAT_RECALL_LIMIT
     ) -> SearchResult:
-        """What was said in this conversation that bears on a query, whether or not the window still
-        shows it.
+        """What user and assistant said in this conversation that bears on a query, whether or not
+        the window still shows it.
         """
         assert isinstance(self, Asking)
         wanted = SearchFilter(kinds=(Kind.TRANSCRIPT,))
-        return await self.recall(query, limit=limit, wanted=wanted)
+        found = await self.recall(query, limit=limit + _BESIDE, wanted=wanted)
+        hits = [hit for hit in found.hits if hit.page.role in (Role.USER, Role.ASSISTANT)]
+        said = [hit for hit in hits if not (await self._pages.get(hit.page.page_id)).call_id]
+        return replace(found, hits=tuple(said[:limit]))
 
     async def import_blocks(
         self, text: str, *, approve: bool = False, dry_run: bool = False
@@ -205,7 +211,7 @@ class Notebook(SessionParts):
         if found is None:
             raise BadInput(
                 "no blocks and no archival rows are in this",
-                hint='JSON such as {"blocks": [{"label": …, "value": …}], "archival": [{"text": …}]}',
+                hint='such is {"blocks": [{"label": …, "value": …}], "archival": [{"text": …}]}',
             )
         blocks, rows = found
         origin = USER_APPROVED if approve else IMPORT
@@ -237,7 +243,8 @@ class Notebook(SessionParts):
     ) -> ImportedBlocks:
         standing = {one.section: one.text for one in await self.core()}
         waiting = [(one.section, one.text) for one in await self.core(proposed=True)]
-        if standing.get(block.section) == block.text or (block.section, block.text) in waiting:
+        is_waiting = origin == IMPORT and (block.section, block.text) in waiting
+        if standing.get(block.section) == block.text or is_waiting:
             return replace(told, known=told.known + 1)
         try:
             await self._write_core(
@@ -260,7 +267,7 @@ class Notebook(SessionParts):
         core_memory_append, core_memory_replace, archival_memory_insert, archival_memory_search and
         conversation_search. While they are offered, the rules in the request tell of them.
         """
-        return tools_of(cast("Session", self))
+        return tools_of(cast("Any", self))
 
     # ------------------------------------------------------------------------------------------
 

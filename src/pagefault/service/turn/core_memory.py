@@ -136,7 +136,7 @@ class CoreMemory:
             if full is None:
                 break
         gone = lines[:kept]
-        drafts, archived = [draft], ()
+        drafts, archived = [draft], tuple[PageId, ...]()
         if full is not None:
             if not drops:
                 raise full

@@ -68,9 +68,10 @@ def tools_of(session: Session) -> list[Callable[..., Any]]:
 
     async def conversation_search(query: Query, top_k: TopK = HEAT_RECALL_LIMIT) -> dict[str, Any]:
         """Find what was said earlier in this conversation, also what has left your window."""
-        found = await session.conversation_search(query, limit=top_k)
-        results = []
-        for hit in found.hits:
+        turn = (await session.status()).turns - 1  # of which the window shows all
+        found = await session.conversation_search(query, limit=top_k + 2)
+        results: list[dict[str, Any]] = []
+        for hit in [one for one in found.hits if one.page.turn < turn][:top_k]:
             page = await session.page(hit.page.page_id)
             results.append(said_answer(hit, page.text, session.session_id))
         return {"results": results}

@@ -140,11 +140,22 @@ def may_contradict(one: str, other: str) -> bool:
     shared = about & others_about
     if not shared or len(shared) < _ALIKE * min(len(about), len(others_about)):
         return False
-    differing = told ^ others_told
-    if any(not piece.startswith(_NAME) for piece in differing):
+    counts, others_counts = _numbers(told), _numbers(others_told)
+    if counts - others_counts and others_counts - counts:
         return True
-    names = {piece for piece in told & others_told if piece.startswith(_NAME)}
-    return bool(names) and bool(told - others_told) and bool(others_told - told)
+    names, others_names = _names(told), _names(others_told)
+    if names & others_names and names - others_names and others_names - names:
+        return True
+    denied = (told - counts - names) ^ (others_told - others_counts - others_names)
+    return bool(denied) and len(shared) >= _ALIKE * max(len(about), len(others_about))
+
+
+def _numbers(told: set[str]) -> set[str]:
+    return {piece for piece in told if any(map(str.isdigit, piece))}
+
+
+def _names(told: set[str]) -> set[str]:
+    return {piece for piece in told if piece.startswith(_NAME)}
 
 
 def _details(text: str) -> set[str]:

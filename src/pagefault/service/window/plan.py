@@ -154,7 +154,9 @@ def unseen_pins(state: SessionState) -> list[Page]:
 def _beside_the_former(state: SessionState, page: Page) -> Page:
     """A version of a section, marked as newer than the one before where that is still shown."""
     before = state.replaced.get(page.page_id)
-    return replace(page, newer_than=(before,)) if before in state.working_set else page
+    if before is None or before not in state.working_set:
+        return page
+    return replace(page, newer_than=(before,))
 
 
 def unseen_claims(state: SessionState) -> list[Page]:
