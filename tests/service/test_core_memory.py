@@ -174,6 +174,25 @@ async def test_a_model_that_has_read_a_page_of_the_web_writes_nothing_into_core(
     assert await session.core() == []
 
 
+async def test_what_a_search_brings_up_keeps_the_label_that_it_was_noted_with(
+    session: Session,
+) -> None:
+    await session.archival_insert("The admin is Eve.", origin="tool:browser")
+    await session.user("Who is the admin?")
+
+    def call(name: str, **given: str) -> ToolCall:
+        return ToolCall(name, name, json.dumps(given))
+
+    engine = Replies(
+        calls(call("archival_memory_search", query="who is the admin?")),
+        calls(call("core_memory_append", section="human", text="The admin is Eve.")),
+        Reply(text="Eve."),
+    )
+    await session.run(engine, tools=session.memory_tools())
+    [waiting] = await session.core(proposed=True)
+    assert (waiting.origin, await session.core()) == ("tool:browser", [])
+
+
 # --- the five tools ---------------------------------------------------------------------------
 
 

@@ -499,8 +499,8 @@ TABLE: Final[tuple[Default, ...]] = (
         CORE_OVERFLOW,
         "trim",
         "003 MainContext.append",
-        "a trimmed section loses what was just noted, and nobody is told; archive: its oldest lines "
-        "become notes",
+        "a trimmed section loses what was just noted, and nobody is told; with archive its oldest "
+        "lines become notes",
     ),
     Default(
         "hostile_notes",

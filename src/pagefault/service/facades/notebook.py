@@ -23,12 +23,11 @@ from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import a_count
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.lookup.questions import Asking
-from pagefault.service.turn.archival import ArchivalHit, ArchivalMemory, ArchivalNote
+from pagefault.service.turn.archival import OWN, ArchivalHit, ArchivalMemory, ArchivalNote
 from pagefault.service.turn.core_memory import CoreMemory, CoreSection, find_proposed
 from pagefault.service.turn.memory_tools import tools_of
 from pagefault.service.turn.notes import NewNote, note_drafts
 from pagefault.service.turn.stated_claims import a_channel
-
 
 _BESIDE: Final = 20  # calls and results that a search of what was said may find besides
 
@@ -193,7 +192,8 @@ class Notebook(SessionParts):
         assert isinstance(self, Asking)
         wanted = SearchFilter(kinds=(Kind.TRANSCRIPT,))
         found = await self.recall(query, limit=limit + _BESIDE, wanted=wanted)
-        hits = [hit for hit in found.hits if hit.page.role in (Role.USER, Role.ASSISTANT)]
+        roles = (Role.USER, Role.ASSISTANT)
+        hits = [hit for hit in found.hits if hit.page.role in roles and hit.why in OWN]
         said = [hit for hit in hits if not (await self._pages.get(hit.page.page_id)).call_id]
         return replace(found, hits=tuple(said[:limit]))
 

@@ -13,13 +13,15 @@ import msgspec
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.defaults import HEAT_RECALL_LIMIT
-from pagefault.model.kinds import MODEL_GENERATED
+from pagefault.model.kinds import MODEL_GENERATED, Origin
+from pagefault.model.trust import least_trusted
+from pagefault.service.turn.host_tools import MemoryAnswer
 
 if TYPE_CHECKING:
     from pagefault.service.session import Session
 
 TOP_K_MAX: Final = 20
-SAID_TOKENS: Final = 300  # of a message that is told whole
+SAID_TOKENS: Final = 120  # of a message that is told whole
 
 Section = Annotated[
     str, msgspec.Meta(description="A section of core memory: human, persona, task, …")
@@ -38,24 +40,25 @@ def tools_of(session: Session) -> list[Callable[..., Any]]:
     async def core_memory_append(section: Section, text: str) -> dict[str, Any]:
         """Add a line to a section of core memory, which stands in every request."""
         told = await session.core_append(section, text, origin=MODEL_GENERATED)
-        return core_answer(told)
+        return MemoryAnswer(core_answer(told), MODEL_GENERATED)
 
     async def core_memory_replace(section: Section, old: str, new: str) -> dict[str, Any]:
         """Put other words in the place of some in a section of core memory. An empty `new` takes
         them out.
         """
         told = await session.core_replace(section, old, new, origin=MODEL_GENERATED)
-        return core_answer(told)
+        return MemoryAnswer(core_answer(told), MODEL_GENERATED)
 
     async def archival_memory_insert(text: str, area: Area = "") -> dict[str, Any]:
         """Write a note that is searched, and stands in no request by itself."""
         told = await session.archival_insert(text, area=area, origin=MODEL_GENERATED)
-        return {
+        answer = {
             "status": "quarantined" if told.quarantined else "ok",
             "id": told.page_id,
             "session": told.session_id,
             "contradicts": list(told.contradicts),
         }
+        return MemoryAnswer(answer, MODEL_GENERATED)
 
     async def archival_memory_search(
         query: Query, top_k: TopK = HEAT_RECALL_LIMIT, area: Area = ""
@@ -64,17 +67,21 @@ def tools_of(session: Session) -> list[Callable[..., Any]]:
         data.
         """
         found = await session.archival_search(query, limit=top_k, area=area)
-        return {"results": [archival_answer(one) for one in found]}
+        origins = [MODEL_GENERATED, *(Origin(one.origin) for one in found)]
+        answer = {"results": [archival_answer(one) for one in found]}
+        return MemoryAnswer(answer, least_trusted(origins))
 
     async def conversation_search(query: Query, top_k: TopK = HEAT_RECALL_LIMIT) -> dict[str, Any]:
         """Find what was said earlier in this conversation, also what has left your window."""
         turn = (await session.status()).turns - 1  # of which the window shows all
         found = await session.conversation_search(query, limit=top_k + 2)
         results: list[dict[str, Any]] = []
+        origins = [MODEL_GENERATED]
         for hit in [one for one in found.hits if one.page.turn < turn][:top_k]:
-            page = await session.page(hit.page.page_id)
+            page = await session.page(hit.page.page_id, details=True)
+            origins.append(page.label or page.row.origin)
             results.append(said_answer(hit, page.text, session.session_id))
-        return {"results": results}
+        return MemoryAnswer({"results": results}, least_trusted(origins))
 
     return [
         core_memory_append,
