@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from pagefault.service.derived.heat import HeatItem
     from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.facades.heater import HeatStatus, RecallResult, SpillResult
+    from pagefault.service.facades.notebook import ImportedBlocks, LeftOut
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
@@ -236,6 +237,7 @@ __all__ = [
     "HeatStatus",
     "HotFull",
     "ImportReport",
+    "ImportedBlocks",
     "ImportedSession",
     "InWindow",
     "Incoming",
@@ -243,6 +245,7 @@ __all__ = [
     "Judged",
     "Kind",
     "LayoutName",
+    "LeftOut",
     "Level",
     "Limits",
     "Line",
@@ -406,6 +409,8 @@ _HOMES = {
     "FormationRequest": "engine.former",
     "CoreFull": "model.errors",
     "HotFull": "model.errors",
+    "ImportedBlocks": "service.facades.notebook",
+    "LeftOut": "service.facades.notebook",
     "CoreSection": "service.turn.core_memory",
     "ArchivalNote": "service.turn.archival",
     "ArchivalHit": "service.turn.archival",

@@ -1235,8 +1235,8 @@ class Session(_Asks):
         )
 
     def conversation_search(self, query: str, *, limit: int = HEAT_RECALL_LIMIT) -> SearchResult:
-        """What was said in this conversation that bears on a query, whether or not the window still
-        shows it.
+        """What user and assistant said in this conversation that bears on a query, whether or not
+        the window still shows it.
         """
         return _LOOP.run(self.asynchronous.conversation_search(query, limit=limit))
 

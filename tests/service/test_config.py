@@ -209,6 +209,7 @@ def test_the_trusted_settings_are_these() -> None:
         "formation",
         "limits.formation_tokens_per_session",
         "limits.formation_tokens_per_day",
+        "limits.hostile_notes",
         "root",
         "sync",
         "control",

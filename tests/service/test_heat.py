@@ -279,7 +279,7 @@ async def test_its_six_figures_are_counted_from_the_log(session: Session) -> Non
     assert figures["memory_spill_count"] == 1
     assert figures["memory_recall_count"] == 5
     assert figures["memory_promotion_count"] == 1
-    assert figures["memory_hit_rate"] == 0.8
+    assert figures["memory_hit_rate"] == 80.0
     assert figures["memory_hot_utilization"] > 0
     assert figures["memory_recall_latency_ms"] > 0
     counts = session._runtime.heat

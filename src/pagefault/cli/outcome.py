@@ -177,6 +177,8 @@ COMMANDS: Final = {
     "Session.ledger": "`pagefault ledger SESSION`",
     "Session.history": "`pagefault history SESSION PAGE`",
     "Session.claims": "`pagefault claims SESSION`",
+    "Session.archival_insert": "`pagefault core insert`",
+    "Session.heat_spill": "`pagefault heat spill`",
     "Session.remember": "`pagefault claims add WORDS`",
     "Session.retract": "`pagefault claims retract CLAIM`",
     "Session.goal": "`pagefault goal SESSION TEXT`",

@@ -592,6 +592,11 @@ class Conversation:
         told["epoch_front"] = self._page_in(chain.from_iterable(fronts))
         return told | {"stubs": tuple(filter(None, map(self._page_of, outgoing.stubs)))}
 
+    @property
+    def hot_percent(self) -> float | None:
+        """How much of hot memory its session has in use; None where there is no session."""
+        return None if self._session is None else self._session.owned.state.hot_utilisation()
+
     def _key(self, page_id: PageId) -> str:
         return self._keys.get(page_id, "")
 

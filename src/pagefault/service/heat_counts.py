@@ -20,6 +20,10 @@ class HeatCounts:
     recalls_found: int = 0
     promotions: int = 0
 
+    def hit_percent(self) -> float:
+        """How many of a hundred recalls found something; not a number before the first."""
+        return 100 * self.recalls_found / self.recalls if self.recalls else float("nan")
+
     def moved(self, records: Iterable[HeatMoved]) -> None:
         for record in records:
             hot = sum(move.to is Heat.HOT for move in record.moves)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pagefault.model.defaults import HEAT_RECALL_LIMIT, PROMOTE_SPILL_ITEMS, SPILL_ITEMS
-from pagefault.model.errors import BadInput, HotFull
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, HeatRecalled, Hit, Noted, expected, row_of
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import RUNTIME, Actor, Heat, NoteType
@@ -310,13 +310,7 @@ class Heater(SessionParts):
         page = await self._pages.get(page_id)
         if self._runtime.quarantine.holds(page.row):
             return []
-        before = plan.book.copy(), list(plan.records)
-        try:
-            plan.heat(page, why="recalled", at_once=PROMOTE_SPILL_ITEMS)
-        except HotFull:
-            plan.book, plan.records = before
-            return []
-        return [page_id]
+        return [page_id] if plan.try_to_heat(page, at_once=PROMOTE_SPILL_ITEMS) else []
 
     async def _find_items(
         self,

@@ -49,9 +49,6 @@ class ImportedBlocks:
     known: int = 0
     left_out: tuple[LeftOut, ...] = ()
 
-    def without(self, what: str, why: str) -> ImportedBlocks:
-        return replace(self, left_out=(*self.left_out, LeftOut(what=what, why=why)))
-
 
 @checked_verbs(usable=check_open)
 class Notebook(SessionParts):
@@ -233,7 +230,7 @@ class Notebook(SessionParts):
                 if not dry_run:
                     await self.owned.whole(partial(self._keep, note))
             except BadInput as problem:
-                told = told.without(row.text[:40], problem.message)
+                told = _without(told, row.text[:40], problem.message)
             else:
                 told = replace(told, notes=told.notes + 1)
         return told
@@ -253,7 +250,7 @@ class Notebook(SessionParts):
                 dry_run=dry_run,
             )
         except (BadInput, CoreFull) as problem:
-            return told.without(block.section, problem.message)
+            return _without(told, block.section, problem.message)
         return replace(told, sections=(*told.sections, block.section))
 
     async def _keep(self, note: NewNote) -> None:
@@ -296,3 +293,7 @@ class Notebook(SessionParts):
             return told
 
         return await self.owned.whole(verb)
+
+
+def _without(told: ImportedBlocks, what: str, why: str) -> ImportedBlocks:
+    return replace(told, left_out=(*told.left_out, LeftOut(what=what, why=why)))

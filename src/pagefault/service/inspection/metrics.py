@@ -175,7 +175,7 @@ class Tally:
             "memory_spill_count": self.heat_spills,
             "memory_recall_count": self.heat_recalls,
             "memory_promotion_count": self.heat_promotions,
-            "memory_hit_rate": _share(self.heat_recalls_found, self.heat_recalls),
+            "memory_hit_rate": _share(100 * self.heat_recalls_found, self.heat_recalls, 1),
             "evictions": self.evictions,
             "epochs": self.epochs.total(),
             "epochs_by_reason": dict(sorted(self.epochs.items())),

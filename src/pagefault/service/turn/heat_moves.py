@@ -89,6 +89,16 @@ class HeatPlan:
         self._check_window(page)
         self._move([(item.id, Heat.HOT)], why=why)
 
+    def try_to_heat(self, page: Page, *, at_once: int) -> bool:
+        """Make an item hot that was recalled; where it has no room, nothing moves."""
+        before = self.book.copy(), list(self.records)
+        try:
+            self.heat(page, why="recalled", at_once=at_once)
+        except HotFull:
+            self.book, self.records = before
+            return False
+        return True
+
     def archive(self, page_ids: Sequence[str] = (), count: int = 0) -> list[HeatItem]:
         """Archive these cold or warm items, or the `count` cold ones that are needed least."""
         named = [self.item(page_id) for page_id in page_ids]

@@ -60,7 +60,7 @@ class NewNote:
         if len(self.text) > NOTE_CHARS:
             raise BadInput(
                 f"a note of {len(self.text):,} characters: it takes at most {NOTE_CHARS:,}",
-                hint="hand it in with `Session.document`, which splits it",
+                hint="hand it in as a document, which is split",
             )
         try:
             told = json.dumps(dict(self.metadata), ensure_ascii=False, allow_nan=False)
