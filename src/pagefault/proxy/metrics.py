@@ -53,7 +53,8 @@ class Heat:
 
 class Metrics:
     """Counts of one proxy. `windows` tells of the conversations at hand, `kept` how many texts the
-    memory has at hand, and how many at most, `heat` how full hot memory is and what became of it, `is_writable` whether anything can be written to it.
+    memory has at hand, and how many at most, `heat` how full hot memory is and what became of it,
+    `is_writable` whether anything can be written to it.
 
     Raises `CallerError` where prometheus-client is not installed.
     """
