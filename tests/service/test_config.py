@@ -210,6 +210,7 @@ def test_the_trusted_settings_are_these() -> None:
         "limits.formation_tokens_per_session",
         "limits.formation_tokens_per_day",
         "limits.hostile_notes",
+        "limits.core_tools",
         "root",
         "sync",
         "control",

@@ -83,6 +83,7 @@ AUTO_SPILL: Final = True
 AUTO_PROMOTE: Final = True
 CORE_OVERFLOW: Final = "refuse"
 HOSTILE_NOTES: Final = "quarantine"
+CORE_TOOLS: Final = False
 PLACEHOLDER_TIMEOUT_MS: Final = 100
 LOADING: Final = "on_demand"
 PREFETCH_PAGES: Final = 8
@@ -509,6 +510,15 @@ TABLE: Final[tuple[Default, ...]] = (
         "reject",
         "003 safe_archival_insert",
         "a text that only looks like an attack is not lost; reject refuses it",
+    ),
+    Default(
+        "core_tools",
+        "switch",
+        CORE_TOOLS,
+        None,
+        "",
+        "whether the proxy offers models the tools of core and archival memory, beside its own: "
+        "they take about 500 tokens of every request",
     ),
     Default(
         "note_chars",

@@ -618,6 +618,21 @@ class CallRefused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCalled:
+    """The model of a client called a tool of core or archival memory, which the proxy served. What
+    it read is made anew of the pages that this names.
+    """
+
+    call_id: str
+    name: str
+    arguments: str  # as the model wrote them
+    status: str  # ok, proposed, archived, quarantined; or refused, and `why`
+    why: str = ""
+    hits: tuple[Hit, ...] = ()  # that were found
+    made: tuple[PageId, ...] = ()  # that were written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
     page_id: PageId
 
@@ -961,6 +976,7 @@ Body = (
     | Searched
     | Faulted
     | CallRefused
+    | MemoryCalled
     | Pinned
     | Unpinned
     | HeatMoved
@@ -1005,6 +1021,7 @@ _TYPES: Final[dict[type, str]] = {
     Searched: "searched",
     Faulted: "faulted",
     CallRefused: "call_refused",
+    MemoryCalled: "memory_called",
     Pinned: "pinned",
     Unpinned: "unpinned",
     HeatMoved: "heat_moved",

@@ -104,7 +104,9 @@ class Conversation:
         self._session: Session | None = None
         self._order = 0  # of the session's next page, were all of them ours
         limits = memory.limits.fault_limits(window_tokens) if window_tokens else None
-        self._faults = Faults(wire, wanted=faults, limits=limits)
+        self._faults = Faults(
+            wire, wanted=faults, limits=limits, keeps_memory=memory.limits.core_tools
+        )
         self._clear()
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock

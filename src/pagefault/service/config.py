@@ -128,6 +128,7 @@ class LimitsConfig:
     core_section_chars: int = setting(defaults.CORE_SECTION_CHARS, at_least=1)
     core_chars_max: int = setting(defaults.CORE_CHARS, at_least=1)
     core_overflow: CoreOverflow = setting(CoreOverflow.REFUSE)  # noqa: RUF009
+    core_tools: bool = setting(defaults.CORE_TOOLS, trust=True)
     hostile_notes: HostileNotes = setting(HostileNotes.QUARANTINE, trust=True)  # noqa: RUF009
 
 

@@ -71,6 +71,7 @@ class Limits:
     core_chars_max: int = defaults.CORE_CHARS
     core_overflow: str = defaults.CORE_OVERFLOW
     hostile_notes: str = defaults.HOSTILE_NOTES
+    core_tools: bool = defaults.CORE_TOOLS
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -25,6 +25,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -174,7 +175,7 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
-            case HeatMoved() | HeatRecalled():
+            case HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # nor these
             case FormationBegun() | FormationEnded():
                 pass  # nor these

@@ -41,6 +41,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     OfferedTool,
     Opaque,
@@ -177,7 +178,7 @@ def flaw(event: Event) -> str:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (first, last - first, *counts)))
             return "" if are else "its counts cannot be"
-        case HeatRecalled(hits=hits):
+        case HeatRecalled(hits=hits) | MemoryCalled(hits=hits):
             are = all(isfinite(hit.relevance) for hit in hits)
             return "" if are else "a relevance is no number"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | HeatMoved() | Imported():

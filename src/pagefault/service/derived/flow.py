@@ -33,6 +33,7 @@ from pagefault.model.events import (
     Faulted,
     FormationBegun,
     FormationEnded,
+    MemoryCalled,
     Noted,
     Packed,
     PageBody,
@@ -109,7 +110,7 @@ class Flow(Generic[M]):
                 self._bring(page_ids)
             case Faulted(page_id=page_id, shows=shows):
                 self._bring([page_id, shows])
-            case Searched(hits=hits):
+            case Searched(hits=hits) | MemoryCalled(hits=hits):
                 self._bring(hit.page_id for hit in hits)
             case EpochBegun() as epoch:
                 since = epoch.verbatim_from

@@ -19,6 +19,7 @@ from pagefault.model.events import (
     CallRefused,
     Event,
     Faulted,
+    MemoryCalled,
     OriginalBody,
     Packed,
     PageBody,
@@ -234,7 +235,7 @@ class _History:
             case Faulted(refusal="", already_mapped=False, tokens=tokens):
                 self._calls += 1
                 self._brought += tokens
-            case Faulted() | Searched() | CallRefused():
+            case Faulted() | Searched() | CallRefused() | MemoryCalled():
                 self._calls += 1
             case PageBody() as body:
                 self._sizes[body.page_id] = body.tokens

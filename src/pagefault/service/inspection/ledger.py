@@ -32,6 +32,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -186,7 +187,7 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
-            case HeatMoved() | HeatRecalled():
+            case HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # likewise
             case FormationBegun() | FormationEnded():
                 pass  # a request beside the conversation's own, which no later one follows

@@ -54,6 +54,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -288,7 +289,7 @@ class Meter:
             case HeatRecalled(hits=hits):
                 tally.heat_recalls += 1
                 tally.heat_recalls_found += bool(hits)
-            case CallRefused() | Checkpointed() | Received() | Imported():
+            case CallRefused() | MemoryCalled() | Checkpointed() | Received() | Imported():
                 pass  # no measure counts them
             case FormationBegun() | FormationEnded():
                 pass  # what was made stands in records of its own

@@ -26,7 +26,7 @@ SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES |
 """The types of records of what was said or handed in."""
 SERVED: Final = "served"
 """How a request stands that follows calls of memory's tools (`Relayed.change`)."""
-CALL_TYPES: Final = ("searched", "faulted", "call_refused")
+CALL_TYPES: Final = ("searched", "faulted", "call_refused", "memory_called")
 """The types of records of the model's calls of memory's tools."""
 
 

@@ -31,6 +31,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -95,7 +96,7 @@ class Residents:
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
-            case HeatMoved() | HeatRecalled():
+            case HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # nor does what is hot: the next request brings it
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor does what says where pages are from

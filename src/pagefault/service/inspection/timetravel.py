@@ -34,6 +34,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginalBody,
@@ -548,6 +549,9 @@ def _movements(event: Event) -> Iterator[_Movement]:
         case HeatRecalled(hits=hits):
             for hit in hits:
                 yield "used", hit.page_id, None, f"relevance {hit.relevance:.2f}"
+        case MemoryCalled(hits=hits, name=name):
+            for hit in hits:
+                yield "found", hit.page_id, None, name
         case FormationBegun(first=first, last=last, tries=tries, former=former):
             for page_id in dict.fromkeys((first, last)):
                 yield "taken_up", page_id, None, f"{former}, {first} to {last}, try {tries}"

@@ -45,6 +45,7 @@ from pagefault.model.events import (
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -311,6 +312,8 @@ class SessionState:
             case HeatMoved(moves=moves):
                 for move in moves:
                     self._fold_move(move)
+            case MemoryCalled():
+                pass  # it stands in the client's window alone
             case HeatRecalled():
                 pass  # how often an item was used, `service/derived/heat.py` folds
             case SessionConfigured() as body:
