@@ -37,6 +37,8 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (errors.RecordDamaged, REFUSED),
     (errors.RecordGone, NOT_FOUND),
     (errors.PinsFull, REFUSED),
+    (errors.CoreFull, REFUSED),
+    (errors.HotFull, REFUSED),
     (errors.CannotUndo, REFUSED),
     (errors.QuotaExceeded, REFUSED),
     (errors.CallerError, USAGE),
