@@ -95,6 +95,8 @@ async def test_a_pin_of_a_person_is_no_thing_of_heats(session: Session) -> None:
     assert await session.heat_hot() == []
     await session.unpin(item.id)
     assert (await session.heat_promote(item.id)).tier == "hot"
+    with pytest.raises(BadInput, match="no pin"):
+        await session.unpin(item.id)
 
 
 async def test_hot_memory_takes_nothing_from_the_room_of_pins(tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ COMMANDS: Final = {
     "Session.history": "`pagefault history SESSION PAGE`",
     "Session.claims": "`pagefault claims SESSION`",
     "Session.archival_insert": "`pagefault core insert`",
+    "Session.core_replace": "`pagefault core replace`",
     "Session.heat_spill": "`pagefault heat spill`",
     "Session.remember": "`pagefault claims add WORDS`",
     "Session.retract": "`pagefault claims retract CLAIM`",

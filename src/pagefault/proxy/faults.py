@@ -28,7 +28,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Level
 from pagefault.model.request import CALL_ID_MAX, ToolCall
 from pagefault.pack.envelope import refusal
-from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
+from pagefault.pack.tools import MEMORY_TOOLS, PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultLimits
 from pagefault.proxy.chat_pairs import ChatForm
 from pagefault.proxy.history import History, Json
@@ -47,7 +47,7 @@ from pagefault.proxy.responses_pairs import ResponsesForm
 from pagefault.proxy.trie import Match
 from pagefault.proxy.wire import Wire
 from pagefault.service.session import Session
-from pagefault.service.turn.memory_calls import MEMORY_NAMES, MemoryCalls, memory_specs
+from pagefault.service.turn.memory_calls import MemoryCalls, memory_specs
 from pagefault.service.turn.relayed_calls import RelayedCalls, Served, View
 
 FORMS: Final[Mapping[str, CallForm]] = {
@@ -88,7 +88,7 @@ class Faults:
         self._wire = wire
         self._form = form if wanted is not False and limits is not None else None
         self._wanted = bool(wanted)
-        self._names = OURS | (MEMORY_NAMES if keeps_memory else frozenset())
+        self._names = OURS | (MEMORY_TOOLS if keeps_memory else frozenset())
         self._ours: list[Any] = []
         if form is not None and limits is not None:
             specs = (*vm_tools(limits), *(memory_specs() if keeps_memory else ()))

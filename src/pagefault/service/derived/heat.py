@@ -111,7 +111,7 @@ class HeatBook:
             tokens=row.tokens,
             origin=str(row.origin),
             area=body.area,
-            metadata=json.loads(body.metadata) if body.metadata else {},
+            metadata=_object(body.metadata),
             is_quarantined=body.is_quarantined,
         )
 
@@ -192,6 +192,15 @@ class HeatReader:
                 item = self._book.items.get(page_id)
                 if item is not None and item.tier == Heat.HOT:
                     self._book.move(page_id, Heat.WARM)
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Of what a caller gave; nothing where a scrub left no JSON."""
+    try:
+        told = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def with_texts(items: Iterable[HeatItem], read: Sequence[Page], session_id: str) -> list[HeatItem]:

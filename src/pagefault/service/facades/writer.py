@@ -451,6 +451,11 @@ class Writer(SessionParts):
         """Unpin a page: it may leave the window again. Harmless if it is not pinned."""
 
         async def verb() -> None:
+            if page_id in self._state.hot or page_id in self._state.sections.values():
+                raise BadInput(
+                    f"{page_id} is no pin: it is hot, or core memory",
+                    hint="`Session.heat_spill` takes it out, `Session.core_replace` edits it",
+                )
             if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
                 unpinned = Unpinned(page_id=PageId(page_id))
                 await self.owned.record(unpinned, actor=Actor.USER)

@@ -18,7 +18,7 @@ from pagefault.model.page import Page
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.model.times import iso_utc
 from pagefault.pack.envelope import dump, refusal
-from pagefault.pack.tools import ARCHIVAL_SEARCH, CONVERSATION_SEARCH
+from pagefault.pack.tools import ARCHIVAL_SEARCH, CONVERSATION_SEARCH, MEMORY_TOOLS
 from pagefault.service.turn.functions import TIMEOUT_S, Toolbox, host_function
 from pagefault.service.turn.host_tools import MemoryAnswer
 from pagefault.service.turn.memory_tools import tools_of
@@ -36,9 +36,6 @@ def memory_specs() -> tuple[ToolSpec, ...]:
     return tuple(sorted((host_function(one).spec for one in functions), key=lambda one: one.name))
 
 
-MEMORY_NAMES: Final = frozenset(spec.name for spec in memory_specs())
-
-
 class MemoryCalls:
     """The five tools over one session."""
 
@@ -47,7 +44,7 @@ class MemoryCalls:
         self._toolbox = Toolbox(tools_of(session))
 
     def serves(self, name: str) -> bool:
-        return name in MEMORY_NAMES
+        return name in MEMORY_TOOLS
 
     async def serve(self, call: ToolCall, kept: ToolCall) -> MemoryCalled:
         """What came of a call, to be written down as `kept`."""

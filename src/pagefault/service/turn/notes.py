@@ -70,6 +70,14 @@ class NewNote:
             raise BadInput(f"metadata of {len(told):,} characters: at most {_METADATA_CHARS:,}")
 
 
+def is_object(text: str) -> bool:
+    """Whether a text is an object of JSON."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def is_hostile(text: str, origin: Origin) -> bool:
     """Whether a stranger's text reads like an order; what a person types is no order to itself."""
     return is_untrusted(origin) and reads_like_an_order(text)
@@ -96,6 +104,8 @@ def note_drafts(
                 hint='limits.hostile_notes="quarantine" keeps such a text as data',
             )
         metadata = clean(json.dumps(dict(note.metadata), ensure_ascii=False))
+        if not is_object(metadata):
+            raise BadInput("metadata is no JSON without its secrets", hint="leave those out")
         drafts.append(
             Draft(
                 session=session,

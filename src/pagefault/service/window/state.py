@@ -98,7 +98,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
 from pagefault.pack.manifest import Listed
-from pagefault.pack.tools import CORE_APPEND, PAGE_FAULT, SEARCH_PAGES, vm_tools
+from pagefault.pack.tools import MEMORY_TOOLS, PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
 from pagefault.paging.l1 import L1
 from pagefault.paging.questions import Resident
@@ -225,7 +225,7 @@ class SessionState:
     def _new_layout(self, limits: FaultLimits, tools: tuple[ToolSpec, ...]) -> Layout:
         sources = self._sources
         if self.layout_name is LayoutName.STABLE:
-            keeps = CORE_APPEND in {tool.name for tool in tools}
+            keeps = {tool.name for tool in tools} >= MEMORY_TOOLS
             head = prompts.head(self.system, self.mode, limits, keeps_memory=keeps)
             return Layout(sources.counter, head, tools, sources.seal)
         sources.packs.drop(self.session_id)
