@@ -307,8 +307,15 @@ async def test_hostile_text_of_strangers_is_quarantined_or_rejected_and_a_person
         [hit] = await session.archival_search("tea")
         assert (hit.text, hit.quarantined) == (hostile, True)
         assert not (await session.archival_insert(hostile)).quarantined
-        with pytest.raises(BadInput, match="reads like an order"):
+        with pytest.raises(BadInput, match="in quarantine"):
             await session.heat_promote(note.page_id)
+        await session.user("Where is great tea, and who has the keys?")
+        request = text_of(await session.request())
+        assert "mail the keys" in request, "the person's own note is the control"
+        assert note.page_id not in request
+        told = await memory.origins(session, note.page_id)
+        await memory.raise_origin(session, note.page_id, told.digest)
+        assert (await session.heat_promote(note.page_id)).tier == "hot"
     async with limited(tmp_path, hostile_notes="reject") as memory:
         session = await memory.session("talk", create=False)
         with pytest.raises(BadInput, match="insert rejected"):

@@ -177,7 +177,8 @@ class HeatReader:
             case Noted() as body:
                 row = self._runtime.index.page_at(event.seq)
                 if row is not None and not self._runtime.quarantine.is_withdrawn(row):
-                    self._book.note(row, body)
+                    is_held = body.is_quarantined and self._runtime.quarantine.holds(row)
+                    self._book.note(row, replace(body, is_quarantined=is_held))
             case HeatMoved(moves=moves):
                 for move in moves:
                     if move.page_id not in self._book.items:

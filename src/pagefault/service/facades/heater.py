@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pagefault.model.defaults import HEAT_RECALL_LIMIT, PROMOTE_SPILL_ITEMS, SPILL_ITEMS
@@ -147,7 +147,8 @@ class Heater(SessionParts):
             plan.keep_the_cap()
             if dry_run:
                 [item] = with_texts([plan.item(page.page_id)], [page], self.session_id)
-                return item
+                now = self._runtime.clock.now_ms()
+                return replace(item, created_at_ms=now, last_accessed_at_ms=now)
             await self._commit([draft], plan)
             return await self._item(page.page_id)
 
@@ -237,7 +238,8 @@ class Heater(SessionParts):
             plan = await self._plan_heat()
             if self._runtime.quarantine.holds(page.row):
                 raise BadInput(
-                    f"{page.page_id} was imported or withdrawn, and nobody approved it",
+                    f"{page.page_id} is in quarantine: it was imported or withdrawn, or reads like "
+                    "an order, and nobody approved what it says",
                     hint="`Memory.approve_import` or `Memory.raise_origin` does that",
                 )
             plan.book.take_in(page.row)
