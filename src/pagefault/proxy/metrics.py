@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatGauges:
     """What is asked of hot and cold memory. Not a number, where there is none."""
 
     counts: HeatCounts
@@ -65,7 +65,7 @@ class Metrics:
         *,
         windows: Callable[[], Sequence[Window]],
         kept: Callable[[], tuple[int, int]],
-        heat: Heat,
+        heat: HeatGauges,
         is_writable: Callable[[], bool],
     ) -> None:
         try:
@@ -131,7 +131,9 @@ class Metrics:
         tiers.labels("L1").set_function(lambda: kept()[0])
 
     @staticmethod
-    def _count_heat(heat: Heat, gauge: Callable[[str, str, Callable[[], float]], None]) -> None:
+    def _count_heat(
+        heat: HeatGauges, gauge: Callable[[str, str, Callable[[], float]], None]
+    ) -> None:
         """Requirement 002's metrics, of all sessions of this opening."""
         counts = heat.counts
         gauge("memory_hot_utilization", "Per cent of hot memory that is used.", heat.hot_percent)

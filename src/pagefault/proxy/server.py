@@ -48,7 +48,7 @@ from pagefault.proxy.history import History, Json
 from pagefault.proxy.item_keys import keys_of
 from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, Heat, Metrics, NoMetrics, Outcome
+from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, HeatGauges, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.parsing import parse
 from pagefault.proxy.passed import Passed, Window
@@ -554,7 +554,7 @@ class Proxy:
         task.add_done_callback(self._learning.discard)
         told.learning = task
 
-    def _heat(self, memory: Memory) -> Heat:
+    def _heat(self, memory: Memory) -> HeatGauges:
         """Of the conversations at hand; how long recalls take, of all of this opening."""
         runtime = memory._runtime
 
@@ -567,7 +567,7 @@ class Proxy:
             told = runtime.watch.quantile_ms("heat_recall", 0.5)
             return float("nan") if told is None else told
 
-        return Heat(runtime.heat, hot_percent, recall_ms)
+        return HeatGauges(runtime.heat, hot_percent, recall_ms)
 
     def _windows(self) -> list[Window]:
         """Of the conversations at hand, canaries left out."""

@@ -42,7 +42,7 @@ TEXTS: Final = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" "
 
 
 @dataclass
-class Item:
+class KnownItem:
     """An item, as the model knows it."""
 
     id: str
@@ -60,7 +60,7 @@ class HeatMachine(RuleBasedStateMachine):
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="pagefault-heat-"))
         self.runner = asyncio.Runner()
-        self.items: dict[str, Item] = {}
+        self.items: dict[str, KnownItem] = {}
         self.open()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -83,11 +83,11 @@ class HeatMachine(RuleBasedStateMachine):
 
     # --- the rules of the requirement -----------------------------------------------------------
 
-    def of(self, heat: str) -> list[Item]:
+    def of(self, heat: str) -> list[KnownItem]:
         found = [item for item in self.items.values() if item.heat == heat]
         return sorted(found, key=lambda item: (item.relevance, item.born))
 
-    def spill(self, victims: list[Item]) -> None:
+    def spill(self, victims: list[KnownItem]) -> None:
         for item in victims:
             item.heat = "warm" if item.accesses > WARM_AFTER else "cold"
 
@@ -117,7 +117,7 @@ class HeatMachine(RuleBasedStateMachine):
             assert self.run(self.session.heat_status()).limit == HOT
             return
         assert self.make_room(item.tokens, 4), "what is too large is refused"
-        self.items[item.id] = Item(item.id, item.tokens, len(self.items))
+        self.items[item.id] = KnownItem(item.id, item.tokens, len(self.items))
         self.keep_the_cap()
 
     @rule(count=st.integers(0, 5))
