@@ -132,7 +132,8 @@ class HeatPlan:
                     f"{tokens:,}; nothing leaves by itself (limits.auto_spill)",
                     hint="`Session.heat_spill` makes room",
                 )
-            self._out(sorted(hot, key=lambda item: item.leaves_first)[:at_once], why="room")
+            leaving = sorted(hot, key=lambda item: item.leaves_first)[: max(1, at_once)]
+            self._out(leaving, why="room")
 
     def _out(self, items: Sequence[HeatItem], *, why: str) -> list[HeatItem]:
         often = self.state.limits.warm_accesses
