@@ -30,6 +30,8 @@ NAV: Final[dict[str, tuple[str, ...]]] = {
         "protocol",
         "recall",
         "truth",
+        "core-memory",
+        "heat",
         "ladder",
         "formation",
         "storage",
