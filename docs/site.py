@@ -31,6 +31,8 @@ NAV: Final[dict[str, tuple[str, ...]]] = {
         "recall",
         "truth",
         "claims",
+        "core-memory",
+        "heat",
         "ladder",
         "formation",
         "storage",

@@ -42,11 +42,13 @@ if TYPE_CHECKING:
         BadInput,
         CallerError,
         CannotUndo,
+        CoreFull,
         EngineError,
         EngineGarbled,
         EngineRefused,
         EngineUnreachable,
         FaultRefused,
+        HotFull,
         MessageTooLarge,
         ModelError,
         NoSuchPage,
@@ -131,7 +133,10 @@ if TYPE_CHECKING:
     )
     from pagefault.service.derived.claims import ClaimEdit, ClaimInfo, LastCheck
     from pagefault.service.derived.embedding import EmbeddingStatus
+    from pagefault.service.derived.heat import HeatItem
     from pagefault.service.derived.reranking import RerankingStatus
+    from pagefault.service.facades.heater import HeatStatus, RecallResult, SpillResult
+    from pagefault.service.facades.notebook import ImportedBlocks, LeftOut
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
@@ -173,7 +178,9 @@ if TYPE_CHECKING:
     from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
+    from pagefault.service.turn.archival import ArchivalHit, ArchivalNote
     from pagefault.service.turn.claim_validators import ClaimCheck, Look
+    from pagefault.service.turn.core_memory import CoreSection
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.formation import Formed
@@ -193,6 +200,8 @@ __all__ = [
     "Actor",
     "Adoption",
     "Answer",
+    "ArchivalHit",
+    "ArchivalNote",
     "ArchiveMissing",
     "AutoPins",
     "BadInput",
@@ -219,6 +228,8 @@ __all__ = [
     "Conflict",
     "ConversationItem",
     "Copied",
+    "CoreFull",
+    "CoreSection",
     "DeferredPage",
     "Derived",
     "Descendants",
@@ -250,7 +261,11 @@ __all__ = [
     "Formed",
     "Former",
     "FormerKind",
+    "HeatItem",
+    "HeatStatus",
+    "HotFull",
     "ImportReport",
+    "ImportedBlocks",
     "ImportedSession",
     "InWindow",
     "Incoming",
@@ -260,6 +275,7 @@ __all__ = [
     "Knowledge",
     "LastCheck",
     "LayoutName",
+    "LeftOut",
     "Lesson",
     "Level",
     "Limits",
@@ -309,6 +325,7 @@ __all__ = [
     "QuotaUse",
     "Quotas",
     "Quote",
+    "RecallResult",
     "Recollection",
     "RecordDamaged",
     "RecordGone",
@@ -342,6 +359,7 @@ __all__ = [
     "SessionRow",
     "Source",
     "SourceCount",
+    "SpillResult",
     "StaticEmbedder",
     "Status",
     "Staying",
@@ -434,6 +452,17 @@ _HOMES = {
     "Forgetting": "service.forget",
     "Descendants": "service.root.warden",
     "FormationRequest": "engine.former",
+    "CoreFull": "model.errors",
+    "HotFull": "model.errors",
+    "ImportedBlocks": "service.facades.notebook",
+    "LeftOut": "service.facades.notebook",
+    "CoreSection": "service.turn.core_memory",
+    "ArchivalNote": "service.turn.archival",
+    "ArchivalHit": "service.turn.archival",
+    "HeatItem": "service.derived.heat",
+    "HeatStatus": "service.facades.heater",
+    "RecallResult": "service.facades.heater",
+    "SpillResult": "service.facades.heater",
     "Formed": "service.turn.formation",
     "Former": "engine.former",
     "FormerKind": "model.kinds",

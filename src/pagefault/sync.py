@@ -23,7 +23,7 @@ from typing import Annotated, Any, Unpack, cast, overload
 from pagefault.engine.api import Engine
 from pagefault.engine.formats import Format
 from pagefault.engine.former import Former
-from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
+from pagefault.model.defaults import HEAT_RECALL_LIMIT, PLACEHOLDER_TIMEOUT_MS, SPILL_ITEMS
 from pagefault.model.events import Event, RetentionRule
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Tier
@@ -52,7 +52,10 @@ from pagefault.service import session as _session
 from pagefault.service.derived.cards import Card
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
+from pagefault.service.derived.heat import HeatItem
 from pagefault.service.derived.reranking import RerankingStatus
+from pagefault.service.facades.heater import HeatStatus, RecallResult, SpillResult
+from pagefault.service.facades.notebook import ImportedBlocks
 from pagefault.service.forget import Forgetting
 from pagefault.service.inspection.checkpoints import Checkpoint
 from pagefault.service.inspection.ledger import Entry
@@ -75,7 +78,9 @@ from pagefault.service.options import Options
 from pagefault.service.regions import Mount, Promotion, Region
 from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
+from pagefault.service.turn.archival import ArchivalHit, ArchivalNote
 from pagefault.service.turn.claim_validators import ClaimCheck
+from pagefault.service.turn.core_memory import CoreSection
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.formation import Formed
@@ -1293,6 +1298,194 @@ class Session(_Asks):
         changed in between. Asked again, it makes only what is new. Returns all of them.
         """
         return _LOOP.run(self.asynchronous.reflect(dry_run=dry_run))
+
+    def core(self, *, proposed: bool = False) -> list[CoreSection]:
+        """The sections of core memory, in the order in which they were begun; or what was
+        `proposed` for them and stands nowhere yet, oldest first.
+        """
+        return _LOOP.run(self.asynchronous.core(proposed=proposed))
+
+    def core_append(
+        self, section: str, text: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> CoreSection:
+        """Add a line to a section of core memory ("human", "persona", …), which stands in every
+        request from the next on; the first line begins the section.
+
+        Raises `CoreFull` where a section, or all of them, would be too large: its message names the
+        bound. With `limits.core_overflow="archive"` the section's oldest lines become notes
+        instead (`archived`). What came through a stranger's channel, or from a model that had a
+        stranger's text before it, is only `proposed`.
+        """
+        return _LOOP.run(
+            self.asynchronous.core_append(section, text, origin=origin, dry_run=dry_run)
+        )
+
+    def core_replace(
+        self, section: str, old: str, new: str, *, origin: str = "user_typed", dry_run: bool = False
+    ) -> CoreSection:
+        """Put `new` in the place of the first `old` in a section; nothing for an empty `new`.
+
+        Raises `BadInput` where there is no such section, or it does not say `old`, and `CoreFull`.
+        """
+        return _LOOP.run(
+            self.asynchronous.core_replace(section, old, new, origin=origin, dry_run=dry_run)
+        )
+
+    def core_accept(self, page_id: str) -> CoreSection:
+        """Let a version that was proposed stand, on the user's word. Raises `NoSuchPage`, and
+        `CoreFull` where there is no room for it.
+        """
+        return _LOOP.run(self.asynchronous.core_accept(page_id))
+
+    def archival_insert(
+        self,
+        text: str,
+        *,
+        type: str = "context",
+        area: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        replaces: str = "",
+        origin: str = "user_typed",
+        key: str = "",
+    ) -> ArchivalNote:
+        """Write a note that is searched, and stands in no request by itself.
+
+        `type` is "message", "fact", "decision", "entity" or "context"; `area` tells personal facts
+        ("personal") from notes of work ("task"). `replaces` is the note that it corrects, which is
+        kept as history. `contradicts` of what is returned are notes that tell something else of the
+        same, as far as their form shows. A stranger's text that reads like an order is kept in
+        quarantine, or refused with `limits.hostile_notes="reject"`.
+        """
+        return _LOOP.run(
+            self.asynchronous.archival_insert(
+                text,
+                type=type,
+                area=area,
+                metadata=metadata,
+                replaces=replaces,
+                origin=origin,
+                key=key,
+            )
+        )
+
+    def archival_search(
+        self, query: str, *, limit: int = HEAT_RECALL_LIMIT, type: str = "", area: str = ""
+    ) -> list[ArchivalHit]:
+        """The notes that bear on a query, best first: those of this session, and of every session
+        of the same user (`Memory.assign`). Of one `type` or `area` alone, if one is named. None
+        where nothing bears on it.
+        """
+        return _LOOP.run(
+            self.asynchronous.archival_search(query, limit=limit, type=type, area=area)
+        )
+
+    def conversation_search(self, query: str, *, limit: int = HEAT_RECALL_LIMIT) -> SearchResult:
+        """What user and assistant said in this conversation that bears on a query, whether or not
+        the window still shows it.
+        """
+        return _LOOP.run(self.asynchronous.conversation_search(query, limit=limit))
+
+    def import_blocks(
+        self, text: str, *, approve: bool = False, dry_run: bool = False
+    ) -> ImportedBlocks:
+        """Bring in core memory blocks and archival rows of MemGPT or Letta, given as their JSON.
+
+        Blocks become sections, in the place of those of their names, and rows notes; what is there
+        already is not written again. Unless you `approve` what they say, it is imported: sections
+        are proposed, and notes are searched and never brought in by themselves. What has no room
+        is `left_out`, and named. Raises `BadInput` for what is no such JSON.
+        """
+        return _LOOP.run(self.asynchronous.import_blocks(text, approve=approve, dry_run=dry_run))
+
+    def memory_tools(self) -> list[Callable[..., Any]]:
+        """The five tools of core and archival memory, for `run(engine, tools=…)`:
+        core_memory_append, core_memory_replace, archival_memory_insert, archival_memory_search and
+        conversation_search. While they are offered, the rules in the request tell of them.
+        """
+        return _LOOP.call(self.asynchronous.memory_tools)
+
+    def heat_add(
+        self,
+        text: str,
+        *,
+        type: str = "context",
+        metadata: Mapping[str, Any] | None = None,
+        origin: str = "user_typed",
+        key: str = "",
+        dry_run: bool = False,
+    ) -> HeatItem:
+        """Note something down that stands in every request from the next on, while it is used.
+
+        Where hot memory has no room (`limits.hot_tokens_max`), the least relevant items leave, of
+        equals the oldest, four at a time: to warm memory what was recalled more than
+        `limits.warm_accesses` times, else to cold. Raises `HotFull` for what cannot fit, and where
+        `limits.auto_spill` is off.
+        """
+        return _LOOP.run(
+            self.asynchronous.heat_add(
+                text, type=type, metadata=metadata, origin=origin, key=key, dry_run=dry_run
+            )
+        )
+
+    def heat_hot(self) -> list[HeatItem]:
+        """The items that are hot, the newest first, each with what it says."""
+        return _LOOP.run(self.asynchronous.heat_hot())
+
+    def heat_spill(
+        self, item_ids: Sequence[str] = (), *, count: int = SPILL_ITEMS, dry_run: bool = False
+    ) -> SpillResult:
+        """Take items out of hot memory: these, or the `count` least relevant, of equals the oldest.
+        They leave the window with the next epoch. Raises `NoSuchPage` for what is no item.
+        """
+        return _LOOP.run(self.asynchronous.heat_spill(item_ids, count=count, dry_run=dry_run))
+
+    def heat_recall(
+        self,
+        query: str,
+        *,
+        limit: int = HEAT_RECALL_LIMIT,
+        types: Sequence[str] = (),
+        auto_promote: bool | None = None,
+        min_relevance: float = 0.0,
+        dry_run: bool = False,
+    ) -> RecallResult:
+        """The warm and cold items that bear on a query, best first: of these `types` alone, if any
+        are named, and none less relevant than `min_relevance`.
+
+        Each that is found counts as used. It becomes hot if it is more relevant than
+        `limits.promote_relevance`, or was recalled more than `limits.warm_accesses` times, unless
+        `auto_promote` is off (by default as `limits.auto_promote` says). What bears on nothing is
+        not found, and not counted. `dry_run` counts and moves nothing.
+        """
+        return _LOOP.run(
+            self.asynchronous.heat_recall(
+                query,
+                limit=limit,
+                types=types,
+                auto_promote=auto_promote,
+                min_relevance=min_relevance,
+                dry_run=dry_run,
+            )
+        )
+
+    def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
+        """Make an item hot, or any other page of the session. What has to leave for it leaves two
+        at a time. Raises `NoSuchPage`, and `HotFull` where it cannot fit.
+        """
+        return _LOOP.run(self.asynchronous.heat_promote(item_id, dry_run=dry_run))
+
+    def heat_prune(
+        self, item_ids: Sequence[str] = (), *, count: int = 0, dry_run: bool = False
+    ) -> list[PageId]:
+        """Archive items: these, or the `count` least relevant cold ones, else those beyond
+        `limits.cold_items_max`. Nothing is erased: a search still finds them, `heat_recall` does
+        not. Returns their ids.
+        """
+        return _LOOP.run(self.asynchronous.heat_prune(item_ids, count=count, dry_run=dry_run))
+
+    def heat_status(self) -> HeatStatus:
+        """How full hot, warm and cold memory are, and what to spill, recall or prune."""
+        return _LOOP.run(self.asynchronous.heat_status())
 
     def form(
         self, engine: Engine | None = None, *, former: Former | None = None, dry_run: bool = False

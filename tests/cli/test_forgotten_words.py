@@ -23,6 +23,8 @@ KEPT = {
     "scopes create.region", "scopes create.owner", "scopes create.read", "scopes create.write",
     "scopes create.promote", "scopes fork.name", "scopes share.text", "scopes share.title",
     "scopes assign.project", "scopes assign.user",
+    "heat add.text", "heat add.metadata", "heat add.key", "core append.section", "core append.text",
+    "core replace.new", "core insert.text", "core insert.key",
 }  # fmt: skip
 """What a command writes down, or passes on: each has a word below."""
 
@@ -42,6 +44,7 @@ ASKED = {
     "scopes mount.region", "scopes unmount.region", "scopes consent.region",
     "scopes promote.region", "scopes share.region", "scopes fork.by", "scopes policy.by",
     "scopes consent.by",
+    "heat recall.query", "core search.query", "core replace.section", "core replace.old",
     "export.origins", "export.imported_from", "mcp.sessions", "mcp.project",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
@@ -51,6 +54,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "upstreams", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
+    "item_ids", "item_id",
     "keep", "files", "digest", "log", "swaps", "env", "worth", "picture",
     "prices_of", "other_model", "other_base_url", "derived_from", "claim_ids", "other",
     # of a claim: what `claims add` takes, too
@@ -126,6 +130,19 @@ def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_pat
         root, "claims", "retract", "clm_5", "--session", name,
         "--key", words["claims retract.key"],
     )  # fmt: skip
+    _typed(
+        root, "heat", "add", words["heat add.text"], "--session", name,
+        "--metadata", f'{{"m": "{words["heat add.metadata"]}"}}', "--key", words["heat add.key"],
+    )  # fmt: skip
+    section = words["core append.section"]
+    _typed(root, "core", "append", section, f"I am {words['core append.text']}", "--session", name)
+    _typed(root, "core", "replace", section, "I am", words["core replace.new"], "--session", name)
+    _typed(
+        root, "core", "insert", words["core insert.text"], "--session", name,
+        "--key", words["core insert.key"],
+    )  # fmt: skip
+    _typed(root, "heat", "recall", words["heat recall.query"], "--session", name)
+    _typed(root, "core", "search", words["core search.query"], "--session", name)
     region = words["scopes create.region"]
     _typed(
         root, "scopes", "assign", "--session", name, "--project", words["scopes assign.project"],

@@ -21,7 +21,14 @@ from mcp.types import PromptReference
 
 from tests.mcp_server.memories import TALKS, client, data, fill, refused, resource, text_of
 
-READERS = ["memory_recall", "memory_status", "page_fault", "search_pages"]
+READERS = [
+    *("archival_memory_search", "conversation_search", "memory_recall", "memory_status"),
+    *("page_fault", "search_pages"),
+]
+WRITERS = [
+    *("archival_memory_insert", "core_memory_append", "core_memory_replace"),
+    *("memory_add", "memory_spill", "remember", "revise_claim"),
+]
 
 
 @pytest.fixture
@@ -46,7 +53,7 @@ async def test_readers_are_offered_and_writers_where_they_are_asked_for(
             assert tool.description
     async with client(memory, mode=mode, writes=True) as one:
         tools = (await one.list_tools()).tools
-        assert [tool.name for tool in tools] == [*READERS, "remember", "revise_claim"]
+        assert [tool.name for tool in tools] == [*READERS, *WRITERS]
         writer = tools[-1].annotations
         assert writer is not None
         assert (writer.read_only_hint, writer.destructive_hint) == (False, False)
@@ -364,3 +371,82 @@ async def test_a_memory_that_brings_nothing_in_tells_no_client(memory: Memory) -
         await memory.set_control("paused")
         await data(one, "memory_recall", query="heating")
         assert "keeps nothing" in await refused(one, "remember", text="The boiler is new.")
+
+
+# --- hot and cold memory, core and archival ---------------------------------------------------
+
+
+async def test_hot_memory_is_written_to_and_promotes_only_where_writers_are_offered(
+    memory: Memory,
+) -> None:
+    async with client(memory, writes=True) as one:
+        added = await data(
+            one, "memory_add", content="The budget is $50K", type="fact", session="planning"
+        )
+        assert (added["item"]["tier"], added["item"]["origin"]) == ("hot", "tool:mcp")
+        again = await data(
+            one, "memory_add", content="The budget is $50K", type="fact", session="planning"
+        )
+        assert again["item"]["id"] == added["item"]["id"]
+        spilled = await data(one, "memory_spill", session="planning", count=4)
+        assert (spilled["spilledCount"], spilled["targetTier"]) == (1, "cold")
+    asked = {"query": "what is the budget?", "session": "planning"}
+    async with client(memory) as one:
+        for _ in range(5):
+            heat = (await data(one, "memory_recall", **asked))["heat"]
+            assert heat["items"][0]["content"] == "The budget is $50K"
+            assert heat["promoted"] == []
+        status = (await data(one, "memory_status", session="planning"))["heat"]
+        assert (status["hot"]["items"], status["cold"]["items"]) == (0, 1)
+    async with client(memory, writes=True) as one:
+        off = await data(one, "memory_recall", **asked, auto_promote=False)
+        assert off["heat"]["promoted"] == []
+        promoted = [(await data(one, "memory_recall", **asked))["heat"] for _ in range(3)]
+        assert promoted[-1]["promoted"] == [added["item"]["id"]]
+        assert (await data(one, "memory_recall", **asked))["heat"] is None, "it is hot"
+        tools = {tool.name: tool for tool in (await one.list_tools()).tools}
+        recall = tools["memory_recall"].annotations
+        assert recall is not None
+        assert not recall.read_only_hint
+
+
+async def test_core_memory_is_proposed_and_notes_are_found_with_their_session(
+    memory: Memory,
+) -> None:
+    async with client(memory, writes=True) as one:
+        told = await data(
+            one, "core_memory_append", section="human", text="Ann", session="planning"
+        )
+        assert (told["status"], told["text"]) == ("proposed", "Ann")
+        assert "not found" in await refused(
+            one, "core_memory_replace", section="human", old="Ann", new="", session="planning"
+        )
+        note = await data(
+            one, "archival_memory_insert", text="Ann likes green tea", area="personal"
+        )
+        assert note["session"] == "notes"
+    session = await memory.session("planning")
+    await session.core_accept(told["id"])
+    async with client(memory) as one:
+        status = await data(one, "memory_status", session="planning")
+        assert [(s["section"], s["text"]) for s in status["core"]] == [("human", "Ann")]
+        found = await data(one, "archival_memory_search", query="green tea", area="personal")
+        assert [(n["id"], n["session"], n["text"]) for n in found["results"]] == [
+            (note["id"], "notes", "Ann likes green tea")
+        ]
+        none = await data(one, "archival_memory_search", query="green tea", area="task")
+        assert none["results"] == []
+        said = await data(one, "conversation_search", query="heating", session="planning")
+        assert said["results"][0]["page_id"] == "msg_1"
+
+
+async def test_another_users_notes_are_hidden(memory: Memory) -> None:
+    for name, user in (("planning", "ann"), ("workshop", "bob")):
+        session = await memory.session(name)
+        await session.archival_insert(f"The {user} parrot sings", area="personal")
+        await memory.assign(session.session_id, user=user)
+    async with client(memory, user="bob") as one:
+        found = await data(one, "archival_memory_search", query="which parrot sings?")
+        assert [note["session"] for note in found["results"]] == ["workshop"]
+        for tool in ("archival_memory_search", "conversation_search"):
+            assert "planning" in await refused(one, tool, query="parrot", session="planning")

@@ -79,6 +79,29 @@ async def test_a_provider_that_is_away_is_told_apart() -> None:
             assert outcomes(await told(to))["messages", "unreachable"] == 1
 
 
+async def test_hot_and_core_memory_of_a_session_are_quoted_and_counted() -> None:
+    with Upstream(always(text="Noted.")) as up:
+        async with standing(up, window=4_000) as to:
+            said = await talk(to, 2)
+            session = await to.memory.session((await to.sessions())[0])
+            await session.heat_add("The budget is $50K", type="fact")
+            await session.core_append("human", "Name: Ann")
+            await session.heat_add("Ann drinks tea", type="fact")
+            await session.heat_spill(["note_2"])
+            assert (await session.heat_recall("what does Ann drink?")).items
+            await post(to, body(*said, user("And now?")))
+            sent = str(up.seen[-1].body)
+            samples = await told(to)
+    assert "The budget is $50K" in sent
+    assert "Name: Ann" in sent
+    assert "drinks tea" not in sent
+    assert samples["memory_hot_utilization",] > 0
+    assert samples["memory_spill_count",] == samples["memory_recall_count",] == 1
+    assert samples["memory_promotion_count",] == 0
+    assert samples["memory_hit_rate",] == 100
+    assert samples["memory_recall_latency_ms",] > 0
+
+
 async def test_paging_is_told_in_sums_without_a_word_or_a_name() -> None:
     with Upstream(lambda seen: Say(text="Noted.", input_tokens=100, cached_tokens=60)) as up:
         async with standing(up, window=500) as to:

@@ -209,6 +209,8 @@ def test_the_trusted_settings_are_these() -> None:
         "formation",
         "limits.formation_tokens_per_session",
         "limits.formation_tokens_per_day",
+        "limits.hostile_notes",
+        "limits.core_tools",
         "root",
         "sync",
         "control",

@@ -13,7 +13,9 @@ import pytest
 import pagefault
 from pagefault.service.facades.claimant import Claimant
 from pagefault.service.facades.formations import Formations
+from pagefault.service.facades.heater import Heater
 from pagefault.service.facades.inspector import Inspector
+from pagefault.service.facades.notebook import Notebook
 from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
 from pagefault.service.facades.sharer import Sharer
@@ -27,7 +29,7 @@ from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import MemoryParts
 from pagefault.service.root.warden import Warden
 
-FACADES = (Writer, Claimant, Formations, Reader, Sharer, Inspector)
+FACADES = (Writer, Claimant, Notebook, Heater, Formations, Reader, Sharer, Inspector)
 OF_A_MEMORY = (Caretaker, Controller, Curator, Eraser, Historian, Warden)
 
 

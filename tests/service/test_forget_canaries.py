@@ -49,6 +49,8 @@ CHOICES = {
     "Incoming.spliced",
     "Session.claim.kind", "Session.remember.kind", "Session.edit_claim.kind",
     "Session.validate_claims.verdict",
+    "Session.heat_add.type", "Session.heat_recall.types", "Session.archival_insert.type",
+    "Session.archival_insert.area", "Session.archival_search.type", "Session.archival_search.area",
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
@@ -98,6 +100,10 @@ NAMES_OF_OURS = {
     "Session.expire_claim.claim_id", "Session.contradict_claim.claim_id",
     "Session.contradict_claim.other", "Session.validate_claims.claim_ids",
     "Session.validate_claims.root", "FileQuote.root",  # a place, which is not written down
+    "Session.heat_spill.item_ids", "Session.heat_promote.item_id", "Session.heat_prune.item_ids",
+    "Session.core_accept.page_id", "Session.archival_insert.replaces",
+    "Session.core_replace.old", "Session.core_replace.section",  # which stand there already
+    "Session.import_blocks.text",  # whose words are looked for in test_core_memory.py
     "Session.assistant.calls", "Session.is_of_memory.call", "Session.replied.calls",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
@@ -321,6 +327,38 @@ async def tell(memory: Memory) -> Told:
         key=word("Session.record_event.key", "stated"),
     )
     told.pages["goal"] = str(await session.goal(f"Ship {word('Session.goal.text', 'goal')}."))
+    told.pages["hot"] = (
+        await session.heat_add(
+            f"Hot is {word('Session.heat_add.text', 'hot')}.",
+            metadata={"m": word("Session.heat_add.metadata", "hot")},
+            origin="tool:" + word("Session.heat_add.origin", "hot"),
+            key=word("Session.heat_add.key", "hot"),
+        )
+    ).id
+    await session.request()
+    await session.heat_spill()
+    told.pages["note"] = (
+        await session.archival_insert(
+            f"Noted is {word('Session.archival_insert.text', 'note')}.",
+            metadata={"m": word("Session.archival_insert.metadata", "note")},
+            origin="tool:" + word("Session.archival_insert.origin", "note"),
+            key=word("Session.archival_insert.key", "note"),
+        )
+    ).page_id
+    section = word("Session.core_append.section", "core")
+    await session.core_append(section, f"I am {word('Session.core_append.text', 'core')}.")
+    told.pages["core"] = (
+        await session.core_replace(section, "I am", word("Session.core_replace.new", "core"))
+    ).page_id
+    for field_, page in (("append", "proposed"), ("replace", "edited")):
+        origin = "tool:" + word(f"Session.core_{field_}.origin", page)
+        if field_ == "append":
+            made = await session.core_append("other", "No word of it", origin=origin)
+        else:
+            await session.core_append("third", "No word")
+            made = await session.core_replace("third", "No word", "None", origin=origin)
+        told.pages[page] = made.page_id
+    await session.request()
     await session.user("Something else now: what does the harbour look like?")
     told.pages["answer"] = (
         await session.run(_Answers(word("Reply.text", "answer")))
@@ -359,6 +397,9 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
         for verb in ("recall", "recent", "timeline", "by_topic", "by_task"):
             told.word(f"{who}.{verb}.wanted", "nothing")
     await session.known(word("Session.known.query"))
+    await session.heat_recall(word("Session.heat_recall.query"))
+    await session.archival_search(word("Session.archival_search.query"))
+    await session.conversation_search(word("Session.conversation_search.query"))
     await memory.events(
         path=word("Memory.events.path"),
         command=word("Memory.events.command"),

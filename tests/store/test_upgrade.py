@@ -209,7 +209,7 @@ def test_the_fixture_of_this_format_has_every_type_and_is_written_so_again() -> 
     memories = (
         *("format-2", "format-2-since"),
         *("format-2.1-since", "format-2.1-scrubbed", "format-2.1-regions", "format-2.1-faults"),
-        *("format-2.1-formed", "format-2.1-cards"),
+        *("format-2.1-formed", "format-2.1-cards", "format-2.1-notes", "format-2.1-core-tools"),
     )
     for line in chain(*(lines(FIXTURES / name) for name in memories)):
         record = codec.parse(line)

@@ -52,6 +52,10 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Steer": {
         "mode": "What memory keeps of conversations, and what it brings back.",
         "scopes": "Memory that sessions share: regions, and who may see what of them.",
+        "core": "Core memory, which stands in every request, and archival memory, which is "
+        "searched.",
+        "heat": "Hot, warm and cold memory of a session: what stands in every request, and what "
+        "cooled.",
         "goal": "Set the goal that stays in a session's window.",
         "form": "Form memory of the turns of a session, by the model that lived them or by rules.",
         "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",

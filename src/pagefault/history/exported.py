@@ -39,6 +39,8 @@ _FORMS: Final = {
     "tool_call": EntryKind.CALL,
     "tool_result": EntryKind.RESULT,
     "document": EntryKind.DOCUMENT,
+    "note": EntryKind.DOCUMENT,
+    "core": EntryKind.DOCUMENT,
     "artifact": EntryKind.FILE,
 }
 _DERIVED: Final = frozenset({"summary", "claim", "decision", "representation"})

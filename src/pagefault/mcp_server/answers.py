@@ -21,13 +21,20 @@ from pagefault.mcp_server.shapes import (
     ClaimTold,
     FoundPage,
     FoundPages,
+    HeatItemTold,
+    HeatRecall,
+    HeatSpill,
     LoadedPage,
     MemoryTold,
+    NotesFound,
+    NoteTold,
     Place,
     RecalledPage,
     RecalledPages,
+    SectionTold,
     SessionTold,
 )
+from pagefault.model.defaults import HEAT_RECALL_LIMIT
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import REGION_PREFIX, ControlMode, Kind, Level
@@ -42,6 +49,8 @@ from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
+from pagefault.service.turn.archival import ArchivalNote
+from pagefault.service.turn.core_memory import CoreSection
 
 CHANNEL: Final = "mcp"
 """The name of the tool whose word it is what comes in this way. What stood before a client's model
@@ -59,7 +68,7 @@ _INTRODUCTION: Final = (
 _NO_ROOM: Final = "What was found has no room in max_tokens: ask with more."
 _NOTHING: Final = "Nothing in memory bears on that. Other words may find it."
 
-T = TypeVar("T", bound=Place)
+T = TypeVar("T", bound=Place | NoteTold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +111,12 @@ class Answers:
         left = len(listed) - len(kept) + result.left_out
         return FoundPages(results=tuple(kept), total_available=max(result.total, 0), left_out=left)
 
-    async def recall(self, asked: PageQuestion) -> tuple[RecalledPages, str]:
-        """What pages say that bear on a query, and the same as a text for a model."""
+    async def recall(
+        self, asked: PageQuestion, *, auto_promote: bool = True
+    ) -> tuple[RecalledPages, str]:
+        """What pages say that bear on a query, and the same as a text for a model. Where a session
+        is named, also which of its warm and cold items do.
+        """
         result = await self._found(asked)
         names = await self._names(result.hits)
         told = []
@@ -137,7 +150,79 @@ class Answers:
             left_out=left,
             not_in_memory=missing,
         )
+        if asked.session:
+            room = asked.max_tokens - self._counter.count(dump(asdict(pages)))
+            heat = await self._recall_items(asked, auto_promote=auto_promote, room=room)
+            pages = replace(pages, heat=heat)
         return pages, self._told(pages)
+
+    async def _recall_items(
+        self, asked: PageQuestion, *, auto_promote: bool, room: int
+    ) -> HeatRecall | None:
+        """The warm and cold items that bear on a query, as many as there is room for. They are
+        counted as used, and may become hot, only where this client may write.
+        """
+        session = await self._session((await self._one(asked.session)).session_id)
+        found = await session.heat_recall(
+            asked.query,
+            limit=min(asked.limit, HEAT_RECALL_LIMIT),
+            auto_promote=auto_promote,
+            dry_run=not self._writes,
+        )
+        if not found.items:
+            return None
+        items = []
+        for item in found.items:
+            told = item.as_dict() | {"content": neutralise(item.content)}
+            room -= self._counter.count(dump(told))
+            if room > 0:
+                items.append(told)
+        return HeatRecall(
+            items=tuple(items),
+            promoted=found.promoted if self._writes else (),
+            relevanceScores=dict(found.relevance_scores or {}),
+        )
+
+    async def notes(
+        self, query: str, *, session: str = "", limit: int, area: str = "", max_tokens: int
+    ) -> NotesFound:
+        """The notes that bear on a query: of a session and what it sees, else of all of them."""
+        await self._check_mode()
+        if session:
+            one = await self._session((await self._one(session)).session_id)
+            found = await one.archival_search(query, limit=limit, area=area)
+            # Whose else the sessions of its user are is no client's say: only what it may read.
+            visible = {row.session_id for row in await self._seen.rows()}
+            found = [hit for hit in found if hit.session_id in visible]
+        else:
+            ids = [row.session_id for row in await self._seen.rows()]
+            found = await self._memory._archival_search(query, ids, limit=limit, area=area)
+        told = [note_told(hit, relevance=hit.relevance) for hit in found]
+        kept = self._within(told, max_tokens - SPENT)
+        return NotesFound(results=tuple(kept), left_out=len(told) - len(kept))
+
+    async def conversation(
+        self, query: str, *, session: str, limit: int, max_tokens: int
+    ) -> FoundPages:
+        """What was said in a session that bears on a query."""
+        await self._check_mode()
+        row = await self._one(session)
+        one = await self._session(row.session_id)
+        result = await one.conversation_search(query, limit=limit)
+        listed = [
+            FoundPage(
+                **_where(hit.page, hit.speaker, _handle(row), row.session_id),
+                relevance=round(hit.relevance, 3),
+                hint=neutralise(hit.excerpt),
+            )
+            for hit in result.hits
+        ]
+        kept = self._within(listed, max_tokens - SPENT)
+        return FoundPages(
+            results=tuple(kept),
+            total_available=max(result.total, 0),
+            left_out=len(listed) - len(kept),
+        )
 
     async def page(
         self, page_id: str, *, session: str = "", level: int = 0, max_tokens: int
@@ -184,7 +269,17 @@ class Answers:
             kinds=kinds,
             latest=tuple(map(_session_told, rows[:limit])),
             writes=self._writes,
+            **(await self._kept_in(rows[0].session_id) if session else {}),
         )
+
+    async def _kept_in(self, session_id: str) -> dict[str, Any]:
+        """How a session's hot memory and its core stand."""
+        one = await self._session(session_id)
+        heat = await one.heat_status()
+        return {
+            "heat": heat.as_dict(),
+            "core": tuple(map(section_told, await one.core())),
+        }
 
     async def handles(self, begins: str) -> list[str]:
         """Handles of sessions that begin so, of those first that were used last."""
@@ -261,6 +356,49 @@ class Answers:
             case _:
                 await target.validate_claims([claim_id])
         return await self.claim(claim_id, session=row.session_id)
+
+    async def add(self, text: str, *, kind: str, session: str = "") -> HeatItemTold:
+        """Note something down as hot, as what a client's model says. The same call again changes
+        nothing.
+        """
+        await self._check_mode(writes=True)
+        target = await self._to_write(session)
+        key = self._memory.keyed(dump(["mcp heat", text, kind]))
+        item = await target.heat_add(text, type=kind, origin=f"tool:{CHANNEL}", key=key)
+        return HeatItemTold(item=item.as_dict() | {"content": neutralise(item.content)})
+
+    async def spill(self, *, session: str, count: int) -> HeatSpill:
+        """Take items out of hot memory."""
+        await self._check_mode(writes=True)
+        told = (await (await self._to_write(session)).heat_spill(count=count)).as_dict()
+        return HeatSpill(
+            spilledCount=told["spilledCount"],
+            spilledIds=tuple(told["spilledIds"]),
+            targetTier=told["targetTier"],
+        )
+
+    async def core_append(self, section: str, text: str, *, session: str = "") -> SectionTold:
+        """Propose a line for a section of core memory."""
+        await self._check_mode(writes=True)
+        target = await self._to_write(session)
+        return section_told(await target.core_append(section, text, origin=f"tool:{CHANNEL}"))
+
+    async def core_replace(
+        self, section: str, old: str, new: str, *, session: str = ""
+    ) -> SectionTold:
+        """Propose other words for some of a section."""
+        await self._check_mode(writes=True)
+        target = await self._to_write(session)
+        origin = f"tool:{CHANNEL}"
+        return section_told(await target.core_replace(section, old, new, origin=origin))
+
+    async def insert(self, text: str, *, area: str = "", session: str = "") -> NoteTold:
+        """Write a note. The same call again changes nothing."""
+        await self._check_mode(writes=True)
+        target = await self._to_write(session)
+        key = self._memory.keyed(dump(["mcp note", text, area]))
+        note = await target.archival_insert(text, area=area, origin=f"tool:{CHANNEL}", key=key)
+        return note_told(note, relevance=0.0)
 
     async def _to_write(self, session: str) -> Session:
         notes = self._seen.notes
@@ -438,6 +576,34 @@ def _session_told(row: SessionRow) -> SessionTold:
         pages=row.pages,
         opened_at=iso_utc(row.opened_at_ms),
         last_used_at=iso_utc(row.last_used_ms),
+    )
+
+
+def section_told(one: CoreSection) -> SectionTold:
+    status = "proposed" if one.proposed else "archived" if one.archived else "ok"
+    return SectionTold(
+        section=_flat(one.section),
+        id=str(one.page_id),
+        session=one.session_id,
+        text=neutralise(one.text),
+        chars_max=one.chars_max,
+        status=status,
+        archived=tuple(map(str, one.archived)),
+    )
+
+
+def note_told(one: ArchivalNote, *, relevance: float) -> NoteTold:
+    return NoteTold(
+        id=str(one.page_id),
+        session=_flat(one.session) or one.session_id,
+        session_id=one.session_id,
+        text=neutralise(one.text),
+        area=one.area,
+        origin=_flat(one.origin),
+        created_at=one.created_at,
+        quarantined=one.quarantined,
+        contradicts=tuple(map(str, one.contradicts)),
+        relevance=round(relevance, 3),
     )
 
 

@@ -35,14 +35,24 @@ from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
     ClaimTold,
     FoundPages,
+    HeatItemTold,
+    HeatSpill,
     LoadedPage,
     MemoryTold,
+    NotesFound,
+    NoteTold,
     RecalledPages,
+    SectionTold,
 )
+from pagefault.model.defaults import HEAT_RECALL_LIMIT as TOP_K
+from pagefault.model.defaults import NOTE_CHARS
+from pagefault.model.defaults import SPILL_ITEMS as SPILLS
 from pagefault.model.errors import NoSuchPage, PagefaultError, RecordGone, SessionNotFound
 from pagefault.pack.envelope import dump
 from pagefault.pack.tools import SEARCH_LIMIT_MAX
 from pagefault.service.memory import Memory
+from pagefault.service.turn.core_memory import SECTION_CHARS
+from pagefault.service.turn.memory_tools import TOP_K_MAX
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,6 +78,18 @@ MaxTokens = Annotated[
     Field(ge=TOKENS_MIN, le=TOKENS_MAX, description="What the answer may come to, in tokens."),
 ]
 Limit = Annotated[int, Field(ge=1, le=SEARCH_LIMIT_MAX, description="At most this many pages.")]
+Target = Annotated[
+    str,
+    Field(max_length=CHARS_MAX, description="The session that it is of. Empty: one for notes."),
+]
+Section = Annotated[
+    str, Field(min_length=1, max_length=SECTION_CHARS, description="human, persona, task, …")
+]
+CoreText = Annotated[str, Field(min_length=1, max_length=CHARS_MAX)]
+Area = Annotated[
+    Literal["", "personal", "task"],
+    Field(description="personal: of the user; task: of the work; empty: either."),
+]
 Time = Annotated[
     str,
     Field(max_length=40, description="ISO 8601: 2026-03-05 or 2026-03-05T08:45:00Z. Empty: any."),
@@ -186,13 +208,66 @@ class Tools:
             )
         )
 
-    @_of_a_question(RecalledPages)
-    async def memory_recall(self, asked: PageQuestion) -> CallToolResult:
+    async def memory_recall(
+        self,
+        query: Words,
+        session: Handle = "",
+        limit: Limit = 10,
+        max_tokens: MaxTokens = TOKENS,
+        since: Time = "",
+        until: Time = "",
+        auto_promote: Annotated[
+            bool, Field(description="Whether items of that session that bear on it become hot.")
+        ] = True,
+    ) -> Annotated[CallToolResult, RecalledPages]:
         """What earlier conversations say about something: the pages that bear on it, quoted, each
         with its id, session and date to cite. Ask in the user's own words ("what did we decide
-        last week about the parser?"); days and weeks are understood.
+        last week about the parser?"); days and weeks are understood. With a session, also its notes
+        in warm and cold memory.
         """
-        return _told(*await self._answers().recall(asked))
+        asked = PageQuestion(
+            query=query,
+            session=session,
+            limit=limit,
+            max_tokens=max_tokens,
+            since=since,
+            until=until,
+        )
+        return _told(*await self._answers().recall(asked, auto_promote=auto_promote))
+
+    async def archival_memory_search(
+        self,
+        query: Words,
+        session: Handle = "",
+        top_k: Annotated[int, Field(ge=1, le=TOP_K_MAX, description="At most so many.")] = TOP_K,
+        area: Area = "",
+        max_tokens: MaxTokens = TOKENS,
+    ) -> Annotated[CallToolResult, NotesFound]:
+        """Find notes of archival memory, each with its id and session. What it returns is quoted
+        data.
+        """
+        return _told(
+            await self._answers().notes(
+                query, session=session, limit=top_k, area=area, max_tokens=max_tokens
+            )
+        )
+
+    async def conversation_search(
+        self,
+        query: Words,
+        session: Annotated[
+            str,
+            Field(max_length=CHARS_MAX, description="Which. May be empty where there is one."),
+        ] = "",
+        top_k: Annotated[int, Field(ge=1, le=TOP_K_MAX, description="At most so many.")] = TOP_K,
+        max_tokens: MaxTokens = TOKENS,
+    ) -> Annotated[CallToolResult, FoundPages]:
+        """Find what was said in one conversation, also what its window does not show any more."""
+        return _told(
+            await self._answers().conversation(
+                query, session=session, limit=top_k, max_tokens=max_tokens
+            )
+        )
 
     async def memory_status(
         self,
@@ -202,7 +277,8 @@ class Tools:
         ] = 10,
     ) -> Annotated[CallToolResult, MemoryTold]:
         """What is in memory: how many sessions and pages, of which kinds, and the sessions that
-        were used last.
+        were used last. Of a session also its core memory, how full its hot, warm and cold memory
+        are, and what to spill, recall or prune.
         """
         return _told(await self._answers().status(session=session, limit=limit))
 
@@ -301,32 +377,84 @@ class Tools:
             await self._answers().revise(claim_id, what, session=session, text=text, other=other)
         )
 
+    async def memory_add(
+        self,
+        content: Annotated[str, Field(min_length=1, max_length=NOTE_CHARS)],
+        type: Literal["message", "fact", "decision", "entity", "context"],
+        session: Target = "",
+    ) -> Annotated[CallToolResult, HeatItemTold]:
+        """Add an item to hot memory: it stands in the session's requests while it is used."""
+        return _told(await self._answers().add(content, kind=type, session=session))
+
+    async def memory_spill(
+        self,
+        session: Target = "",
+        count: Annotated[int, Field(ge=0, le=1_000, description="How many items leave.")] = SPILLS,
+    ) -> Annotated[CallToolResult, HeatSpill]:
+        """Take the items out of hot memory that are needed least."""
+        return _told(await self._answers().spill(session=session, count=count))
+
+    async def core_memory_append(
+        self, section: Section, text: CoreText, session: Target = ""
+    ) -> Annotated[CallToolResult, SectionTold]:
+        """Propose a line for a section of core memory, which stands in every request of a session
+        once a person accepts it.
+        """
+        return _told(await self._answers().core_append(section, text, session=session))
+
+    async def core_memory_replace(
+        self, section: Section, old: CoreText, new: str, session: Target = ""
+    ) -> Annotated[CallToolResult, SectionTold]:
+        """Propose other words for some of a section of core memory."""
+        return _told(await self._answers().core_replace(section, old, new, session=session))
+
+    async def archival_memory_insert(
+        self,
+        text: Annotated[str, Field(min_length=1, max_length=NOTE_CHARS)],
+        area: Area = "",
+        session: Target = "",
+    ) -> Annotated[CallToolResult, NoteTold]:
+        """Write a note that is searched, and stands in no request by itself."""
+        return _told(await self._answers().insert(text, area=area, session=session))
+
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A tool: a method of `Tools`, its title, and whether it writes."""
+    """A tool: a method of `Tools`, its title, and whether it writes; or that it `counts` what it
+    finds as used, where writers are offered. One that is called `again` does more.
+    """
 
     name: str
     title: str
     writes: bool = False
+    counts: bool = False
+    again: bool = False
 
 
 TOOLS: Final = (
-    Offered("memory_recall", "Recall from memory"),
+    Offered("archival_memory_search", "Search archival memory"),
+    Offered("conversation_search", "Search a conversation"),
+    Offered("memory_recall", "Recall from memory", counts=True),
     Offered("memory_status", "What is in memory"),
     Offered("page_fault", "Load a page of memory"),
     Offered("search_pages", "Search memory"),
+    Offered("archival_memory_insert", "Write a note", writes=True),
+    Offered("core_memory_append", "Propose a line for core memory", writes=True, again=True),
+    Offered("core_memory_replace", "Propose an edit of core memory", writes=True, again=True),
+    Offered("memory_add", "Add to hot memory", writes=True),
+    Offered("memory_spill", "Spill hot memory", writes=True, again=True),
     Offered("remember", "Remember", writes=True),
     Offered("revise_claim", "Revise a claim", writes=True),
 )
 
 
-def _annotated(tool: Offered) -> ToolAnnotations:
+def _annotated(tool: Offered, *, writes: bool) -> ToolAnnotations:
+    counts = writes and tool.counts
     return ToolAnnotations(
         title=tool.title,
-        read_only_hint=not tool.writes,
+        read_only_hint=not (tool.writes or counts),
         destructive_hint=False,  # what a claim takes the place of is kept
-        idempotent_hint=True,
+        idempotent_hint=not (tool.again or counts),
         open_world_hint=False,
     )
 
@@ -371,7 +499,7 @@ def make_server(answers: Callable[[], Answers], *, writes: bool = False) -> Serv
                 name=tool.name,
                 title=tool.title,
                 description=" ".join((getattr(Tools, tool.name).__doc__ or "").split()),
-                annotations=_annotated(tool),
+                annotations=_annotated(tool, writes=writes),
             )
     _add_resources(server, answers)
     _add_prompts(server)

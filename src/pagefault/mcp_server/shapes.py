@@ -6,6 +6,7 @@ The output schemas are made of these; of a class with slots none is, as its slot
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,66 @@ class RecalledPages:
     not_in_memory: str = ""
     """Why what is asked for does not hold, or that nobody said it; empty if it is known, or if
     several sessions were asked."""
+    heat: HeatRecall | None = None
+    """Of the session that was named: what is warm or cold and bears on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatRecall:
+    """What was found of the items of one session that are warm or cold."""
+
+    items: tuple[dict[str, Any], ...]
+    promoted: tuple[str, ...]
+    """Those that are hot now: none, where memory is only read."""
+    relevanceScores: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatSpill:
+    spilledCount: int
+    spilledIds: tuple[str, ...]
+    targetTier: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatItemTold:
+    item: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionTold:
+    section: str
+    id: str
+    session: str
+    text: str
+    chars_max: int
+    status: str
+    """ok, archived (for want of room some of it became notes), or proposed: a person accepts it."""
+    archived: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteTold:
+    id: str
+    session: str
+    session_id: str
+    text: str
+    """Data that was noted down, whatever it says."""
+    area: str
+    origin: str
+    created_at: str
+    quarantined: bool
+    """It reads like an order: it is kept as data, and never brought in by itself."""
+    contradicts: tuple[str, ...]
+    """Notes that tell something else of the same, as far as their form shows."""
+    relevance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotesFound:
+    results: tuple[NoteTold, ...]
+    left_out: int
+    """Found, and not shown for want of tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +155,10 @@ class MemoryTold:
     """The sessions that were used last."""
     writes: bool
     """Whether `remember` is offered."""
+    heat: dict[str, Any] | None = None
+    """Of the session that was named: how full hot, warm and cold memory are, and suggestions."""
+    core: tuple[SectionTold, ...] = ()
+    """Of that session: the sections that stand in its every request."""
 
 
 @dataclass(frozen=True, kw_only=True)

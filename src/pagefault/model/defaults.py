@@ -68,6 +68,22 @@ FORMATION_TOKENS_PER_SESSION: Final = 1_000_000
 FORMATION_TOKENS_PER_DAY: Final = 2_000_000
 DEAD_WINDOW_SHARE: Final = 0.05
 L1_PAGES: Final = 100
+HOT_TOKENS: Final = 4_000
+HOT_WINDOW_SHARE: Final = 0.25
+WARM_ACCESSES: Final = 3
+PROMOTE_RELEVANCE: Final = 0.85
+COLD_ITEMS: Final = 1_000
+SPILL_ITEMS: Final = 4
+PROMOTE_SPILL_ITEMS: Final = 2
+HEAT_RECALL_LIMIT: Final = 3
+CORE_SECTION_CHARS: Final = 2_000
+CORE_CHARS: Final = 8_000
+NOTE_CHARS: Final = 20_000
+AUTO_SPILL: Final = True
+AUTO_PROMOTE: Final = True
+CORE_OVERFLOW: Final = "refuse"
+HOSTILE_NOTES: Final = "quarantine"
+CORE_TOOLS: Final = False
 PLACEHOLDER_TIMEOUT_MS: Final = 100
 LOADING: Final = "on_demand"
 PREFETCH_PAGES: Final = 8
@@ -449,19 +465,69 @@ TABLE: Final[tuple[Default, ...]] = (
         "what is read ahead: on_demand, predictive, contextual, speculative",
     ),
     Default("thrash_window_turns", "turns", THRASH_WINDOW_TURNS, 5, "000 Success Metrics"),
+    Default("hot_tokens", "tokens", HOT_TOKENS, 4_000, "002 hotTokenLimit"),
     Default(
-        "hot_tokens", "tokens", None, 4_000, "002 hotTokenLimit", "heat is not a tier; with tiers"
-    ),
-    Default("warm_accesses", "accesses", None, 3, "002 warmAccessThreshold", "with tiers"),
-    Default("promote_relevance", "0 to 1", None, 0.85, "002 promoteThreshold", "with tiers"),
-    Default("cold_items", "items", None, 1_000, "002 maxColdItems", "with tiers"),
-    Default(
-        "core_section_chars",
-        "characters",
+        "hot_window_share",
+        "share of the window",
+        HOT_WINDOW_SHARE,
         None,
-        2_000,
-        "003 MainContext.max_chars",
-        "with core memory",
+        "",
+        "the same, for windows of less than 16,000 tokens",
+    ),
+    Default("warm_accesses", "accesses", WARM_ACCESSES, 3, "002 warmAccessThreshold"),
+    Default("promote_relevance", "0 to 1", PROMOTE_RELEVANCE, 0.85, "002 promoteThreshold"),
+    Default("cold_items", "items", COLD_ITEMS, 1_000, "002 maxColdItems"),
+    Default("auto_spill", "switch", AUTO_SPILL, True, "002 autoSpillEnabled"),
+    Default("auto_promote", "switch", AUTO_PROMOTE, True, "002 autoPromoteEnabled"),
+    Default("spill_items", "items", SPILL_ITEMS, 4, "002 SpillOptions.count"),
+    Default("promote_spill_items", "items", PROMOTE_SPILL_ITEMS, 2, "002 promoteToHot"),
+    Default(
+        "heat_recall_limit", "items", HEAT_RECALL_LIMIT, 3, "002 RecallOptions.limit, 003 top_k"
+    ),
+    Default(
+        "core_section_chars", "characters", CORE_SECTION_CHARS, 2_000, "003 MainContext.max_chars"
+    ),
+    Default(
+        "core_chars",
+        "characters",
+        CORE_CHARS,
+        None,
+        "",
+        "all sections of core memory together, and never more than core_window_share",
+    ),
+    Default(
+        "core_overflow",
+        "name",
+        CORE_OVERFLOW,
+        "trim",
+        "003 MainContext.append",
+        "a trimmed section loses what was just noted, and nobody is told; with archive its oldest "
+        "lines become notes",
+    ),
+    Default(
+        "hostile_notes",
+        "name",
+        HOSTILE_NOTES,
+        "reject",
+        "003 safe_archival_insert",
+        "a text that only looks like an attack is not lost; reject refuses it",
+    ),
+    Default(
+        "core_tools",
+        "switch",
+        CORE_TOOLS,
+        None,
+        "",
+        "whether the proxy offers models the tools of core and archival memory, beside its own: "
+        "they take about 500 tokens of every request",
+    ),
+    Default(
+        "note_chars",
+        "characters",
+        NOTE_CHARS,
+        None,
+        "",
+        "a note is one page; a longer text is handed in as a document, and split",
     ),
     Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
     Default("card_decay_days", "days", CARD_DECAY_DAYS, 28, "004 card example"),

@@ -92,6 +92,16 @@ class PinsFull(CallerError):
     """Another pin would leave the window no room to work in."""
 
 
+class CoreFull(CallerError):
+    """A section of core memory, or all of it, has no room for this; nothing was written. The
+    message names the bound.
+    """
+
+
+class HotFull(CallerError):
+    """Hot memory has no room for this item, whatever may leave; nothing was written."""
+
+
 class QuotaExceeded(CallerError):
     """Writing this would go beyond a quota. Nothing of it was written, and all that was stays.
 

@@ -24,12 +24,14 @@ from pagefault.model.kinds import (
     FaultReason,
     FormationOutcome,
     FormerKind,
+    Heat,
     ItemKind,
     Kind,
     LayoutName,
     Modality,
     Mode,
     MountMode,
+    NoteType,
     Origin,
     RegionScope,
     Role,
@@ -256,6 +258,33 @@ class Shared(OriginalBody):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Noted(OriginalBody):
+    """What was put into memory for later, and said to nobody: a record of archival memory, or an
+    item of hot memory (`HeatMoved`). It enters no window by itself. Its origin is the least trusted
+    of the channel that it came through and of all that its writer had seen.
+    """
+
+    note_type: NoteType
+    area: str = ""  # one of `NoteArea`, where somebody said so
+    metadata: str = ""  # JSON of the caller's
+    is_quarantined: bool = False  # it reads like an order: never brought in unasked
+    kind: ClassVar[Kind] = Kind.ARTIFACT
+    event_type: ClassVar[EventType] = EventType.NOTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreWritten(OriginalBody):
+    """The words of a section of core memory from here on, in the place of the version that it
+    `supersedes`: they stand in every request, unless there are none. What nobody vouches for, by
+    its origin, is proposed and takes nothing's place.
+    """
+
+    section: str
+    kind: ClassVar[Kind] = Kind.ARTIFACT
+    event_type: ClassVar[EventType] = EventType.CORE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedBody(PageBody):
     """What was made of other pages, and could be made again."""
 
@@ -350,7 +379,7 @@ class Indexed(DerivedBody):
     event_type: ClassVar[EventType] = EventType.INDEX
 
 
-_Original = Said | Called | Returned | HandedIn | Stored | Shared
+_Original = Said | Called | Returned | HandedIn | Stored | Shared | Noted | CoreWritten
 _Derived = Summarised | Represented | Claimed | Learned | Indexed
 
 HISTORY_START: Final = PageId("start")
@@ -602,6 +631,21 @@ class CallRefused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCalled:
+    """The model of a client called a tool of core or archival memory, which the proxy served. What
+    it read is made anew of the pages that this names.
+    """
+
+    call_id: str
+    name: str
+    arguments: str  # as the model wrote them
+    status: str  # ok, proposed, archived, quarantined; or refused, and `why`
+    why: str = ""
+    hits: tuple[Hit, ...] = ()  # that were found
+    made: tuple[PageId, ...] = ()  # that were written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
     page_id: PageId
 
@@ -626,6 +670,31 @@ class ClaimRuled:
     validators: tuple[Validator, ...] = ()
     other: PageId = PageId("")
     undoes: Seq = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMove:
+    """A page that is kept nearer to the window from here on, or farther."""
+
+    page_id: PageId
+    to: Heat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMoved:
+    """Items of memory were moved by one act. What is hot stands in every request."""
+
+    moves: tuple[HeatMove, ...]
+    why: str = ""  # added, asked, room, recalled, cold_full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatRecalled:
+    """Items of memory that are not hot were asked for, and these were found: each was used once
+    more. Of the question nothing is kept.
+    """
+
+    hits: tuple[Hit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -937,9 +1006,12 @@ Body = (
     | Searched
     | Faulted
     | CallRefused
+    | MemoryCalled
     | Pinned
     | Unpinned
     | ClaimRuled
+    | HeatMoved
+    | HeatRecalled
     | Checkpointed
     | FormationBegun
     | FormationEnded
@@ -980,9 +1052,12 @@ _TYPES: Final[dict[type, str]] = {
     Searched: "searched",
     Faulted: "faulted",
     CallRefused: "call_refused",
+    MemoryCalled: "memory_called",
     Pinned: "pinned",
     Unpinned: "unpinned",
     ClaimRuled: "claim_ruled",
+    HeatMoved: "heat_moved",
+    HeatRecalled: "heat_recalled",
     Checkpointed: "checkpointed",
     FormationBegun: "formation_begun",
     FormationEnded: "formation_ended",

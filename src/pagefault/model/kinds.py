@@ -44,6 +44,46 @@ class Tier(StrEnum):
     L4 = "L4"  # the cold archive
 
 
+class Heat(StrEnum):
+    """How near an item of memory is kept to a session's window, by how it is used."""
+
+    HOT = "hot"  # it stands in every request
+    WARM = "warm"  # it left, and was recalled often
+    COLD = "cold"  # it left, or was kept for later; recalled when it bears on something
+    ARCHIVED = "archived"  # it is kept, and recalled no more by itself
+
+
+class NoteType(StrEnum):
+    """What a note is of: requirement 002's types of items."""
+
+    MESSAGE = "message"
+    FACT = "fact"
+    DECISION = "decision"
+    ENTITY = "entity"
+    CONTEXT = "context"
+
+
+class NoteArea(StrEnum):
+    """What a note is about: who the user is, or what is worked at."""
+
+    PERSONAL = "personal"
+    TASK = "task"
+
+
+class CoreOverflow(StrEnum):
+    """What happens to a text for which a section of core memory has no room."""
+
+    REFUSE = "refuse"  # it is not taken
+    ARCHIVE = "archive"  # the section's oldest lines go to archival memory in its place
+
+
+class HostileNotes(StrEnum):
+    """What happens to a note of a stranger's that reads like an order to the model."""
+
+    QUARANTINE = "quarantine"  # it is kept, and never brought in by itself
+    REJECT = "reject"  # it is not written
+
+
 class Role(StrEnum):
     USER = "user"
     ASSISTANT = "assistant"
@@ -240,7 +280,7 @@ class Source(StrEnum):
 
 class EventType(StrEnum):
     """What happened: what people and agents do, then documents, calls of tools, their results,
-    bytes, and what a session shared; then what is made of other pages.
+    bytes, what a session shared, notes and core memory; then what is made of other pages.
     """
 
     CHAT_TURN = "chat_turn"
@@ -257,6 +297,8 @@ class EventType(StrEnum):
     TOOL_RESULT = "tool_result"
     ARTIFACT = "artifact"
     SHARED = "shared"
+    NOTE = "note"
+    CORE = "core"
     CLAIM = "claim"
     PROCEDURE = "procedure"
     INDEX = "index"
@@ -285,6 +327,9 @@ SAID_TYPES: Final = (
     EventType.HANDOFF,
 )
 """Records of messages, whatever somebody did who said them."""
+
+NOT_SAID: Final = frozenset({EventType.SHARED, EventType.NOTE, EventType.CORE})
+"""Records of pages that are no part of the conversation: no window shows one by itself."""
 
 HANDED_IN: Final = frozenset({EventType.DOCUMENT, EventType.ARTIFACT})
 """Records of what a user hands in, and does not say."""
@@ -345,6 +390,8 @@ PAGE_PREFIX: Final[dict[str, str]] = {
     "tool": "tool",
     "artifact": "art",
     "shared": "shr",
+    "note": "note",
+    "core": "core",
     "summary": "sum",
     "claim": "clm",
     "procedure": "prc",

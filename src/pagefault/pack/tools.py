@@ -11,6 +11,15 @@ from pagefault.paging.fault import FaultLimits
 
 PAGE_FAULT: Final = "page_fault"
 SEARCH_PAGES: Final = "search_pages"
+ARCHIVAL_SEARCH: Final = "archival_memory_search"
+CONVERSATION_SEARCH: Final = "conversation_search"
+MEMORY_TOOLS: Final = frozenset(
+    {
+        *("core_memory_append", "core_memory_replace", "archival_memory_insert"),
+        *(ARCHIVAL_SEARCH, CONVERSATION_SEARCH),
+    }
+)
+"""The tools of core and archival memory, by requirement 003's names."""
 SEARCH_LIMIT_MAX: Final = 50
 
 

@@ -104,7 +104,9 @@ class Conversation:
         self._session: Session | None = None
         self._order = 0  # of the session's next page, were all of them ours
         limits = memory.limits.fault_limits(window_tokens) if window_tokens else None
-        self._faults = Faults(wire, wanted=faults, limits=limits)
+        self._faults = Faults(
+            wire, wanted=faults, limits=limits, keeps_memory=memory.limits.core_tools
+        )
         self._clear()
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock
@@ -591,6 +593,11 @@ class Conversation:
         fronts = (path[keys.index(one) :: -1] for one in window.front)
         told["epoch_front"] = self._page_in(chain.from_iterable(fronts))
         return told | {"stubs": tuple(filter(None, map(self._page_of, outgoing.stubs)))}
+
+    @property
+    def hot_percent(self) -> float | None:
+        """How much of hot memory its session has in use; None where there is no session."""
+        return None if self._session is None else self._session.owned.state.hot_utilisation()
 
     def _key(self, page_id: PageId) -> str:
         return self._keys.get(page_id, "")

@@ -18,6 +18,7 @@ from pagefault.model.events import (
     CallRefused,
     Event,
     Faulted,
+    MemoryCalled,
     OriginalBody,
     Relayed,
     Searched,
@@ -27,7 +28,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Level
 from pagefault.model.request import CALL_ID_MAX, ToolCall
 from pagefault.pack.envelope import refusal
-from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
+from pagefault.pack.tools import MEMORY_TOOLS, PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultLimits
 from pagefault.proxy.chat_pairs import ChatForm
 from pagefault.proxy.history import History, Json
@@ -46,6 +47,7 @@ from pagefault.proxy.responses_pairs import ResponsesForm
 from pagefault.proxy.trie import Match
 from pagefault.proxy.wire import Wire
 from pagefault.service.session import Session
+from pagefault.service.turn.memory_calls import MemoryCalls, memory_specs
 from pagefault.service.turn.relayed_calls import RelayedCalls, Served, View
 
 FORMS: Final[Mapping[str, CallForm]] = {
@@ -63,20 +65,34 @@ class Offer:
 
     tools: list[Any]
     form: CallForm
+    ours: frozenset[str] = OURS
 
     def editor(self) -> Editor:
-        return self.form.editor(OURS)
+        return self.form.editor(self.ours)
 
 
 class Faults:
-    """Of one conversation. `wanted` is None where the client's own tools decide."""
+    """Of one conversation. `wanted` is None where the client's own tools decide; `keeps_memory`
+    offers the tools of core and archival memory as well.
+    """
 
-    def __init__(self, wire: Wire, *, wanted: bool | None, limits: FaultLimits | None) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        wanted: bool | None,
+        limits: FaultLimits | None,
+        keeps_memory: bool = False,
+    ) -> None:
         form = FORMS.get(wire.name)
         self._wire = wire
         self._form = form if wanted is not False and limits is not None else None
         self._wanted = bool(wanted)
-        self._ours = form.tools(vm_tools(limits)) if form is not None and limits is not None else []
+        self._names = OURS | (MEMORY_TOOLS if keeps_memory else frozenset())
+        self._ours: list[Any] = []
+        if form is not None and limits is not None:
+            specs = (*vm_tools(limits), *(memory_specs() if keeps_memory else ()))
+            self._ours = form.tools(tuple(sorted(specs, key=lambda spec: spec.name)))
         self._offered: tuple[Sequence[Any], list[Any]] | None = None  # the client's, and with ours
         self.is_begun = False  # a request was sent
         self.has_them = False  # the conversation has the tools
@@ -100,11 +116,11 @@ class Faults:
             return None
         if "tools" in body and not isinstance(body["tools"], list):
             return None
-        if any(name.startswith(ours) for name in form.names(tools) for ours in OURS):
+        if any(name.startswith(ours) for name in form.names(tools) for ours in self._names):
             return None
         if self._offered is None or self._offered[0] is not tools:
             self._offered = tools, [*tools, *self._ours]
-        return Offer(self._offered[1], form)
+        return Offer(self._offered[1], form, self._names)
 
     def loaded(self, apart: TakenApart, here: Collection[str]) -> dict[PageId, Level]:
         """The pages that the results in a request show, whose answers begin with these nodes."""
@@ -160,12 +176,14 @@ def calls_of(session: Session) -> RelayedCalls:
     async def find(query: str, limit: int) -> Any:
         return await session.recall(query, limit=limit)
 
-    return RelayedCalls(session.owned, find=find, read=session.page)
+    keeps = session.owned.runtime.limits.core_tools
+    keep = MemoryCalls(session) if keeps else None
+    return RelayedCalls(session.owned, find=find, read=session.page, keep=keep)
 
 
 async def _again(splice: Splice, body: object, calls: RelayedCalls) -> Pair | None:
     """A pair of its place and its record; None where the record was forgotten."""
-    if not isinstance(body, Searched | Faulted | CallRefused):
+    if not isinstance(body, Searched | Faulted | CallRefused | MemoryCalled):
         return None
     return Pair(
         call=_call_of(body),
@@ -178,13 +196,13 @@ async def _again(splice: Splice, body: object, calls: RelayedCalls) -> Pair | No
     )
 
 
-def _call_of(body: Searched | Faulted | CallRefused) -> ToolCall:
+def _call_of(body: Searched | Faulted | CallRefused | MemoryCalled) -> ToolCall:
     match body:
         case Searched():
             name = SEARCH_PAGES
         case Faulted():
             name = PAGE_FAULT
-        case CallRefused():
+        case CallRefused() | MemoryCalled():
             name = body.name
     return ToolCall(body.call_id, name, body.arguments)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import CallerError
+from pagefault.service.heat_counts import HeatCounts
 
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
@@ -40,9 +42,19 @@ class Outcome(StrEnum):
     FAILED = "failed"  # ours
 
 
+@dataclass(frozen=True, slots=True)
+class HeatGauges:
+    """What is asked of hot and cold memory. Not a number, where there is none."""
+
+    counts: HeatCounts
+    hot_percent: Callable[[], float]
+    recall_ms: Callable[[], float]
+
+
 class Metrics:
     """Counts of one proxy. `windows` tells of the conversations at hand, `kept` how many texts the
-    memory has at hand, and how many at most, `is_writable` whether anything can be written to it.
+    memory has at hand, and how many at most, `heat` how full hot memory is and what became of it,
+    `is_writable` whether anything can be written to it.
 
     Raises `CallerError` where prometheus-client is not installed.
     """
@@ -53,6 +65,7 @@ class Metrics:
         *,
         windows: Callable[[], Sequence[Window]],
         kept: Callable[[], tuple[int, int]],
+        heat: HeatGauges,
         is_writable: Callable[[], bool],
     ) -> None:
         try:
@@ -107,6 +120,7 @@ class Metrics:
             "evictions_per_minute", "Pages that left windows in the last minute.", self._evictions
         )
         gauge("compression_ratio", "Tokens of conversations, of what is sent of them.", self._ratio)
+        self._count_heat(heat, gauge)
         tiers = Gauge(
             "pagefault_pages_by_tier",
             "Pages that windows show (L0), and texts that are kept at hand (L1).",
@@ -115,6 +129,19 @@ class Metrics:
         )
         tiers.labels("L0").set_function(lambda: sum(one.shown for one in windows()))
         tiers.labels("L1").set_function(lambda: kept()[0])
+
+    @staticmethod
+    def _count_heat(
+        heat: HeatGauges, gauge: Callable[[str, str, Callable[[], float]], None]
+    ) -> None:
+        """Requirement 002's metrics, of all sessions of this opening."""
+        counts = heat.counts
+        gauge("memory_hot_utilization", "Per cent of hot memory that is used.", heat.hot_percent)
+        gauge("memory_spill_count", "Acts by which items left hot memory.", lambda: counts.spills)
+        gauge("memory_recall_count", "Recalls of warm and cold items.", lambda: counts.recalls)
+        gauge("memory_promotion_count", "Items that became hot.", lambda: counts.promotions)
+        gauge("memory_recall_latency_ms", "Median of such a recall.", heat.recall_ms)
+        gauge("memory_hit_rate", "Per cent of them that found something.", counts.hit_percent)
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None:
         self._requests.labels(wire or "other", outcome).inc()

@@ -48,7 +48,7 @@ from pagefault.proxy.history import History, Json
 from pagefault.proxy.item_keys import keys_of
 from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.messages import Messages
-from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, Metrics, NoMetrics, Outcome
+from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, HeatGauges, Metrics, NoMetrics, Outcome
 from pagefault.proxy.pairs import Pair, Round
 from pagefault.proxy.parsing import parse
 from pagefault.proxy.passed import Passed, Window
@@ -148,6 +148,7 @@ class Proxy:
                 clock,
                 windows=self._windows,
                 kept=lambda: memory._runtime.pages.kept,
+                heat=self._heat(memory),
                 is_writable=lambda: refusal_of(memory) is None,
             )
             self._metrics = told_to_telemetry(counts, clock)
@@ -552,6 +553,21 @@ class Proxy:
         self._learning.add(task)
         task.add_done_callback(self._learning.discard)
         told.learning = task
+
+    def _heat(self, memory: Memory) -> HeatGauges:
+        """Of the conversations at hand; how long recalls take, of all of this opening."""
+        runtime = memory._runtime
+
+        def hot_percent() -> float:
+            shares = [one.hot_percent for one in self._conversations.values()]
+            known = [share for share in shares if share is not None]
+            return sum(known) / len(known) if known else 0.0
+
+        def recall_ms() -> float:
+            told = runtime.watch.quantile_ms("heat_recall", 0.5)
+            return float("nan") if told is None else told
+
+        return HeatGauges(runtime.heat, hot_percent, recall_ms)
 
     def _windows(self) -> list[Window]:
         """Of the conversations at hand, canaries left out."""

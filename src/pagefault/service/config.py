@@ -33,7 +33,9 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     ClaimRules,
     ControlMode,
+    CoreOverflow,
     FormationMode,
+    HostileNotes,
     LayoutName,
     Mode,
     Profile,
@@ -117,6 +119,17 @@ class LimitsConfig:
     prefetch_pages_max: int = setting(defaults.PREFETCH_PAGES, at_least=0)
     compress_after_tokens: int = setting(defaults.COMPRESS_AFTER_TOKENS, at_least=0)
     compress_after_s: float = setting(defaults.COMPRESS_AFTER_S, at_least=0)
+    hot_tokens_max: int = setting(defaults.HOT_TOKENS, at_least=0)
+    warm_accesses: int = setting(defaults.WARM_ACCESSES, at_least=0)
+    promote_relevance: float = setting(defaults.PROMOTE_RELEVANCE, at_least=0)
+    cold_items_max: int = setting(defaults.COLD_ITEMS, at_least=0)
+    auto_spill: bool = setting(defaults.AUTO_SPILL)
+    auto_promote: bool = setting(defaults.AUTO_PROMOTE)
+    core_section_chars: int = setting(defaults.CORE_SECTION_CHARS, at_least=1)
+    core_chars_max: int = setting(defaults.CORE_CHARS, at_least=1)
+    core_overflow: CoreOverflow = setting(CoreOverflow.REFUSE)  # noqa: RUF009
+    core_tools: bool = setting(defaults.CORE_TOOLS, trust=True)
+    hostile_notes: HostileNotes = setting(HostileNotes.QUARANTINE, trust=True)  # noqa: RUF009
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

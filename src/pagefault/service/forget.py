@@ -30,6 +30,7 @@ from pagefault.model.events import (
     Descent,
     Event,
     Faulted,
+    MemoryCalled,
     OriginRaised,
     Received,
     Searched,
@@ -50,7 +51,7 @@ from pagefault.store.store import STORE
 _PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
 _MANY: Final = 1_000_000
 _SOUGHT_MAX: Final = 20  # pages that are sought by their ids in what cites them
-_CALLS: Final = ("searched", "faulted", "call_refused")
+_CALLS: Final = ("searched", "faulted", "call_refused", "memory_called")
 _RECEIVED: Final = ("received",)
 _SYSTEMS: Final = ("session_opened", "session_configured")
 _COUNTED: Final = ("packed", "relayed", "reported", "formation_begun", "formation_ended")
@@ -310,11 +311,13 @@ def _named(event: Event) -> Iterator[PageId]:
     body = event.body
     if isinstance(body, Received):
         yield from (item.page_id for item in body.items)
-    if isinstance(body, Searched | Faulted | CallRefused):
+    if isinstance(body, Searched | Faulted | CallRefused | MemoryCalled):
         yield from map(PageId, _PAGE_ID.findall(body.arguments))
     if isinstance(body, Faulted):
         yield body.shows
-    if isinstance(body, Searched):
+    if isinstance(body, MemoryCalled):
+        yield from body.made
+    if isinstance(body, Searched | MemoryCalled):
         yield from (hit.page_id for hit in body.hits)
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
-from pagefault.model.events import HandedIn, OriginalBody, PageBody, Stored
-from pagefault.model.kinds import Role
+from pagefault.model.events import CoreWritten, HandedIn, Noted, OriginalBody, PageBody, Stored
+from pagefault.model.kinds import CoreOverflow, HostileNotes, Role
 from pagefault.model.signatures import check_fields
 from pagefault.paging.fault import THRESHOLDS, FaultLimits
 from pagefault.policy.prefetch import LOADING
@@ -59,12 +59,27 @@ class Limits:
     l1_pages_max: int = defaults.L1_PAGES
     compress_after_tokens: int = defaults.COMPRESS_AFTER_TOKENS
     compress_after_s: float = defaults.COMPRESS_AFTER_S
+    hot_tokens_max: int = defaults.HOT_TOKENS
+    hot_window_share: float = defaults.HOT_WINDOW_SHARE
+    warm_accesses: int = defaults.WARM_ACCESSES
+    promote_relevance: float = defaults.PROMOTE_RELEVANCE
+    cold_items_max: int = defaults.COLD_ITEMS
+    spill_items: int = defaults.SPILL_ITEMS
+    auto_spill: bool = defaults.AUTO_SPILL
+    auto_promote: bool = defaults.AUTO_PROMOTE
+    core_section_chars: int = defaults.CORE_SECTION_CHARS
+    core_chars_max: int = defaults.CORE_CHARS
+    core_overflow: str = defaults.CORE_OVERFLOW
+    hostile_notes: str = defaults.HOSTILE_NOTES
+    core_tools: bool = defaults.CORE_TOOLS
 
     def __post_init__(self) -> None:
         check_fields(self)
         for what, named, known in (
             ("loading strategy", self.loading, LOADING),
             ("fault threshold", self.fault_threshold, THRESHOLDS),
+            ("way of overflow", self.core_overflow, tuple(CoreOverflow)),
+            ("way with hostile notes", self.hostile_notes, tuple(HostileNotes)),
         ):
             if named not in known:
                 raise BadInput(f"unknown {what} {named!r}", hint=f"one of {', '.join(known)}")
@@ -74,7 +89,9 @@ class Limits:
                 a_share(value, called=field.name)
             elif field.name.endswith("_s"):
                 a_span_s(value, called=field.name)
-            elif field.name not in ("loading", "fault_threshold"):
+            elif field.name == "promote_relevance":
+                a_share(value, called=field.name)
+            elif field.type == "int":
                 a_count(value, called=field.name)
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
@@ -128,11 +145,15 @@ class Limits:
         """
         if isinstance(body, OriginalBody) and body.shown >= 0:
             return min(body.parts, body.shown)
-        if isinstance(body, HandedIn):
+        if isinstance(body, HandedIn | Noted | CoreWritten):
             return 0
         if body.role is Role.USER and not isinstance(body, Stored):
             return body.parts
         return min(body.parts, self.parts_shown(window_tokens))
+
+    def hot_limit(self, window_tokens: int) -> int:
+        """What hot memory may take, in tokens of its texts: of a small window a share of it."""
+        return min(self.hot_tokens_max, int(window_tokens * self.hot_window_share))
 
     def core_tokens_max(self, window_tokens: int) -> int:
         """What pins may take together."""

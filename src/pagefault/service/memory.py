@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from pagefault.model.errors import (
     BadInput,
@@ -42,6 +43,7 @@ from pagefault.service.lookup.imported import (
 )
 from pagefault.service.lookup.questions import parts_of
 from pagefault.service.lookup.topics import pages_about
+from pagefault.service.regions import joined
 from pagefault.service.root.caretaker import Caretaker
 from pagefault.service.root.controller import Controller
 from pagefault.service.root.curator import Curator
@@ -50,6 +52,7 @@ from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import check_open
 from pagefault.service.root.warden import Warden
 from pagefault.service.session import Session
+from pagefault.service.turn.archival import ArchivalHit, ArchivalMemory
 from pagefault.store.api import PageFilter
 
 
@@ -245,6 +248,23 @@ class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
         ]
         hits = tuple(hit for one in found for hit in one.hits)
         return SearchResult(hits[: max(limit, 0)], sum(one.total for one in found))
+
+    async def _archival_search(
+        self, query: str, session_ids: Sequence[str], *, limit: int, area: str
+    ) -> list[ArchivalHit]:
+        """The notes of these sessions, and of no others, that bear on a query."""
+        rows = [row for row in await self.sessions() if row.session_id in session_ids]
+        if not rows:
+            return []
+
+        def scope() -> Scope:
+            own, *others = (self._runtime.scope(row.session) for row in rows)
+            return replace(joined(own, others), is_several=True) if others else own
+
+        archive = ArchivalMemory(
+            self._runtime, await asyncio.to_thread(scope), called="", is_shared=False
+        )
+        return await archive.search(query, limit=limit, area=area)
 
     async def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""

@@ -5,6 +5,8 @@ it back; what is imported later waits anew. Until then whoever asks finds them, 
 model that searches or faults; by itself the runtime brings none into a request, lists none, pins
 none, and makes no claim of one.
 
+A note of a stranger's that reads like an order waits likewise, until a person raises it.
+
 A page is *raised* by a person who gives the digest under which its text was shown: it counts as
 approved by the user as long as it says just that.
 
@@ -22,11 +24,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import ImportApproved, ImportRevoked, OriginRaised, OriginRevoked
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt
+from pagefault.model.events import (
+    ImportApproved,
+    ImportRevoked,
+    Noted,
+    OriginRaised,
+    OriginRevoked,
+)
 from pagefault.model.ids import NOTHING, Seq, SessionNo
-from pagefault.model.kinds import IMPORT, USER_APPROVED, Origin
+from pagefault.model.kinds import IMPORT, PAGE_PREFIX, USER_APPROVED, Origin
 from pagefault.model.page import Page, PageRow
+from pagefault.model.trust import is_untrusted
 from pagefault.store.api import EventLog, PageIndex
 from pagefault.store.fold import ORIGIN_RULINGS
 from pagefault.store.store import STORE
@@ -34,6 +43,7 @@ from pagefault.store.store import STORE
 if TYPE_CHECKING:
     from pagefault.recall.search import SearchHit, SearchResult
 
+_NOTE: Final = PAGE_PREFIX["note"] + "_"
 RULINGS: Final = ("import_approved", "import_revoked", *ORIGIN_RULINGS)
 _INFINITE: Final = Seq(2**63)
 
@@ -50,6 +60,7 @@ class Quarantine:
         self._approved: dict[SessionNo, Seq] = {}  # by the record that did so last
         self._raised: dict[Seq, str] = {}  # the digest of each page that is, by its record
         self._withdrawn: list[tuple[Seq, Seq]] = []  # ranges of records, in order, none overlaps
+        self._hostile: dict[Seq, bool] = {}  # notes of strangers, as far as somebody asked
         self._read = NOTHING
         self._looked_at = Seq(-1)  # the log's head when the index was asked last
 
@@ -57,7 +68,19 @@ class Quarantine:
         """Whether the runtime must leave a page where it is."""
         if self.is_withdrawn(row):
             return True
-        return row.origin == IMPORT and row.seq >= self.approved(row.session)
+        if row.origin == IMPORT:
+            return row.seq >= self.approved(row.session)
+        return self._is_hostile(row)
+
+    def _is_hostile(self, row: PageRow) -> bool:
+        """Whether it is a note of a stranger's that reads like an order, and nobody raised it."""
+        if not row.page_id.startswith(_NOTE) or not is_untrusted(row.origin):
+            return False
+        if row.seq not in self._hostile:
+            with suppress(StoreCorrupt, ArchiveMissing):  # then it cannot be shown, either
+                body = self._log.get(row.seq).body
+                self._hostile[row.seq] = isinstance(body, Noted) and body.is_quarantined
+        return self._hostile.get(row.seq, True) and row.seq not in self._raised
 
     def approved(self, session: SessionNo) -> Seq:
         """The record before which all that was imported into a session is approved; 0 if none."""

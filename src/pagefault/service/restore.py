@@ -50,7 +50,7 @@ from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
 _STANDING = (  # whenever they were written
-    *("pinned", "unpinned", "claim", "claim_ruled", "priced"),
+    *("pinned", "unpinned", "core", "heat_moved", "claim", "claim_ruled", "priced"),
     *("formation_begun", "formation_ended"),
 )
 _TOGETHER: Final = 256  # records that are read at once, at most

@@ -37,6 +37,7 @@ from pagefault.policy.prefetch import Strategy
 from pagefault.recall.search import Searcher, SearchResult
 from pagefault.represent.api import Compressor
 from pagefault.service.flights import Flights
+from pagefault.service.heat_counts import HeatCounts
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.quarantine import Quarantine
@@ -162,6 +163,7 @@ class Runtime:
     packs: PackCache = field(default_factory=PackCache)
     seal: Seal = UNSEALED  # the numbers that close blocks of data, keyed with the memory's secret
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
+    heat: HeatCounts = field(default_factory=HeatCounts)  # likewise
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     forming: set[asyncio.Task[None]] = field(default_factory=set)  # ends with this opening
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.

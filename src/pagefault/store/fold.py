@@ -20,10 +20,13 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -173,6 +176,8 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned() | ClaimRuled():
                 pass  # nor have these
+            case HeatMoved() | HeatRecalled() | MemoryCalled():
+                pass  # nor these
             case FormationBegun() | FormationEnded():
                 pass  # nor these
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():

@@ -36,10 +36,13 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     OfferedTool,
     Opaque,
@@ -178,7 +181,10 @@ def flaw(event: Event) -> str:
             return "" if are else "its counts cannot be"
         case ClaimRuled(undoes=seq):
             return "" if 0 <= seq < event.seq else "it undoes a ruling that cannot be"
-        case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
+        case HeatRecalled(hits=hits) | MemoryCalled(hits=hits):
+            are = all(isfinite(hit.relevance) for hit in hits)
+            return "" if are else "a relevance is no number"
+        case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | HeatMoved() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case RegionSet(region=region):
             return "" if 0 < region < SESSIONS_MAX else "its region cannot be"

@@ -53,7 +53,21 @@ NAMES: Final = st.sampled_from(["", "one", "two", "zwei Wörter", "msg_1"])
 IDS: Final = st.one_of(
     st.integers(0, 9).map("msg_{}".format),
     st.sampled_from(
-        ["tool_1", "art_1", "clm_1", "sum_1", "idx_1", "prc_1", "", "msg_", "_1", "msg_01", "\0"]
+        [
+            "note_1",
+            "core_1",
+            "tool_1",
+            "art_1",
+            "clm_1",
+            "sum_1",
+            "idx_1",
+            "prc_1",
+            "",
+            "msg_",
+            "_1",
+            "msg_01",
+            "\0",
+        ]
     ),
 )
 COUNTS: Final = st.one_of(st.integers(0, 9), st.sampled_from([-1, 2**31, 2**53 - 1]))
@@ -149,7 +163,10 @@ TOOLS: Final[list[Any]] = [
 VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "actor": st.sampled_from(["", "user", "model", "nobody"]),
     "after": COUNTS,
+    "approve": st.booleans(),
+    "area": st.sampled_from(["", "personal", "task", "both"]),
     "at_level": COUNTS,
+    "auto_promote": st.booleans() | st.none(),
     "before": COUNTS,
     "call": CALLS,
     "command": st.sampled_from(["", "pytest", "ls -l", "\0"]),
@@ -164,6 +181,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
     "consent": st.sampled_from([None, "never", "write", "always", "perhaps"]),
     "control": st.sampled_from([None, "assist", "capture_only", "paused", "off", "loud"]),
+    "count": COUNTS,
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
     "derived_from": st.lists(st.sampled_from(["clm_1", "clm_2", "msg_1", ""]), max_size=2),
@@ -192,6 +210,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "form": st.sampled_from(["snapshot", "events", "markdown", "csv"]),
     "former": st.sampled_from([None, ScriptedFormer(lambda given: [])]),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
+    "item_id": IDS,
+    "item_ids": st.lists(IDS, max_size=3),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
     "home_paths": st.booleans(),
     "is_error": st.booleans(),
@@ -203,6 +223,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "limit": COUNTS,
     "media_type": st.sampled_from(["", "image/png", "text/plain", "audio", "?/?"]),
     "message_seq": COUNTS,
+    "metadata": st.none() | st.sampled_from([{}, {"a": [1]}, {"a": object()}, {"x": "y" * 5_000}]),
+    "min_relevance": st.sampled_from([0.0, 0.5, 1.0, 2.0]),
     "mode": st.sampled_from(
         [
             *(None, "passive", "active", "strict", "lazy", "assist", "capture_only", "paused"),
@@ -211,8 +233,10 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     ),
     "model": TEXTS,
     "name": NAMES,
+    "new": TEXTS,
     "newest_first": st.booleans(),
     "occurred_at": MOMENTS,
+    "old": st.sampled_from(["", "we", "postgres"]),
     "on_text": st.just(lambda _: None) | st.none(),
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
     "other": st.sampled_from(["clm_1", "clm_2", "msg_1", ""]),
@@ -228,12 +252,13 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "profile": st.sampled_from(["", "measured", "studio-v1", "guessed"]),
     "project": st.sampled_from([None, "", "red"]),
     "promote": GRANTS,
+    "proposed": st.booleans(),
     "progress": st.just(lambda _done, _total: None) | st.none(),
     "prune": st.booleans(),
     "query": TEXTS,
     "read": GRANTS,
     "region": st.sampled_from(["", "one", "zwei Wörter", "region:one", "nowhere", "\0"]),
-    "replaces": st.sampled_from(["", "clm_1", "clm_2", "msg_1", "\0"]),
+    "replaces": st.sampled_from(["", "note_1", "clm_1", "clm_2", "msg_1", "\0"]),
     "request": COUNTS | st.none(),
     "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
     "root": st.sampled_from(["", "nowhere", "\0"]),
@@ -242,6 +267,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "said": TEXTS,
     "scope": st.sampled_from(["project", "user", "global", "galaxy"]),
     "rows": COUNTS,
+    "section": st.sampled_from(["human", "persona", "", "x" * 50, "\0"]),
     "seq": COUNTS | st.none(),
     "since": MOMENTS,
     "source": st.sampled_from([*Source, "docs", "dogs"]),
@@ -260,6 +286,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "tools": st.none() | st.lists(st.sampled_from(TOOLS), max_size=3),
     "topic": st.sampled_from(["", "postgres", "outage", "\0"]),
     "turn": COUNTS | st.none(),
+    "type": st.sampled_from(["", "fact", "context", "x"]),
+    "types": st.lists(st.sampled_from(["fact", "message", "x"]), max_size=2),
     "until": MOMENTS,
     "usage": _made(
         lambda **given: Usage(**({"input_tokens": 9, "output_tokens": 1} | given)),

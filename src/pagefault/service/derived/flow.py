@@ -25,6 +25,7 @@ from typing import Final, Generic, TypeVar
 from pagefault.model.events import (
     Called,
     Claimed,
+    CoreWritten,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -32,6 +33,8 @@ from pagefault.model.events import (
     Faulted,
     FormationBegun,
     FormationEnded,
+    MemoryCalled,
+    Noted,
     Packed,
     PageBody,
     Relayed,
@@ -88,7 +91,7 @@ class Flow(Generic[M]):
                 self._read = self.before_the_model if reads_window else None
             case FormationEnded(made=made):
                 self._mark_formed(made)
-            case Shared() as body:  # it stands in a region: no window shows it by itself
+            case Shared() | Noted() | CoreWritten() as body:  # no window shows it by itself
                 self._mark(event, body, None)
             case PageBody() as body:
                 self._mark(event, body, self._written_under(event, body))
@@ -107,7 +110,7 @@ class Flow(Generic[M]):
                 self._bring(page_ids)
             case Faulted(page_id=page_id, shows=shows):
                 self._bring([page_id, shows])
-            case Searched(hits=hits):
+            case Searched(hits=hits) | MemoryCalled(hits=hits):
                 self._bring(hit.page_id for hit in hits)
             case EpochBegun() as epoch:
                 since = epoch.verbatim_from

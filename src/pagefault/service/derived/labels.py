@@ -16,7 +16,7 @@ from typing import Final
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Claimed, Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.kinds import USER_APPROVED, Origin, Role
+from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, Origin, Role
 from pagefault.model.page import Derived, Page, Scope
 from pagefault.model.trust import is_untrusted, least_trusted
 from pagefault.service.derived.flow import Flow
@@ -60,6 +60,13 @@ class Labels:
         """
         with self._folding:
             return self._known().before_the_model
+
+    def written_now(self, channel: Origin) -> Origin:
+        """Whose word is written at most that comes through this channel now: a model's is that of
+        all that stands before it. Raises `ArchiveMissing` likewise.
+        """
+        before = self.before_the_model() if channel == MODEL_GENERATED else None
+        return channel if before is None else least_trusted([channel, before])
 
     def is_current(self, state: SessionState) -> bool:
         """Whether the labels of what the last request showed are at hand, with no log to read."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable
 from pagefault.paging.pressure import Gauge
 from pagefault.policy.prefetch import LOADING
 from pagefault.service.derived.claims import Claims
+from pagefault.service.derived.heat import HeatReader
 from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.levels import Levels
 from pagefault.service.derived.procedures import Procedures
@@ -49,6 +50,7 @@ class SessionParts:
         )
         self._runtime = runtime
         self._levels = Levels(owned, runtime)
+        self._heat = HeatReader(runtime)
         self._pages = PageLookup(owned, runtime)
         procedures = Procedures(runtime, owned.session)
         self._labels = Labels(runtime, owned.session)

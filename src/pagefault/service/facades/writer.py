@@ -47,6 +47,7 @@ from pagefault.service.turn.artifacts import describe
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.goals import plan_goal
 from pagefault.service.turn.host_tools import (
+    MemoryAnswer,
     ToolOutput,
     a_call,
     a_result,
@@ -252,10 +253,15 @@ class Writer(SessionParts):
             said = replace(said, call_id=call_id or text, text="")
         else:
             result = text
-        return await self._answer(said, a_result(result), media_type)
+        origin = result.origin if isinstance(result, MemoryAnswer) else None
+        return await self._answer(said, a_result(result), media_type, origin)
 
-    async def _answer(self, said: Incoming, result: str | bytes, media_type: str) -> list[PageId]:
-        """Log the result of a call that waits for it."""
+    async def _answer(
+        self, said: Incoming, result: str | bytes, media_type: str, given: Origin | None
+    ) -> list[PageId]:
+        """Log the result of a call that waits for it: the word of its tool, unless it is `given`
+        as whose.
+        """
 
         async def verb() -> list[PageId]:
             known, fresh = await self._saying.known([said])  # a retry comes first
@@ -284,7 +290,7 @@ class Writer(SessionParts):
                 text = result
             waiting = awaited(state.layout.pending)
             cause = next(e.cause for e, one in waiting if one.call_id == call.call_id)
-            origin = an_origin(f"tool:{call.name}")
+            origin = given or an_origin(f"tool:{call.name}")
             made, _ = await self._saying.say(
                 [*items, replace(told, text=text)], origin, cause=cause
             )
@@ -411,7 +417,7 @@ class Writer(SessionParts):
             state = self._state
             page = await self._pages.get(page_id)
             await self._check_trusted(page)
-            if state.table.is_pinned(page.page_id):
+            if state.table.is_pinned(page.page_id) and page.page_id not in state.hot:
                 return
             check_pins(state, page)
             await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)
@@ -445,6 +451,11 @@ class Writer(SessionParts):
         """Unpin a page: it may leave the window again. Harmless if it is not pinned."""
 
         async def verb() -> None:
+            if page_id in self._state.hot or page_id in self._state.sections.values():
+                raise BadInput(
+                    f"{page_id} is no pin: it is hot, or core memory",
+                    hint="`Session.heat_spill` takes it out, `Session.core_replace` edits it",
+                )
             if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
                 unpinned = Unpinned(page_id=PageId(page_id))
                 await self.owned.record(unpinned, actor=Actor.USER)

@@ -19,6 +19,7 @@ from pagefault.model.events import (
     CallRefused,
     Event,
     Faulted,
+    MemoryCalled,
     OriginalBody,
     Packed,
     PageBody,
@@ -29,6 +30,7 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import PageId
+from pagefault.model.kinds import NOT_SAID
 from pagefault.model.page import SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.pack.bill import Bill, BillItem, add_up
@@ -233,11 +235,11 @@ class _History:
             case Faulted(refusal="", already_mapped=False, tokens=tokens):
                 self._calls += 1
                 self._brought += tokens
-            case Faulted() | Searched() | CallRefused():
+            case Faulted() | Searched() | CallRefused() | MemoryCalled():
                 self._calls += 1
             case PageBody() as body:
                 self._sizes[body.page_id] = body.tokens
-                if isinstance(body, OriginalBody):
+                if isinstance(body, OriginalBody) and body.event_type not in NOT_SAID:
                     self._news += 1
                     self._said += body.tokens + (0 if body.part else MESSAGE_TOKENS)
             case Packed() as packed:

@@ -27,10 +27,13 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -187,6 +190,8 @@ class Ledger:
                 pass  # no request
             case Received() | Imported():
                 pass  # no request
+            case HeatMoved() | HeatRecalled() | MemoryCalled():
+                pass  # likewise
             case FormationBegun() | FormationEnded():
                 pass  # a request beside the conversation's own, which no later one follows
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():

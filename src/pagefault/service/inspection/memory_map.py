@@ -20,9 +20,9 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
-from pagefault.model.events import Event, OriginalBody, Packed, Relayed, Shared
+from pagefault.model.events import Event, OriginalBody, Packed, Relayed
 from pagefault.model.ids import PageId, Seq, TurnNo
-from pagefault.model.kinds import Level, Role
+from pagefault.model.kinds import NOT_SAID, Level, Role
 from pagefault.model.page import SessionRow
 from pagefault.pack.bill import BillItem
 from pagefault.service.inspection.bill import items_of
@@ -180,7 +180,7 @@ class _Fold:
     def fold(self, event: Event) -> None:
         self.window.fold(event)
         body = event.body
-        if isinstance(body, OriginalBody) and not isinstance(body, Shared):
+        if isinstance(body, OriginalBody) and body.event_type not in NOT_SAID:
             self._fold_said(event, body)
         elif isinstance(body, self._request()) and event.session == self.session.session:
             self.marks.append((event.seq, event.turn))

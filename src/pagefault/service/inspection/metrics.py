@@ -48,10 +48,14 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMove,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -79,7 +83,7 @@ from pagefault.model.events import (
     row_of,
 )
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import Kind, Role
+from pagefault.model.kinds import Heat, Kind, Role
 from pagefault.model.page import PageRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
@@ -121,6 +125,10 @@ class Tally:
     recalls_corrected: int = 0
     answered_tokens: int = 0  # the last requests of the turns that were answered
     used_tokens: int = 0
+    heat_spills: int = 0
+    heat_recalls: int = 0
+    heat_recalls_found: int = 0  # of those, with something that bears on the question
+    heat_promotions: int = 0
     evictions: int = 0
     epochs: Counter[str] = field(default_factory=Counter)
     summarised_tokens: int = 0
@@ -166,6 +174,10 @@ class Tally:
             "recalls_corrected": self.recalls_corrected,
             "recall_success": _share(self.recalls - self.recalls_corrected, self.recalls),
             "effective_tokens": _share(self.used_tokens, self.answered_tokens),
+            "memory_spill_count": self.heat_spills,
+            "memory_recall_count": self.heat_recalls,
+            "memory_promotion_count": self.heat_promotions,
+            "memory_hit_rate": _share(100 * self.heat_recalls_found, self.heat_recalls, 1),
             "evictions": self.evictions,
             "epochs": self.epochs.total(),
             "epochs_by_reason": dict(sorted(self.epochs.items())),
@@ -237,6 +249,8 @@ class Meter:
         self._used: dict[PageId, None] = {}  # in this turn
         self._used_turn = -1
         self._pinned: set[PageId] = set()
+        self._hot: set[PageId] = set()
+        self._cooled: set[PageId] = set()  # items that were moved before
         self._turn: tuple[SessionNo, int] | None = None  # that these two are of
         self._needed: set[PageId] = set()
         self._served: dict[PageId, str] = {}  # by which reason, until it is cited
@@ -271,7 +285,14 @@ class Meter:
                 self._pinned.add(page_id)
             case Unpinned(page_id=page_id):
                 self._pinned.discard(page_id)
-            case CallRefused() | ClaimRuled() | Checkpointed() | Received() | Imported():
+            case HeatMoved(moves=moves):
+                self._fold_moves(moves, tally)
+            case HeatRecalled(hits=hits):
+                tally.heat_recalls += 1
+                tally.heat_recalls_found += bool(hits)
+            case CallRefused() | MemoryCalled() | ClaimRuled() | Checkpointed():
+                pass  # no measure counts them
+            case Received() | Imported():
                 pass  # no measure counts them
             case FormationBegun() | FormationEnded():
                 pass  # what was made stands in records of its own
@@ -298,6 +319,19 @@ class Meter:
         if tally is None:
             tally = self.turns[turn] = Tally(turns=1)
         return tally
+
+    def _fold_moves(self, moves: Iterable[HeatMove], tally: Tally) -> None:
+        """A spill is one act, however many items leave; a promotion is of one item that was not
+        new.
+        """
+        left = {move.page_id for move in moves if move.to is not Heat.HOT}
+        tally.heat_spills += not self._hot.isdisjoint(left)
+        self._hot -= left
+        for move in moves:
+            if move.to is Heat.HOT:
+                tally.heat_promotions += move.page_id in self._cooled
+                self._hot.add(move.page_id)
+            self._cooled.add(move.page_id)
 
     def _fold_content(self, event: Event, body: PageBody, tally: Tally) -> None:
         text_bytes = len(body.text.encode())

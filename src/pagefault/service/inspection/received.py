@@ -27,7 +27,7 @@ from pagefault.model.events import (
     Stored,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, ItemKind, Role
+from pagefault.model.kinds import NOT_SAID, RUNTIME, Actor, ItemKind, Role
 from pagefault.model.page import Scope
 from pagefault.service.inspection.holes import cut, fill
 from pagefault.service.restore import records
@@ -214,6 +214,8 @@ def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
     behind: dict[PageId, list[tuple[Event, Received]]] = {}  # those of which no page holds any
     for event in records(runtime, scope):
         match event.body:
+            case OriginalBody(event_type=event_type) if event_type in NOT_SAID:
+                pass  # nobody said it here
             case OriginalBody() as original if not original.part:
                 said[original.page_id] = event, original
             case Received() as body:

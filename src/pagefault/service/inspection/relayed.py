@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.events import HISTORY_START, Draft, Event, Relayed, Reported
-from pagefault.model.kinds import DERIVED_TYPES, RUNTIME, Actor, EventType
+from pagefault.model.kinds import DERIVED_TYPES, NOT_SAID, RUNTIME, Actor, EventType
 from pagefault.model.request import Usage
 from pagefault.service.inspection.received import FromClient, Kept, drafts_of
 from pagefault.service.window.state import turn_now
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pagefault.service.ownership import Owned
     from pagefault.service.runtime import Runtime
 
-SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
+SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES | NOT_SAID)
 """The types of records of what was said or handed in."""
 SERVED: Final = "served"
 """How a request stands that follows calls of memory's tools (`Relayed.change`)."""
-CALL_TYPES: Final = ("searched", "faulted", "call_refused")
+CALL_TYPES: Final = ("searched", "faulted", "call_refused", "memory_called")
 """The types of records of the model's calls of memory's tools."""
 
 

@@ -88,6 +88,10 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
         "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
+        "memory_hot_utilization": state.hot_utilisation(),
+        "memory_recall_latency_ms": latency["heat_recall"]["p50_ms"]
+        if "heat_recall" in latency
+        else None,
         "tiers": _tiers(folded, state),
     }
     is_proxied = folded.proxied is not None

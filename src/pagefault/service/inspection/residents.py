@@ -26,10 +26,13 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -94,6 +97,8 @@ class Residents:
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | ClaimRuled() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
+            case HeatMoved() | HeatRecalled() | MemoryCalled():
+                pass  # nor does what is hot: the next request brings it
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor does what says where pages are from
             case Reported() | Priced() | SessionLeased() | FormationBegun() | FormationEnded():

@@ -29,10 +29,13 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginalBody,
@@ -437,8 +440,9 @@ class Movement:
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
     in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited; of
-    a claim checked, ended, contradicted, undone; and of the first and the last page of a range of
-    turns: taken_up, formed, nothing, given_up.
+    a claim checked, ended, contradicted, undone; of an item of memory hot, warm, cold, archived,
+    used; and of the first and the last page of a range of turns: taken_up, formed, nothing,
+    given_up.
     """
 
     seq: Seq
@@ -543,6 +547,15 @@ def _movements(event: Event) -> Iterator[_Movement]:
             yield "unpinned", page_id, None, ""
         case ClaimRuled(claim_id=page_id, what=what, outcome=outcome, other=other):
             yield str(what), page_id, None, other or (outcome if what is RulingKind.CHECKED else "")
+        case HeatMoved(moves=moves, why=why):
+            for move in moves:
+                yield str(move.to), move.page_id, None, why
+        case HeatRecalled(hits=hits):
+            for hit in hits:
+                yield "used", hit.page_id, None, f"relevance {hit.relevance:.2f}"
+        case MemoryCalled(hits=hits, name=name):
+            for hit in hits:
+                yield "found", hit.page_id, None, name
         case FormationBegun(first=first, last=last, tries=tries, former=former):
             for page_id in dict.fromkeys((first, last)):
                 yield "taken_up", page_id, None, f"{former}, {first} to {last}, try {tries}"

@@ -26,6 +26,7 @@ from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import (
     DERIVED_TYPES,
     HANDED_IN,
+    NOT_SAID,
     PAGE_PREFIX,
     Actor,
     EventType,
@@ -54,7 +55,7 @@ _SHORT: Final = (
     *("speaker", "title", "occurred_at", "call_id", "model"),
     *("blob", "mime_type", "follows", "supersedes"),
 )
-_SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
+_SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES | NOT_SAID)
 _NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality, "source": Source}
 
 
@@ -107,6 +108,11 @@ class Incoming:
         if self.event_type in DERIVED_TYPES:
             raise BadInput(
                 f"a {self.event_type} is made of what was said, and cannot be said",
+                hint=f"event_type is one of {', '.join(_SAYABLE)}",
+            )
+        if self.event_type in NOT_SAID:
+            raise BadInput(
+                f"a {self.event_type} is nothing that is said",
                 hint=f"event_type is one of {', '.join(_SAYABLE)}",
             )
         has_bytes = bool(self.blob or self.mime_type or self.size_bytes)

@@ -21,6 +21,7 @@ import msgspec
 from pagefault.model.errors import BadInput
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.model.threads import start
+from pagefault.service.turn.host_tools import MemoryAnswer
 from pagefault.service.turn.toolset import Tool
 
 RunnableTool = Tool | Callable[..., Any]
@@ -144,7 +145,7 @@ def _is_json(value: object) -> bool:
 
 def _plain(value: Any) -> Any:
     """A value as JSON can say it, where it has a way: of dataclasses, times, sets and the like."""
-    if isinstance(value, str | bytes | bytearray | memoryview):
+    if isinstance(value, str | bytes | bytearray | memoryview | MemoryAnswer):
         return value
     try:
         return msgspec.to_builtins(value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import PAGE_PREFIX, EventType, Role
+from pagefault.model.kinds import PAGE_PREFIX, EventType, Origin, Role
 from pagefault.model.request import ToolCall
 from pagefault.model.signatures import ANY_VALUE
 from pagefault.service.turn.artifacts import UNKNOWN
@@ -22,6 +22,17 @@ ToolOutput = Annotated[
 """What a tool may give: a text, bytes, or whatever JSON can say; `None` is no output. `a_result`
 looks at it.
 """
+
+
+class MemoryAnswer(dict[str, Any]):
+    """What a tool of core or archival memory returns: JSON, and whose word it is at most. Given to
+    `tool_result`, it is logged as that, and not as the word of some tool.
+    """
+
+    def __init__(self, told: Mapping[str, Any], origin: Origin) -> None:
+        super().__init__(told)
+        self.origin = origin
+
 
 NO_OUTPUT: Final = "(no output)"
 

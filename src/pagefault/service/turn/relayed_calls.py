@@ -20,7 +20,7 @@ from pagefault.model.errors import (
     PagefaultError,
     RecordGone,
 )
-from pagefault.model.events import CallRefused, Draft, Faulted, Hit, Searched
+from pagefault.model.events import CallRefused, Draft, Faulted, Hit, MemoryCalled, Searched
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, Actor, Level
 from pagefault.model.page import Page
@@ -30,6 +30,7 @@ from pagefault.recall.search import SearchResult
 from pagefault.service.derived.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.call_server import ARGUMENTS_MAX
+from pagefault.service.turn.memory_calls import MemoryCalls, memory_result
 from pagefault.service.turn.turn import Refuse, ServeFault, ServeSearch, as_kept, read_call
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.state import turn_now
@@ -37,7 +38,7 @@ from pagefault.service.window.state import turn_now
 FRAMING_TOKENS: Final = 120  # of a result beside what it loads
 CANDIDATES: Final = 50  # that a search looks at for each that may be told
 
-Body = CallRefused | Faulted | Searched
+Body = CallRefused | Faulted | MemoryCalled | Searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +70,15 @@ ReadPage = Callable[[str], Awaitable[Page]]
 
 
 class RelayedCalls:
-    """Of one session. `find` searches it, `read` reads a page of it."""
+    """Of one session. `find` searches it, `read` reads a page of it; `keep` serves the tools of
+    core and archival memory, where they are offered.
+    """
 
-    def __init__(self, owned: Owned, *, find: Find, read: ReadPage) -> None:
+    def __init__(
+        self, owned: Owned, *, find: Find, read: ReadPage, keep: MemoryCalls | None = None
+    ) -> None:
         self._owned = owned
+        self._keep = keep
         self._levels = Levels(owned, owned.runtime)
         self._find = find
         self._read = read
@@ -83,11 +89,15 @@ class RelayedCalls:
         """
         runtime = self._owned.runtime
         action = read_call(call)
-        if len(call.arguments) > ARGUMENTS_MAX:
+        is_long = len(call.arguments) > ARGUMENTS_MAX
+        if is_long:
             action = Refuse(call, "bad_arguments", "the arguments are too long")
         kept = as_kept(call, runtime.journal.clean)
         if len(kept.arguments) > ARGUMENTS_MAX:
             kept = replace(kept, arguments="{}")
+        if self._keep is not None and self._keep.serves(call.name) and not is_long:
+            said = await self._keep.serve(call, kept)
+            return await self._write(kept, await self._that_fits(said, room), cause)
         action = replace(action, call=kept)
         match action:
             case ServeFault():
@@ -109,6 +119,9 @@ class RelayedCalls:
         """What the model reads of a record: less what was forgotten or withdrawn since."""
         pages: dict[PageId, Page] = {}
         match body:
+            case MemoryCalled(hits=hits):
+                found = [(hit, await self._page(hit.page_id)) for hit in hits]
+                return memory_result(body, [(hit, page) for hit, page in found if page])
             case CallRefused():
                 return refusal(body.code, body.why, faults_left=body.faults_left)
             case Searched(hits=hits):
@@ -122,6 +135,13 @@ class RelayedCalls:
         if isinstance(body, Searched):
             return search_result(body, pages.get)
         return fault_result(body, pages.get)[0]
+
+    async def _that_fits(self, body: MemoryCalled, room: int) -> MemoryCalled:
+        """The same, with as many hits as there is room for."""
+        counter = self._owned.runtime.counter
+        while body.hits and counter.count(await self.result(body)) > room:
+            body = replace(body, hits=body.hits[:-1])
+        return body
 
     async def _page(self, page_id: PageId) -> Page | None:
         try:

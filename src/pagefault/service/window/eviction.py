@@ -175,8 +175,9 @@ class PagesByPolicy:
                 victims = set(state.working_set.victims(evictable, needed))
             else:  # where all must go that may, no policy is asked whom it would protect
                 victims = {p for p in evictable if not state.working_set.is_held(p)}
-        over = (*state.closed_by, *state.lapsed())
-        return victims | {p for p in over if p in evictable and p not in must_stay}
+        moved = {page.page_id for page in state.out_of_place()}
+        gone = {*state.closed_by, *state.lapsed(), *(state.leaving & moved)}
+        return victims | {p for p in gone if p in evictable and p not in must_stay}
 
     def _kept(
         self, leaving: Set[PageId], *, elsewhere: Set[PageId], brought: Set[PageId]
@@ -207,7 +208,7 @@ def _core(state: SessionState) -> tuple[list[Page], int]:
     Pins and claims share the core's room.
     """
     room = state.limits.core_tokens_max(state.window_tokens)
-    room -= state.pin_tokens(state.pinned_pages())
+    room -= state.pin_tokens(state.core_pins())
     chosen: list[Page] = []
     for page in reversed(state.core.values()):
         room -= state.pin_tokens([page])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Draft, EpochBegun, Packed
@@ -139,8 +140,23 @@ class FrozenPrefix:
 
 
 def unseen_pins(state: SessionState) -> list[Page]:
-    """Pages that were pinned while they were not in the window."""
-    return [page for page in state.pinned_pages() if page.page_id not in state.working_set]
+    """Pages that were pinned, or became hot, while they were not in the window; where nothing is
+    brought in, those alone that somebody pinned.
+    """
+    ours = set() if state.control.recalls else state.hot.union(state.sections.values())
+    return [
+        _beside_the_former(state, page)
+        for page in state.pinned_pages()
+        if page.page_id not in state.working_set and page.page_id not in ours
+    ]
+
+
+def _beside_the_former(state: SessionState, page: Page) -> Page:
+    """A version of a section, marked as newer than the one before where that is still shown."""
+    before = state.replaced.get(page.page_id)
+    if before is None or before not in state.working_set:
+        return page
+    return replace(page, newer_than=(before,))
 
 
 def unseen_claims(state: SessionState) -> list[Page]:

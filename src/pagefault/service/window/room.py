@@ -77,7 +77,7 @@ def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
 def check_pins(state: SessionState, page: Page, *, instead: Page | None = None) -> None:
     """Raise `PinsFull` unless `page` can be pinned, `instead` of another."""
     room = state.limits.core_tokens_max(state.window_tokens)
-    pins = [pin for pin in state.pinned_pages() if instead is None or pin != instead]
+    pins = [pin for pin in state.core_pins() if instead is None or pin != instead]
     needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
     if taken + needed > room:
         names = ", ".join(pinned.page_id for pinned in pins) or "none"

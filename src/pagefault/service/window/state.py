@@ -30,6 +30,7 @@ from pagefault.model.events import (
     ClaimRuled,
     ConsentSet,
     ControlSet,
+    CoreWritten,
     EpochBegun,
     Erased,
     Event,
@@ -38,10 +39,14 @@ from pagefault.model.events import (
     ForgetDone,
     FormationBegun,
     FormationEnded,
+    HeatMove,
+    HeatMoved,
+    HeatRecalled,
     ImportApproved,
     Imported,
     ImportRevoked,
     Lost,
+    MemoryCalled,
     MountSet,
     Opaque,
     OriginRaised,
@@ -67,15 +72,16 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
-    Shared,
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
     DERIVED_STEMS,
     IMPORT,
+    NOT_SAID,
     Actor,
     ControlMode,
+    Heat,
     Kind,
     LayoutName,
     Level,
@@ -86,13 +92,14 @@ from pagefault.model.kinds import (
 from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency, tier_of
+from pagefault.model.trust import is_untrusted
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
 from pagefault.pack.manifest import Listed
-from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
+from pagefault.pack.tools import MEMORY_TOOLS, PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
 from pagefault.paging.l1 import L1
 from pagefault.paging.questions import Resident
@@ -156,6 +163,10 @@ class SessionState:
         self.l1 = L1(limits.l1_pages_max)
         self._ages = Ages()
         self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
+        self.hot: set[PageId] = set()  # pages that heat keeps in the window, pinned by it alone
+        self.sections: dict[str, PageId] = {}  # of core memory, each by its present version
+        self.replaced: dict[PageId, PageId] = {}  # versions of sections, and those before them
+        self.leaving: set[PageId] = set()  # were hot, or in core memory: the next epoch drops them
         self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.set_aside: dict[Seq, str] = {}  # records that the fold could not take, and why
         self.turn = TurnNo(-1)
@@ -222,7 +233,8 @@ class SessionState:
     def _new_layout(self, limits: FaultLimits, tools: tuple[ToolSpec, ...]) -> Layout:
         sources = self._sources
         if self.layout_name is LayoutName.STABLE:
-            head = prompts.head(self.system, self.mode, limits)
+            keeps = {tool.name for tool in tools} >= MEMORY_TOOLS
+            head = prompts.head(self.system, self.mode, limits, keeps_memory=keeps)
             return Layout(sources.counter, head, tools, sources.seal)
         sources.packs.drop(self.session_id)
         frame = Frame(
@@ -302,11 +314,19 @@ class SessionState:
                 self.priced = body
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
+                self.hot.discard(page_id)  # no more a thing of heat's: nothing spills it
             case Unpinned(page_id=page_id):
                 self.table.unpin(page_id)
             case ClaimRuled() as body:
                 self._core.rule(Ruled(event.seq, event.at_ms, body))
                 self.rulings += 1
+            case HeatMoved(moves=moves):
+                for move in moves:
+                    self._fold_move(move)
+            case MemoryCalled():
+                pass  # it stands in the client's window alone
+            case HeatRecalled():
+                pass  # how often an item was used, `service/derived/heat.py` folds
             case SessionConfigured() as body:
                 self._configure(body, entries=self.layout.entries())
             case Erased():
@@ -378,7 +398,9 @@ class SessionState:
         is_withdrawn = self._sources.is_withdrawn(page.row)
         if is_withdrawn and isinstance(body, Called):
             self.calls_withdrawn.add(body.call_id)
-        if is_withdrawn or page.row.origin == IMPORT or isinstance(body, Shared):
+        if isinstance(body, CoreWritten) and not is_withdrawn:
+            self._fold_core(page, body)
+        if is_withdrawn or page.row.origin == IMPORT or body.event_type in NOT_SAID:
             return  # it enters no window by itself: nobody said it here, or somebody took it out
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)
@@ -402,6 +424,32 @@ class SessionState:
             left = page.row.parts - shown
             rest = render.rest(page, shown, left * page.row.tokens)
             self.layout.add(Note(rest, page.row.seq, render.is_data(page)))
+
+    def _fold_core(self, page: Page, body: CoreWritten) -> None:
+        """A version of a section takes the place of the one before, unless nobody vouches for it.
+        The one before is in the window until the next epoch, and the new one is appended.
+        """
+        if not self._sources.is_adopted or is_untrusted(page.row.origin):
+            return
+        before = self.sections.get(body.section)
+        if before is not None and self.table.is_pinned(before):
+            self.table.unpin(before)
+            self.leaving.add(before)
+            self.replaced[page.page_id] = before
+        self.sections[body.section] = page.page_id
+        if body.text:
+            self.table.pin(page.page_id)
+
+    def _fold_move(self, move: HeatMove) -> None:
+        if move.to is Heat.HOT:
+            if not self.table.is_pinned(move.page_id):
+                self.table.pin(move.page_id)
+                self.hot.add(move.page_id)
+                self.leaving.discard(move.page_id)
+        elif move.page_id in self.hot:
+            self.hot.discard(move.page_id)
+            self.table.unpin(move.page_id)
+            self.leaving.add(move.page_id)
 
     def _fold_exchanged(self, cause: Seq, page: Page, body: PageBody) -> None:
         """Take what is said with the host's tools where it belongs: beside its call or result."""
@@ -506,6 +554,7 @@ class SessionState:
         if self.newest_user:
             self._core.now_ms = self.newest_user[0].row.at_ms
         self.epoch = body.epoch
+        self.leaving.clear()
         self.shorter &= set(self.working_set)
         self._ages.keep(self.working_set)
         self.unread = deque(page for page in self.unread if page.page_id in self.working_set)
@@ -802,9 +851,9 @@ class SessionState:
 
     def pins_there(self) -> list[PageId]:
         """What is pinned, in the order of the pins, less what was forgotten since."""
-        return [page_id for page_id in self.table.pins() if self._is_there(page_id)]
+        return [page_id for page_id in self.table.pins() if self.is_there(page_id)]
 
-    def _is_there(self, page_id: PageId) -> bool:
+    def is_there(self, page_id: PageId) -> bool:
         """Whether a page was neither forgotten nor withdrawn since."""
         entry = self.table.entry(page_id)
         row = self._sources.find_row(page_id) if entry is None else entry.row
@@ -819,6 +868,21 @@ class SessionState:
                 if not self._sources.is_withdrawn(page.row):
                     pages.append(self.as_it_holds(page))
         return pages
+
+    def core_pins(self) -> list[Page]:
+        """The pages that share core's room: what is pinned, less what heat keeps in the window,
+        which has a bound of its own.
+        """
+        return [page for page in self.pinned_pages() if page.page_id not in self.hot]
+
+    def hot_tokens(self) -> int:
+        """What the texts of hot pages come to."""
+        return sum(page.row.tokens for page in self.pinned_pages() if page.page_id in self.hot)
+
+    def hot_utilisation(self) -> float:
+        """That as a percentage of what they may."""
+        limit = self.limits.hot_limit(self.window_tokens)
+        return round(100 * self.hot_tokens() / limit, 1) if limit else 0.0
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
         """What these pages take in the window as recalled lines, each counted as it is rendered."""

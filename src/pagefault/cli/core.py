@@ -1,0 +1,257 @@
+"""`pagefault core`: sections that stand in every request, and notes that are searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import (
+    App,
+    Command,
+    WithDefault,
+    find_session,
+    json_option,
+    pass_app,
+    session_option,
+)
+from pagefault.cli.heat import dry_run_option, written
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.turn.core_memory import CoreSection
+
+AREAS = ["personal", "task"]
+_area_option = click.option(
+    "--area", type=click.Choice(["", *AREAS]), default="", help="Personal facts, or notes of work."
+)
+
+
+@click.group(cls=WithDefault, default="show")
+def core() -> None:
+    """Core memory, which stands in every request, and archival memory, which is searched."""
+
+
+@core.command("show", cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.option("--proposed", is_flag=True, help="What waits for `core accept`.")
+@json_option
+@pass_app
+def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> None:
+    """Show the sections of core memory, or what was proposed for them.
+
+    JSON is a list of objects: section, text, page_id, chars, chars_max, origin, session_id,
+    proposed, archived.
+    """
+
+    async def read() -> list[CoreSection]:
+        async with app.reading() as memory:
+            return await (await find_session(memory, session_name)).core(proposed=proposed)
+
+    told = app.run(read())
+    if as_json:
+        app.term.data([section_object(one) for one in told])
+        return
+    for one in told:
+        head = f"{one.page_id} · {len(one.text):,} of {one.chars_max:,} characters"
+        app.term.line(f"{app.term.style(one.section, 'bold')}  {app.term.style(head, 'dim')}")
+        app.term.text(one.text)
+        app.term.line()
+    app.term.note(plural(len(told), "proposal" if proposed else "section"))
+
+
+@core.command("append", cls=Command)
+@click.argument("section")
+@click.argument("text")
+@session_option
+@dry_run_option
+@json_option
+@pass_app
+def append(
+    app: App, section: str, text: str, session_name: str | None, dry_run: bool, as_json: bool
+) -> None:
+    """Add a line to a section, which begins with it if there is none.
+
+    JSON: one object of `core show`.
+    """
+    told = written(app, session_name, lambda s: s.core_append(section, text, dry_run=dry_run))
+    _print(app, told, as_json=as_json, dry_run=dry_run)
+
+
+@core.command("replace", cls=Command)
+@click.argument("section")
+@click.argument("old")
+@click.argument("new")
+@session_option
+@dry_run_option
+@json_option
+@pass_app
+def replace(
+    app: App,
+    section: str,
+    old: str,
+    new: str,
+    session_name: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Put NEW in the place of the first OLD in a section.
+
+    JSON: one object of `core show`.
+    """
+    told = written(app, session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run))
+    _print(app, told, as_json=as_json, dry_run=dry_run)
+
+
+@core.command("accept", cls=Command)
+@click.argument("page_id", metavar="ID")
+@session_option
+@json_option
+@pass_app
+def accept(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+    """Let what was proposed for a section stand, on your word: `core show --proposed` shows it.
+
+    JSON: one object of `core show`.
+    """
+    _print(app, written(app, session_name, lambda s: s.core_accept(page_id)), as_json=as_json)
+
+
+@core.command("insert", cls=Command)
+@click.argument("text")
+@session_option
+@_area_option
+@click.option("--replaces", metavar="ID", default="", help="The note that it corrects.")
+@click.option("--key", default="", help="A retry with the same key changes nothing.")
+@json_option
+@pass_app
+def insert(
+    app: App,
+    text: str,
+    session_name: str | None,
+    area: str,
+    replaces: str,
+    key: str,
+    as_json: bool,
+) -> None:
+    """Write a note to archival memory: it is searched, and stands in no request by itself.
+
+    JSON: {page_id, session_id, session, text, type, area, origin, created_at, quarantined,
+    contradicts (notes that tell something else of the same, by their form)}.
+    """
+    from dataclasses import asdict
+
+    told = written(
+        app,
+        session_name,
+        lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key),
+    )
+    if as_json:
+        app.term.data(asdict(told))
+        return
+    app.term.line(told.page_id)
+    if told.contradicts:
+        app.term.note(f"may contradict {', '.join(told.contradicts)}: --replaces closes one")
+
+
+@core.command("search", cls=Command)
+@click.argument("query")
+@session_option
+@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True)
+@_area_option
+@json_option
+@pass_app
+def search(
+    app: App, query: str, session_name: str | None, limit: int, area: str, as_json: bool
+) -> None:
+    """Search archival memory.
+
+    JSON is a list of objects as `core insert` prints, with relevance (0 to 1).
+    """
+    from dataclasses import asdict
+
+    async def read() -> Any:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            return await session.archival_search(query, limit=limit, area=area)
+
+    found = app.run(read())
+    if as_json:
+        app.term.data([asdict(one) for one in found])
+        return
+    if found:
+        app.term.table(
+            ["id", "session", "relevance", "says"],
+            [
+                [one.page_id, one.session or one.session_id, f"{one.relevance:.2f}", one.text]
+                for one in found
+            ],
+            right="relevance",
+        )
+    app.term.note(plural(len(found), "note"))
+
+
+@core.command("import", cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@session_option
+@click.option("--approve", is_flag=True, help="You vouch for what it says: sections stand at once.")
+@dry_run_option
+@json_option
+@pass_app
+def import_(
+    app: App,
+    file: Path,
+    session_name: str | None,
+    approve: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Bring in blocks and archival rows of MemGPT or Letta, from a JSON file.
+
+    Blocks become sections, rows notes. Without --approve sections are proposed, and notes are
+    imported pages: they are searched, and not brought in by themselves.
+
+    JSON: {sections, notes, known (rows that are there already), left_out: [{what, why}]}.
+    """
+    from dataclasses import asdict
+
+    from pagefault.model.errors import BadInput
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadInput(f"{file} cannot be read: {problem}") from None
+    told = written(
+        app, session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run)
+    )
+    if as_json:
+        app.term.data(asdict(told))
+        return
+    brought = f"{plural(len(told.sections), 'section')} and {plural(told.notes, 'note')}"
+    app.term.line(f"{brought} {'would be' if dry_run else 'are'} brought in")
+    for one in told.left_out:
+        app.term.note(f"{one.what}: {one.why}")
+
+
+def section_object(one: CoreSection) -> dict[str, Any]:
+    return {
+        "section": one.section,
+        "text": one.text,
+        "page_id": one.page_id,
+        "chars": len(one.text),
+        "chars_max": one.chars_max,
+        "origin": one.origin,
+        "session_id": one.session_id,
+        "proposed": one.proposed,
+        "archived": list(one.archived),
+    }
+
+
+def _print(app: App, told: CoreSection, *, as_json: bool, dry_run: bool = False) -> None:
+    if as_json:
+        app.term.data(section_object(told))
+        return
+    state = "proposed" if told.proposed else "the section's text"
+    app.term.line(f"{told.page_id} {'would be' if dry_run else 'is'} {state}")
+    if told.archived:
+        app.term.note(f"for want of room, notes: {', '.join(told.archived)}")

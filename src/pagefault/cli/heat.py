@@ -1,0 +1,292 @@
+"""`pagefault heat`: what is hot, warm and cold in a session, and moved by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import (
+    App,
+    Command,
+    WithDefault,
+    find_session,
+    json_option,
+    pass_app,
+    session_option,
+)
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from pagefault.service.derived.heat import HeatItem
+    from pagefault.service.session import Session
+
+TYPES = ["message", "fact", "decision", "entity", "context"]
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would change, only.")
+_type_option = click.option(
+    "--type",
+    "types",
+    type=click.Choice(TYPES),
+    multiple=True,
+    help="Items of this type alone; may be repeated.",
+)
+
+
+@click.group(cls=WithDefault, default="status")
+def heat() -> None:
+    """Hot, warm and cold memory of a session: what stands in every request, and what cooled."""
+
+
+@heat.command("status", cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@json_option
+@pass_app
+def status(app: App, session_name: str | None, as_json: bool) -> None:
+    """How full hot, warm and cold memory are, and what could be done.
+
+    JSON: {sessionId, hot: {items, tokens, limit, utilizationPercent}, warm: {items, tokens}, cold,
+    archived, suggestions: [{type (spill, recall or prune), reason, itemIds}]}.
+    """
+
+    async def read() -> Any:
+        async with app.reading() as memory:
+            return await (await find_session(memory, session_name)).heat_status()
+
+    told = app.run(read())
+    if as_json:
+        app.term.data(told.as_dict())
+        return
+    app.term.table(
+        ["heat", "items", "tokens"],
+        [[str(h), f"{told.items[h]:,}", f"{told.tokens[h]:,}"] for h in told.items],
+        right="items tokens",
+    )
+    app.term.note(f"hot: {told.utilisation_percent:g} % of {told.limit:,} tokens")
+    for one in told.suggestions:
+        app.term.note(f"{one['type']}: {one['reason']} ({', '.join(one['itemIds'])})")
+
+
+@heat.command("hot", cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@json_option
+@pass_app
+def hot(app: App, session_name: str | None, as_json: bool) -> None:
+    """List what is hot, the newest first.
+
+    JSON is a list of items: {id, sessionId, content, type, tier, accessCount, lastAccessedAt,
+    createdAt, relevanceScore, tokens, origin, area, metadata, quarantined}.
+    """
+
+    async def read() -> list[HeatItem]:
+        async with app.reading() as memory:
+            return await (await find_session(memory, session_name)).heat_hot()
+
+    told = app.run(read())
+    if as_json:
+        app.term.data([item.as_dict() for item in told])
+        return
+    _print(app, told)
+    app.term.note(plural(len(told), "item"))
+
+
+@heat.command("add", cls=Command)
+@click.argument("text")
+@session_option
+@click.option("--type", "type_", type=click.Choice(TYPES), default="context", show_default=True)
+@click.option("--metadata", metavar="JSON", default="", help="An object to keep with it.")
+@click.option("--key", default="", help="A retry with the same key changes nothing.")
+@dry_run_option
+@json_option
+@pass_app
+def add(
+    app: App,
+    text: str,
+    session_name: str | None,
+    type_: str,
+    metadata: str,
+    key: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Note TEXT down as hot: it stands in every request. What is needed least leaves for it.
+
+    JSON: one item of `heat hot`.
+    """
+    given = _object(metadata) if metadata else {}
+    item = written(
+        app,
+        session_name,
+        lambda s: s.heat_add(text, type=type_, metadata=given, key=key, dry_run=dry_run),
+    )
+    if as_json:
+        app.term.data(item.as_dict())
+    else:
+        app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
+
+
+@heat.command("spill", cls=Command)
+@click.argument("item_ids", metavar="[ID]...", nargs=-1)
+@session_option
+@click.option("--count", type=click.IntRange(min=0), default=4, show_default=True)
+@dry_run_option
+@json_option
+@pass_app
+def spill(
+    app: App,
+    item_ids: tuple[str, ...],
+    session_name: str | None,
+    count: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Take items out of hot memory: these, or --count of those needed least.
+
+    JSON: {spilledCount, spilledIds, targetTier (warm or cold, where most went), targets}.
+    """
+    told = written(
+        app, session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run)
+    )
+    if as_json:
+        app.term.data(told.as_dict())
+        return
+    for page_id, to in told.spilled.items():
+        app.term.line(f"{page_id} {'would go' if dry_run else 'went'} to {to}")
+    app.term.note(plural(len(told.spilled), "item"))
+
+
+@heat.command("recall", cls=Command)
+@click.argument("query")
+@session_option
+@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True)
+@_type_option
+@click.option("--min-relevance", type=click.FloatRange(0, 1), default=0.0, show_default=True)
+@click.option("--no-promote", is_flag=True, help="Nothing becomes hot by this.")
+@dry_run_option
+@json_option
+@pass_app
+def recall(
+    app: App,
+    query: str,
+    session_name: str | None,
+    limit: int,
+    types: tuple[str, ...],
+    min_relevance: float,
+    no_promote: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Find warm and cold items that bear on QUERY; what is used often becomes hot.
+
+    JSON: {items, promoted, relevanceScores}, the items as in `heat hot`.
+    """
+    told = written(
+        app,
+        session_name,
+        lambda s: s.heat_recall(
+            query,
+            limit=limit,
+            types=types,
+            auto_promote=False if no_promote else None,
+            min_relevance=min_relevance,
+            dry_run=dry_run,
+        ),
+    )
+    if as_json:
+        app.term.data(told.as_dict())
+        return
+    _print(app, told.items)
+    for page_id in told.promoted:
+        app.term.note(f"{page_id} {'would be' if dry_run else 'is'} hot now")
+
+
+@heat.command("promote", cls=Command)
+@click.argument("item_id", metavar="ID")
+@session_option
+@dry_run_option
+@json_option
+@pass_app
+def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+    """Make an item, or any page of the session, hot.
+
+    JSON: one item of `heat hot`.
+    """
+    item = written(app, session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run))
+    if as_json:
+        app.term.data(item.as_dict())
+    else:
+        app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
+
+
+@heat.command("prune", cls=Command)
+@click.argument("item_ids", metavar="[ID]...", nargs=-1)
+@session_option
+@click.option(
+    "--count", type=click.IntRange(min=0), default=0, help="So many cold items, needed least."
+)
+@dry_run_option
+@json_option
+@pass_app
+def prune(
+    app: App,
+    item_ids: tuple[str, ...],
+    session_name: str | None,
+    count: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Archive items: they are kept, a search finds them, and `heat recall` does not.
+
+    JSON: {archivedCount, archivedIds}.
+    """
+    gone = written(
+        app, session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run)
+    )
+    if as_json:
+        app.term.data({"archivedCount": len(gone), "archivedIds": gone})
+    else:
+        app.term.line(f"{plural(len(gone), 'item')} {'would be ' if dry_run else ''}archived")
+
+
+def _print(app: App, items: Sequence[HeatItem]) -> None:
+    if items:
+        app.term.table(
+            ["id", "heat", "type", "used", "relevance", "says"],
+            [
+                [
+                    item.id,
+                    item.tier,
+                    item.type,
+                    f"{item.access_count:,}",
+                    f"{item.relevance_score:.2f}",
+                    item.content,
+                ]
+                for item in items
+            ],
+            right="used relevance",
+        )
+
+
+def written(app: App, session_name: str | None, verb: Callable[[Session], Awaitable[Any]]) -> Any:
+    """What a verb that writes returns, of the session that is meant."""
+    app.existing_directory()
+
+    async def write() -> Any:
+        async with app.writing() as memory:
+            return await verb(await find_session(memory, session_name))
+
+    return app.run(write())
+
+
+def _object(text: str) -> dict[str, Any]:
+    from pagefault.model.errors import BadInput
+
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise BadInput("--metadata is no JSON object", hint='give one such as {"ticket": 7}')
+    return told

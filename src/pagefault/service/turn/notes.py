@@ -1,0 +1,172 @@
+"""Notes, as what is to be written of them: records of archival memory, and items of hot memory.
+
+A note's origin is the least trusted of its channel and, where a model wrote it, of all that stood
+before that model: so nothing gains authority by being noted down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pagefault.language.analyzer import query_terms
+from pagefault.language.orders import reads_like_an_order
+from pagefault.model.defaults import NOTE_CHARS
+from pagefault.model.errors import BadInput
+from pagefault.model.events import Draft, Noted
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import (
+    MODEL_GENERATED,
+    PAGE_PREFIX,
+    USERS,
+    Actor,
+    HostileNotes,
+    NoteArea,
+    NoteType,
+    Origin,
+    Role,
+    is_tools,
+)
+from pagefault.model.trust import is_untrusted
+from pagefault.recall.novelty import telling
+from pagefault.service.arguments import one_of
+from pagefault.service.window.state import SessionState, turn_now
+from pagefault.store.likeness import told_by
+
+_STEM: Final = PAGE_PREFIX["note"]
+_METADATA_CHARS: Final = 4_000
+_ALIKE: Final = 0.5  # of what the shorter of two notes tells: so much is about the same
+_NAME: Final = "'"  # what `told_by` says of a name begins so
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNote:
+    """What somebody notes down. Raises `BadInput` for what no note can be."""
+
+    text: str
+    type: str = NoteType.CONTEXT
+    area: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin
+    replaces: PageId = PageId("")
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        one_of(NoteType, self.type, "type of note")
+        if self.area:
+            one_of(NoteArea, self.area, "area")
+        if len(self.text) > NOTE_CHARS:
+            raise BadInput(
+                f"a note of {len(self.text):,} characters: it takes at most {NOTE_CHARS:,}",
+                hint="hand it in as a document, which is split",
+            )
+        try:
+            told = json.dumps(dict(self.metadata), ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            raise BadInput("metadata is no JSON", hint="give a dict of plain values") from None
+        if len(told) > _METADATA_CHARS:
+            raise BadInput(f"metadata of {len(told):,} characters: at most {_METADATA_CHARS:,}")
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is an object of JSON."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_hostile(text: str, origin: Origin) -> bool:
+    """Whether a stranger's text reads like an order; what a person types is no order to itself."""
+    return is_untrusted(origin) and reads_like_an_order(text)
+
+
+def note_drafts(
+    notes: Iterable[NewNote],
+    *,
+    session: SessionNo,
+    state: SessionState,
+    clean: Callable[[str], str],
+) -> list[Draft]:
+    """Drafts of these, one after another, as `state` stands. Raises `BadInput` for one that is
+    hostile, where such are rejected.
+    """
+    drafts: list[Draft] = []
+    number, order = state.numbers.get(_STEM, 0), state.order_next
+    for place, note in enumerate(notes):
+        text = clean(note.text)
+        hostile = is_hostile(text, note.origin)
+        if hostile and state.limits.hostile_notes == HostileNotes.REJECT:
+            raise BadInput(
+                "insert rejected: the text reads like an order to the model that will read it",
+                hint='limits.hostile_notes="quarantine" keeps such a text as data',
+            )
+        metadata = clean(json.dumps(dict(note.metadata), ensure_ascii=False))
+        if not is_object(metadata):
+            raise BadInput("metadata is no JSON without its secrets", hint="leave those out")
+        drafts.append(
+            Draft(
+                session=session,
+                turn=turn_now(state),
+                actor=actor_of(note.origin),
+                origin=note.origin,
+                body=Noted(
+                    page_id=PageId(f"{_STEM}_{number + place + 1}"),
+                    order=order + place,
+                    text=text,
+                    tokens=state.counter.count(text),
+                    role=Role.USER if note.origin in USERS else Role.SYSTEM,
+                    note_type=NoteType(note.type),
+                    area=note.area,
+                    metadata=metadata if note.metadata else "",
+                    is_quarantined=hostile,
+                    supersedes=note.replaces,
+                ),
+                key=note.key,
+            )
+        )
+    return drafts
+
+
+def actor_of(origin: Origin) -> Actor:
+    if origin in USERS:
+        return Actor.USER
+    if is_tools(origin):
+        return Actor.TOOL
+    return Actor.MODEL if origin == MODEL_GENERATED else Actor.SYSTEM
+
+
+def may_contradict(one: str, other: str) -> bool:
+    """Whether two notes tell of the same and differ in a number, a sign, a denial, or in a name
+    beside one that both have. A flag for a reader, by form alone: it does not know which holds, and
+    misses whatever is said in other words.
+    """
+    terms, others = telling(one), telling(other)
+    told, others_told = _details(one), _details(other)
+    named = set(query_terms(" ".join((told | others_told) - (told & others_told))))
+    about, others_about = terms - named, others - named
+    shared = about & others_about
+    if not shared or len(shared) < _ALIKE * min(len(about), len(others_about)):
+        return False
+    counts, others_counts = _numbers(told), _numbers(others_told)
+    if counts - others_counts and others_counts - counts:
+        return True
+    names, others_names = _names(told), _names(others_told)
+    if names & others_names and names - others_names and others_names - names:
+        return True
+    denied = (told - counts - names) ^ (others_told - others_counts - others_names)
+    return bool(denied) and len(shared) >= _ALIKE * max(len(about), len(others_about))
+
+
+def _numbers(told: set[str]) -> set[str]:
+    return {piece for piece in told if any(map(str.isdigit, piece))}
+
+
+def _names(told: set[str]) -> set[str]:
+    return {piece for piece in told if piece.startswith(_NAME)}
+
+
+def _details(text: str) -> set[str]:
+    return set(filter(None, map(told_by, text.split())))
