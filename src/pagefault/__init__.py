@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pagefault import sync
+    from pagefault.activity.commits import Commit
     from pagefault.engine.api import Engine
     from pagefault.engine.embedding import Embedder
     from pagefault.engine.endpoint import Retries, Timeouts
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         Modality,
         Mode,
         Origin,
+        PackType,
         Role,
         Tier,
     )
@@ -104,6 +106,17 @@ if TYPE_CHECKING:
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.bill import Bill, BillPart, BillRow
+    from pagefault.pack.context_forms import PackChange, PackDiff
+    from pagefault.pack.context_pack import (
+        ContextPack,
+        InclusionReason,
+        LeftOut,
+        PackEvidence,
+        PackLine,
+        PackSpan,
+        PackTokens,
+        ValidationReport,
+    )
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.ledger import Line
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
@@ -189,8 +202,10 @@ __all__ = [
     "CitedAs",
     "ClaimInfo",
     "Clock",
+    "Commit",
     "Compressor",
     "Conflict",
+    "ContextPack",
     "ConversationItem",
     "Copied",
     "DeferredPage",
@@ -225,11 +240,13 @@ __all__ = [
     "ImportReport",
     "ImportedSession",
     "InWindow",
+    "InclusionReason",
     "Incoming",
     "ItemKind",
     "Judged",
     "Kind",
     "LayoutName",
+    "LeftOut",
     "Level",
     "Limits",
     "Line",
@@ -255,6 +272,13 @@ __all__ = [
     "OnnxEmbedder",
     "Options",
     "Origin",
+    "PackChange",
+    "PackDiff",
+    "PackEvidence",
+    "PackLine",
+    "PackSpan",
+    "PackTokens",
+    "PackType",
     "Page",
     "PageBody",
     "PageDetails",
@@ -331,6 +355,7 @@ __all__ = [
     "ToolSpec",
     "Undone",
     "Usage",
+    "ValidationReport",
     "Verification",
     "WindowTooSmall",
     "WorkEvent",
@@ -407,6 +432,18 @@ _HOMES = {
     "LayoutName": "model.kinds",
     "Level": "model.kinds",
     "Limits": "service.limits",
+    "Commit": "activity.commits",
+    "ContextPack": "pack.context_pack",
+    "InclusionReason": "pack.context_pack",
+    "LeftOut": "pack.context_pack",
+    "PackChange": "pack.context_forms",
+    "PackDiff": "pack.context_forms",
+    "PackEvidence": "pack.context_pack",
+    "PackLine": "pack.context_pack",
+    "PackSpan": "pack.context_pack",
+    "PackTokens": "pack.context_pack",
+    "PackType": "model.kinds",
+    "ValidationReport": "pack.context_pack",
     "Bill": "pack.bill",
     "BillPart": "pack.bill",
     "BillRow": "pack.bill",

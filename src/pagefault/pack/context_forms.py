@@ -17,6 +17,7 @@ from typing import Any, Final
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import PackType, Source
+from pagefault.model.signatures import check_fields
 from pagefault.pack.context_pack import (
     EVIDENCE,
     SECTIONS,
@@ -127,8 +128,11 @@ def read(text: str) -> ContextPack:
             left_out=tuple(LeftOut(**one) for one in told["left_out"]),
             left_out_total=told["left_out_total"],
         )
+        parts = (pack.token_budget, pack.validation_report, *pack.inclusion_reason, *pack.left_out)
+        for part in (pack, *pack.evidence, *parts):
+            check_fields(part)
         same = json.loads(json.dumps(to_data(pack)))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
+    except (BadInput, KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
         raise BadInput(
             f"this is no context pack: {type(wrong).__name__} {wrong}"[:200],
             hint='give what `text("json")` of a pack wrote',

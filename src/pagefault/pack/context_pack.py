@@ -37,8 +37,8 @@ COMMON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SectionRule:
-    """A section of a type of pack: its title, and the share of the tokens that its lines may take,
-    so that none crowds out the others.
+    """A section of a type of pack: its title, and the share of the tokens that its lines may take
+    before the others have had what they want.
     """
 
     name: str

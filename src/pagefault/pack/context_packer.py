@@ -2,8 +2,8 @@
 
 A pack is filled as a knapsack is by hand: in the order of what matters, one item after the other,
 each if there is room. Three kinds of room hold at once: the tokens of the whole; a share of them
-for each section, so that one noisy source does not dominate; and a share for each origin that is
-not the user's, so that whoever floods a memory fills no pack with it (a poisoned memory is used
+for each section, so that one noisy source does not dominate, of which a section gets more only at
+the end, and only what no other wanted; and a share for each origin that is not the user's, so that whoever floods a memory fills no pack with it (a poisoned memory is used
 because it crowds out the rest: MemoryGraft, arXiv 2512.16962). What has no room in full may come
 shorter. What does not fit at all is listed with the reason, and smaller things behind it may fit.
 
@@ -46,6 +46,8 @@ ORIGIN_SHARE: Final = 0.5
 UNRANKED: Final = 1_000_000
 """The rank of what no search found: it comes after what one did."""
 
+FULL: Final = "its section is full"
+
 Count = Callable[[str], int]
 
 
@@ -55,8 +57,9 @@ class PackItem:
 
     `text`, which says something, is the line without its cites, `shorter` what may stand instead;
     in the section of the evidence the line is made of what is quoted. `rank` is its place among
-    what a search found. `says` are texts that would tell nothing beside it. `origin` is whose share
-    it takes, "" for nobody's.
+    what a search found. `says` are texts that would tell nothing beside it; `quote` is the text of
+    one that only quotes, and so is left out where another says it. `origin` is whose share it
+    takes, "" for nobody's.
     """
 
     section: str
@@ -68,6 +71,7 @@ class PackItem:
     rank: int = UNRANKED
     at_ms: int = 0
     says: tuple[str, ...] = ()
+    quote: str = ""
     origin: str = ""
 
     @property
@@ -120,7 +124,9 @@ def pack_items(
     """
     measured = measure or (lambda pack: text_tokens(pack, count))
     ordered = sorted(_merged(items), key=lambda one: one.place)
-    chosen, trimmed = _fill(ordered, head, target=target, count=count, origin_share=origin_share)
+    filling = _Filling(head, target=target, count=count, origin_share=origin_share)
+    trimmed = filling.fill(ordered)
+    chosen = filling.chosen
     while True:
         pack = _pack(chosen, head, [*left_out, *trimmed], target, trimmed=len(trimmed))
         used = measured(pack) if chosen else 0
@@ -131,17 +137,17 @@ def pack_items(
 
 
 def _merged(items: Iterable[PackItem]) -> list[PackItem]:
-    """Each thing once. What other sections tell is no evidence beside them, but raises them: they
-    get its rank, and its tier if that comes first.
+    """Each thing once. A quote of what another line says is left out, but raises that line: it gets
+    the quote's rank, and its tier if that comes first.
     """
     kept: list[PackItem] = []
     saying: dict[str, int] = {}
-    told = sorted(items, key=lambda one: (one.section == EVIDENCE, one.place))
+    told = sorted(items, key=lambda one: (bool(one.quote), one.section == EVIDENCE, one.place))
     for item in told:
-        key = _key(item.text)
-        at = saying.get(key)
+        said = item.quote or item.text
+        at = saying.get(_key(said))
         if at is None:
-            for text in (item.text, *item.says):
+            for text in (said, *item.says):
                 saying.setdefault(_key(text), len(kept))
             kept.append(item)
             continue
@@ -168,44 +174,55 @@ def _key(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _fill(
-    ordered: Sequence[PackItem],
-    head: PackHead,
-    *,
-    target: int,
-    count: Count,
-    origin_share: float,
-) -> tuple[list[_Chosen], list[LeftOut]]:
-    rules = {rule.name: rule for rule in SECTIONS[head.pack_type]}
-    room = target - count(framed(head.query, head.pack_type, head.generated_at))
-    rooms = {name: int(rule.share * target) for name, rule in rules.items()}
-    shares: Counter[str] = Counter()
-    chosen: list[_Chosen] = []
-    trimmed: list[LeftOut] = []
-    for item in ordered:
-        if item.section not in rules:
-            continue
+class _Filling:
+    """A pack that is being filled."""
+
+    def __init__(self, head: PackHead, *, target: int, count: Count, origin_share: float) -> None:
+        self._rules = {rule.name: rule for rule in SECTIONS[head.pack_type]}
+        self._count = count
+        self._room = target - count(framed(head.query, head.pack_type, head.generated_at))
+        self._rooms = {name: int(rule.share * target) for name, rule in self._rules.items()}
+        self._share = int(origin_share * target)
+        self._shares: Counter[str] = Counter()
+        self.chosen: list[_Chosen] = []
+
+    def fill(self, ordered: Sequence[PackItem]) -> list[LeftOut]:
+        """Choose of these. What came in stands in their order; the rest is returned."""
+        full, trimmed = list[PackItem](), list[LeftOut]()
+        for item in ordered:
+            if item.section in self._rules:
+                left = self._offer(item, is_capped=True)
+                if left is not None and left.why == FULL:
+                    full.append(item)
+                elif left is not None:
+                    trimmed.append(left)
+        for item in full:
+            left = self._offer(item, is_capped=False)
+            if left is not None:
+                trimmed.append(left)
+        self.chosen.sort(key=lambda one: one.item.place)
+        return trimmed
+
+    def _offer(self, item: PackItem, *, is_capped: bool) -> LeftOut | None:
         heading = 0
-        if not any(one.item.section == item.section for one in chosen):
-            heading = count(f"\n## {rules[item.section].title}\n")
+        if all(one.item.section != item.section for one in self.chosen):
+            heading = self._count(f"\n## {self._rules[item.section].title}\n")
+        why, tokens = "", 0
         for text in filter(None, (item.text, item.shorter)):
-            tokens = count(shown_line(item.line(text)) + "\n")
-            share = int(origin_share * target)
-            if item.origin and shares[item.origin] + tokens > share:
+            tokens = self._count(shown_line(item.line(text)) + "\n")
+            if item.origin and self._shares[item.origin] + tokens > self._share:
                 why = f"{item.origin} has its share of the pack"
-            elif tokens > rooms[item.section]:
-                why = "its section is full"
-            elif heading + tokens > room:
+            elif heading + tokens > self._room:
                 why = "no room"
+            elif is_capped and tokens > self._rooms[item.section]:
+                why = FULL
             else:
-                rooms[item.section] -= tokens
-                room -= heading + tokens
-                shares[item.origin] += tokens
-                chosen.append(_Chosen(item, text))
-                break
-        else:
-            trimmed.append(_trimmed(item, why, tokens))
-    return chosen, trimmed
+                self._rooms[item.section] -= tokens
+                self._room -= heading + tokens
+                self._shares[item.origin] += tokens
+                self.chosen.append(_Chosen(item, text))
+                return None
+        return _trimmed(item, why, tokens)
 
 
 def _trimmed(item: PackItem, why: str, tokens: int) -> LeftOut:

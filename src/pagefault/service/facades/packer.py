@@ -12,7 +12,7 @@ from pagefault.model.wanted import Time
 from pagefault.pack.context_pack import ContextPack
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.packs.request import BUDGET_TOKENS, asked_for, check_recalls, made
-from pagefault.service.packs.session_items import PackAsked, Quoted
+from pagefault.service.packs.session_items import PackAsked, Quoted, handle
 
 
 @checked_verbs(usable=check_open)
@@ -77,7 +77,7 @@ class Packer(SessionParts):
         self, asked: PackAsked, budget: int, commits: Sequence[Commit] = ()
     ) -> ContextPack:
         check_recalls(self._state.control, "session")
-        names = {self.session_id: self.name or self.session_id}
+        names = {self.session_id: handle(self.name, self.session_id)}
         quoted = Quoted(self._runtime, names, is_several=False)
         found = await self._items.gather(asked, quoted, searches=True)
         return await asyncio.to_thread(

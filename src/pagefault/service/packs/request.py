@@ -54,7 +54,7 @@ def check_recalls(control: ControlMode, what: str) -> None:
     if not control.recalls:
         raise BadInput(
             f"this {what} is {control}: nothing is brought in from it",
-            hint="`set_control` gives it another mode",
+            hint="`Memory.set_control` gives it another mode",
         )
 
 

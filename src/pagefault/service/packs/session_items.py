@@ -233,7 +233,7 @@ class Quoted:
             page = self.page(hit.page)
             if page is None or not bears(hit):
                 continue
-            why = f"found by {hit.why}, {rank + 1}. of what bears on {query!r}"
+            why = f"found by {hit.why}: number {rank + 1} of what bears on {query!r}"
             told = {
                 "score": round(hit.score, 4),
                 "relevance": round(hit.relevance, 4),
@@ -256,7 +256,8 @@ class Quoted:
                     tier=tiers.matched,
                     text=as_line(evidence),
                     shorter="",
-                    says=(fact,),
+                    says=(),
+                    quote=fact,
                     evidence=evidence,
                 )
             rank += 1
@@ -309,7 +310,7 @@ class Quoted:
             shorter=shorter if shorter != text else "",
             rank=rank,
             at_ms=page.row.said_ms,
-            says=(whole,),
+            quote=whole,
             origin=self.bound(page),
         )
 
@@ -393,7 +394,7 @@ class SessionItems:
             place, hit = places.get(claim.claim_id, (UNRANKED, None))
             why = f"a {claim.type} that holds" if proof is Proof.PASS else f"a {claim.type}"
             if hit is not None:
-                why += f", {place + 1}. of the claims that bear on {asked.query!r}"
+                why += f", number {place + 1} of the claims that bear on {asked.query!r}"
             found.items.append(
                 PackItem(
                     section=section,
@@ -518,6 +519,7 @@ class SessionItems:
                 text=one_line(f"It began with: {words}"),
                 evidence=evidence,
                 reason="what the user said first",
+                quote=words,
                 at_ms=row.said_ms,
                 origin=quoted.bound(page),
             )
@@ -623,6 +625,11 @@ class SessionItems:
             and not one.withdrawn
             and (one.origin != IMPORT or one.seq < approved[one.session_id])
         ]
+
+
+def handle(name: str, session_id: str) -> str:
+    """What a session is called, unless that could pass for something else where it is shown."""
+    return name if name and name == one_line(name) else session_id
 
 
 def says_last(asked: PackAsked, matched: int) -> bool:

@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from pagefault.activity.commits import Commit
-from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import REGION_PREFIX, PackType
-from pagefault.model.page import SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import Time
 from pagefault.pack.context_pack import ContextPack
@@ -26,6 +24,7 @@ from pagefault.service.packs.session_items import (
     Gathered,
     PackAsked,
     Quoted,
+    handle,
     recent_reason,
     says_last,
 )
@@ -101,7 +100,7 @@ class Librarian(MemoryParts):
             if not row.name.startswith(REGION_PREFIX)
             and (sessions is None or not {row.name, row.session_id}.isdisjoint(sessions))
         ]
-        names = {row.session_id: handle(row) for row in every}
+        names = {row.session_id: handle(row.name, row.session_id) for row in every}
         runtime = replace(self._runtime, clock=FixedClock(asked.at_ms))
         quoted = Quoted(runtime, names, is_several=True)
         tiers, found = TIERS[asked.pack_type], Gathered()
@@ -125,9 +124,3 @@ class Librarian(MemoryParts):
                 self._runtime, asked, found, budget=budget, commits=commits, measure=measure
             )
         )
-
-
-def handle(row: SessionRow) -> str:
-    """What a session is called, unless that could pass for something else where it is shown."""
-    flat = neutralise(" ".join(row.name.split()))
-    return row.name if row.name and row.name == flat else row.session_id
