@@ -35,6 +35,11 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
     return {f"p{at}": round(cuts[at - 1] * 1000, 1) for at in (50, 95, 99)}
 
 
+def tell(row: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(row) + "\n")
+    sys.stdout.flush()
+
+
 async def cited(session: Session, pack: ContextPack) -> tuple[set[str], int, int]:
     """The pages that a pack shows or rests on; its lines, and those of them that cite nothing."""
     pack.check()
@@ -80,8 +85,8 @@ async def measure(conversation: Conversation, told: dict[int, dict[str, list[flo
         row.setdefault("cpu", []).append((time.process_time() - cpu) / 20)
 
 
-async def main(folder: Path) -> None:
-    for path in sorted(folder.glob("*.jsonl")):
+async def main(paths: Sequence[Path]) -> None:
+    for path in paths:
         told: dict[int, dict[str, list[float]]] = {}
         for conversation in read_conversations(path, "turns"):
             await measure(conversation, told)
@@ -100,10 +105,11 @@ async def main(folder: Path) -> None:
                 "wall_ms": percentiles(row["wall"]),
                 "cpu_ms": percentiles(row["cpu"]),
             }
-            print(json.dumps(shown), flush=True)
+            tell(shown)
         boot = {name: round(1000 * mean(values), 1) for name, values in told[0].items()}
-        print(json.dumps({"recording": path.stem, "boot_ms": boot}), flush=True)
+        tell({"recording": path.stem, "boot_ms": boot})
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER))
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    asyncio.run(main(sorted(folder.glob("*.jsonl"))))

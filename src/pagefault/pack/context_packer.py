@@ -3,9 +3,10 @@
 A pack is filled as a knapsack is by hand: in the order of what matters, one item after the other,
 each if there is room. Three kinds of room hold at once: the tokens of the whole; a share of them
 for each section, so that one noisy source does not dominate, of which a section gets more only at
-the end, and only what no other wanted; and a share for each origin that is not the user's, so that whoever floods a memory fills no pack with it (a poisoned memory is used
-because it crowds out the rest: MemoryGraft, arXiv 2512.16962). What has no room in full may come
-shorter. What does not fit at all is listed with the reason, and smaller things behind it may fit.
+the end, and only what no other wanted; and a share for each origin that is not the user's, so that
+whoever floods a memory fills no pack with it (a poisoned memory is used because it crowds out the
+rest: MemoryGraft, arXiv 2512.16962). What has no room in full may come shorter. What does not fit
+at all is listed with the reason, and smaller things behind it may fit.
 
 Items come in tiers: all of a tier come before any of the next, and within one the best found, then
 the newest. That is greedy, and not the largest value for the tokens; but each line's place has a
