@@ -34,7 +34,7 @@ ASKED = {
     "models ls.names", "claims add.quotes", "search.imported_from",
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
-    "events.command", "events.test",
+    "events.command", "events.test", "pack.words", "digest.git_range",
     "forget.query", "forget.origins", "forget.imported_from",
     "scopes show.region", "scopes pages.region", "scopes fork.region", "scopes policy.region",
     "scopes mount.region", "scopes unmount.region", "scopes consent.region",
@@ -50,7 +50,7 @@ NO_WORDS = {
     "at", "data", "windows", "folder", "only", "audit", "upstream", "upstreams", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
     "keep", "files", "digest", "log", "swaps", "env", "worth", "picture",
-    "prices_of", "other_model", "other_base_url",
+    "prices_of", "other_model", "other_base_url", "older",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
     "scopes policy.promote",

@@ -165,6 +165,22 @@ def test_a_noisy_section_takes_only_what_the_others_do_not_want() -> None:
     assert len(both.changed_files) >= 5
 
 
+def test_a_page_that_has_no_room_among_the_facts_is_evidence_like_any_other() -> None:
+    said = "said " * 30
+    quote = item(1, text=said, tier=0, rank=0)
+    fact = replace(
+        quote, section="summary", text=f"user: {said}",
+        evidence=replace(quote.evidence, section="summary"),
+    )  # fmt: skip
+    weaker = item(2, text="weaker " * 30, tier=1)
+    pack = pack_items([fact, weaker], HEAD, target=110, count=COUNT)
+
+    assert [one.ref for one in pack.evidence] == ["msg_1"]
+    assert [section for section, _ in pack.lines] == [EVIDENCE]
+    roomy = pack_items([fact, weaker], HEAD, target=900, count=COUNT)
+    assert [section for section, _ in roomy.lines] == ["summary", EVIDENCE], "the control"
+
+
 def test_what_a_claim_says_is_not_quoted_beside_it_but_raises_it() -> None:
     claim = item(1, "recent_decisions", "Decision: use bun", tier=3, says=("use bun",))
     other = item(2, "recent_decisions", "Decision: use deno", tier=3, says=("use deno",))

@@ -61,7 +61,7 @@ async def work(memory: Memory, name: str = "shop") -> Session:
     await edited(session, "src/kettle.py")
     await edited(session, "src/kettle.py")
     await ran(
-        session, "pytest -q", "FAILED tests/test_k.py::test_leaks - x\n1 failed, 3 passed in 1s"
+        session, "pytest -q", "FAILED tests/test_k.py::test_leaks - x\n1 failed, 3 passed in 0.02s"
     )
     await session.user("Go on.")
     await session.assistant("The lid is loose. Shall I order a new lid?")
@@ -377,7 +377,9 @@ async def test_a_digest_tells_what_changed_since_and_what_passes_again() -> None
         session = await work(memory)
         since = int(clock.at_s * 1000) + 1
         await ran(
-            session, "pytest -q tests/b", "FAILED tests/b.py::test_b - x\n1 failed, 2 passed in 1s"
+            session,
+            "pytest -q tests/b",
+            "FAILED tests/b.py::test_b - x\n1 failed, 2 passed in 0.02s",
         )
         await edited(session, "src/lid.py")
         await ran(session, "pytest -q tests/b", "3 passed in 0.02s")

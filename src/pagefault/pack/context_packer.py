@@ -85,6 +85,17 @@ class PackItem:
         """Where it stands among the items: the least first."""
         return self.tier, self.rank, -self.at_ms, self.evidence.ref, self.section, self.text
 
+    @property
+    def is_quote_elsewhere(self) -> bool:
+        """Whether it is all that a page says, told in another section than that of the evidence:
+        where that is full, it is evidence like any other.
+        """
+        return bool(self.quote) and self.evidence.is_whole and self.section != EVIDENCE
+
+    def as_evidence(self) -> PackItem:
+        evidence = replace(self.evidence, section=EVIDENCE)
+        return replace(self, section=EVIDENCE, text=self.quote, evidence=evidence)
+
     def line(self, text: str) -> PackLine:
         if self.section == EVIDENCE:
             shown = replace(self.evidence, text=text)
@@ -193,6 +204,9 @@ class _Filling:
         for item in ordered:
             if item.section in self._rules:
                 left = self._offer(item, is_capped=True)
+                if left is not None and left.why == FULL and item.is_quote_elsewhere:
+                    item = item.as_evidence()
+                    left = self._offer(item, is_capped=True)
                 if left is not None and left.why == FULL:
                     full.append(item)
                 elif left is not None:

@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from pagefault.activity.commits import Commit
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
@@ -149,8 +150,10 @@ TOOLS: Final[list[Any]] = [
 VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "actor": st.sampled_from(["", "user", "model", "nobody"]),
     "after": COUNTS,
+    "at": MOMENTS | st.integers(),
     "at_level": COUNTS,
     "before": COUNTS,
+    "budget": COUNTS,
     "call": CALLS,
     "command": st.sampled_from(["", "pytest", "ls -l", "\0"]),
     "call_id": TEXTS,
@@ -161,6 +164,16 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "checkpoint": NAMES | st.none(),
     "columns": COUNTS,
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
+    "commits": st.lists(
+        st.builds(
+            Commit,
+            sha=st.sampled_from(["1a2b3c4d5e6f", "x"]),
+            at_ms=COUNTS,
+            subject=TEXTS.filter(str.isprintable),
+            files=st.lists(st.sampled_from([("edited", "a.py"), ("written", "b")]), max_size=2),
+        ),
+        max_size=2,
+    ),
     "consent": st.sampled_from([None, "never", "write", "always", "perhaps"]),
     "control": st.sampled_from([None, "assist", "capture_only", "paused", "off", "loud"]),
     "create": st.booleans(),
@@ -212,6 +225,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "on_text": st.just(lambda _: None) | st.none(),
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
     "owner": st.sampled_from([None, "", "ann", "x" * 9_000]),
+    "pack_type": st.sampled_from(["", "boot", "task", "handoff", "synopsis", "digest", "sonnet"]),
     "page_id": IDS,
     "outcome": st.sampled_from(["", "passed", "failed", "unsure"]),
     "page_ids": st.lists(IDS, max_size=3),
@@ -237,6 +251,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "scope": st.sampled_from(["project", "user", "global", "galaxy"]),
     "rows": COUNTS,
     "seq": COUNTS | st.none(),
+    "sessions": st.none() | st.lists(NAMES, max_size=2),
     "since": MOMENTS,
     "source": st.sampled_from([*Source, "docs", "dogs"]),
     "speaker": TEXTS,
@@ -254,6 +269,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "tools": st.none() | st.lists(st.sampled_from(TOOLS), max_size=3),
     "topic": st.sampled_from(["", "postgres", "outage", "\0"]),
     "turn": COUNTS | st.none(),
+    "unproved": st.booleans(),
     "until": MOMENTS,
     "usage": _made(
         lambda **given: Usage(**({"input_tokens": 9, "output_tokens": 1} | given)),

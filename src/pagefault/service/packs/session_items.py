@@ -246,17 +246,17 @@ class Quoted:
                 continue
             is_fact = rank == 0 or (rank < FACTS and hit.relevance >= FACT_RELEVANCE)
             fact = one_line(excerpt(page.text, query, chars_max=FACT_CHARS).text) if is_fact else ""
-            if fact != item.text:
+            is_whole = fact == item.text
+            if not is_whole:
                 yield item
             if fact:
-                evidence = replace(item.evidence, section="summary", text=fact, is_whole=False)
+                evidence = replace(item.evidence, section="summary", text=fact, is_whole=is_whole)
                 yield replace(
                     item,
                     section="summary",
                     tier=tiers.matched,
                     text=as_line(evidence),
                     shorter="",
-                    says=(),
                     quote=fact,
                     evidence=evidence,
                 )
