@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -273,6 +277,42 @@ async def test_the_same_session_question_and_time_give_the_same_bytes(tmp_path: 
         digests.add(pack.sha256)
         assert ContextPack.from_json(pack.text("json")) == pack
     assert len(digests) == 1
+
+
+ASKED = """
+import asyncio, sys, pagefault
+async def main():
+    async with pagefault.open(sys.argv[1], read_only=True) as memory:
+        session = await memory.session("shop", create=False)
+        for query in ("the kettle of yesterday", ""):
+            print((await session.pack(query, at=sys.argv[2])).sha256)
+        print((await memory.pack("kettle", at=sys.argv[2])).sha256)
+        print((await session.handoff(at=sys.argv[2])).sha256)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_every_process_makes_the_same_bytes_whatever_its_hashes(tmp_path: Path) -> None:
+    async def make() -> None:
+        async with pagefault.open(tmp_path / "m", sync="os") as memory:
+            await work(memory)
+            await (await memory.session("attic")).user("The blue kettle stands in the attic.")
+
+    asyncio.run(make())
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", ASKED, str(tmp_path / "m"), AT],
+            env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        for seed, zone in (("0", "UTC"), ("1", "Asia/Tokyo"), ("4242", "America/New_York"))
+    }
+    assert len(told) == 1
+    assert len(set(told.pop().split())) == 4, "the control: each is another pack"
 
 
 async def played(memory: Memory, conversation: Conversation, clock: Clock) -> Session:
