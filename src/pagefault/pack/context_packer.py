@@ -44,6 +44,10 @@ LEFT_OUT_MAX: Final = 50  # of what was left out is listed; all of it is counted
 ORIGIN_SHARE: Final = 0.5
 """Of the tokens, what an origin that is not the user's may fill."""
 
+LINE_SHARE: Final = 0.25
+"""Of the tokens, what a line may take that could come shorter: several sources tell more than one
+does.
+"""
 UNRANKED: Final = 1_000_000
 """The rank of what no search found: it comes after what one did."""
 
@@ -195,6 +199,7 @@ class _Filling:
         self._room = target - count(framed(head.query, head.pack_type, head.generated_at))
         self._rooms = {name: int(rule.share * target) for name, rule in self._rules.items()}
         self._share = int(origin_share * target)
+        self._line_max = int(LINE_SHARE * target)
         self._shares: Counter[str] = Counter()
         self.chosen: list[_Chosen] = []
 
@@ -225,6 +230,8 @@ class _Filling:
         why, tokens = "", 0
         for text in filter(None, (item.text, item.shorter)):
             tokens = self._count(shown_line(item.line(text)) + "\n")
+            if text != item.shorter and item.shorter and tokens > self._line_max:
+                continue
             if item.origin and self._shares[item.origin] + tokens > self._share:
                 why = f"{item.origin} has its share of the pack"
             elif heading + tokens > self._room:
