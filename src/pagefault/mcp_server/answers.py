@@ -228,9 +228,10 @@ class Answers:
                 raise BadInput("this server reads no repository: leave out git_range")
             commits = await asyncio.to_thread(self._commits, git_range)
         pack = await self._memory._packed(
-            asked_for(self._memory._runtime, pack_type, query=query, since=since),
+            asked_for(
+                self._memory._runtime, pack_type, query=query, since=since, budget=max_tokens
+            ),
             sessions,
-            budget=max_tokens,
             commits=commits,
             measure=self._pack_tokens,
         )

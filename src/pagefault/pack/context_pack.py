@@ -52,12 +52,12 @@ def _rules(*rules: tuple[str, str, float]) -> tuple[SectionRule, ...]:
 
 SECTIONS: Final[Mapping[PackType, tuple[SectionRule, ...]]] = {
     PackType.BOOT: _rules(
-        ("summary", "Critical facts", 0.3),
+        ("summary", "Critical facts", 0.5),
         ("active_tasks", "Active tasks", 0.15),
         ("recent_decisions", "Recent decisions", 0.3),
         ("changed_files", "Changed files", 0.15),
         ("open_questions", "Open questions", 0.15),
-        (EVIDENCE, "Said last", 0.4),
+        (EVIDENCE, "Said last", 0.35),
     ),
     PackType.TASK: _rules(
         ("summary", "Critical facts", 0.25),

@@ -43,21 +43,23 @@ class Packer(SessionParts):
         Nothing is that waits in quarantine or was withdrawn. Raises `BadInput`, and where memory
         brings nothing in.
         """
-        asked = asked_for(self._runtime, pack_type, query=query, at=at, unproved=unproved)
-        return await self._packed(asked, budget)
+        asked = asked_for(
+            self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
+        )
+        return await self._packed(asked)
 
     async def handoff(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
         """What somebody needs who goes on with this session: what changed, what failed, what is
         next, what was decided, and what was said last. Otherwise as `pack`.
         """
-        return await self._packed(asked_for(self._runtime, PackType.HANDOFF, at=at), budget)
+        return await self._packed(asked_for(self._runtime, PackType.HANDOFF, at=at, budget=budget))
 
     async def synopsis(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
         """What this session is about, and how its work is run: its summaries, documents, commands
         that were run often, and what holds. Told from the log each time, so it is never out of
         date. Otherwise as `pack`.
         """
-        return await self._packed(asked_for(self._runtime, PackType.SYNOPSIS, at=at), budget)
+        return await self._packed(asked_for(self._runtime, PackType.SYNOPSIS, at=at, budget=budget))
 
     async def digest(
         self,
@@ -70,16 +72,12 @@ class Packer(SessionParts):
         """What changed here since a time, and by these `commits`: files, tests that fail now or
         pass again, decisions that were made or taken back. Otherwise as `pack`.
         """
-        asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since)
-        return await self._packed(asked, budget, commits)
+        asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since, budget=budget)
+        return await self._packed(asked, commits)
 
-    async def _packed(
-        self, asked: PackAsked, budget: int, commits: Sequence[Commit] = ()
-    ) -> ContextPack:
+    async def _packed(self, asked: PackAsked, commits: Sequence[Commit] = ()) -> ContextPack:
         check_recalls(self._state.control, "session")
         names = {self.session_id: handle(self.name, self.session_id)}
         quoted = Quoted(self._runtime, names, is_several=False)
         found = await self._items.gather(asked, quoted, searches=True)
-        return await asyncio.to_thread(
-            lambda: made(self._runtime, asked, found, budget=budget, commits=commits)
-        )
+        return await asyncio.to_thread(lambda: made(self._runtime, asked, found, commits=commits))

@@ -31,6 +31,7 @@ def asked_for(
     at: Time = "",
     since: Time = "",
     unproved: bool = False,
+    budget: int,
 ) -> PackAsked:
     """Raises `BadInput` for what no pack can be."""
     kind = PackType.TASK if query.strip() else PackType.BOOT
@@ -45,6 +46,7 @@ def asked_for(
         at_ms=runtime.clock.now_ms() if at == "" else a_time(at),
         query=query.strip(),
         unproved=unproved,
+        tokens=a_count(budget, called="budget"),
         since_ms=0 if since == "" else max(a_time_ms(since), 0),
     )
 
@@ -63,7 +65,6 @@ def made(
     asked: PackAsked,
     found: Gathered,
     *,
-    budget: int,
     commits: Sequence[Commit] = (),
     measure: Measure | None = None,
 ) -> ContextPack:
@@ -82,7 +83,7 @@ def made(
     return pack_items(
         items,
         head,
-        target=a_count(budget, called="budget"),
+        target=asked.tokens,
         count=runtime.counter.count,
         left_out=sorted(found.left_out, key=lambda one: (one.section, one.ref)),
         origin_share=runtime.limits.untrusted_recall_share,

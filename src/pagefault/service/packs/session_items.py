@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from pagefault.model import kinds
 from pagefault.model.defaults import PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
 from pagefault.model.errors import ArchiveMissing, RecordGone, StoreCorrupt
 from pagefault.model.events import Called, PageBody, Returned
@@ -23,9 +24,9 @@ from pagefault.model.kinds import (
     LOCAL_FILE,
     ClaimType,
     Kind,
+    Level,
     PackType,
     Role,
-    Source,
     is_tools,
 )
 from pagefault.model.page import Page, PageRow, SessionRow, is_shared
@@ -46,6 +47,8 @@ from pagefault.recall.excerpt import excerpt
 from pagefault.recall.gate import QUESTION_MARK
 from pagefault.recall.passages import passage
 from pagefault.recall.search import RELEVANCE_MIN, SearchHit
+from pagefault.represent.api import Source
+from pagefault.represent.extractive import compress_range
 from pagefault.represent.sentences import units
 from pagefault.service.derived.claims import ClaimInfo, Claims
 from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
@@ -68,6 +71,8 @@ CLAIMS_FOUND: Final = 20  # claims that bear on it by their own words
 RECENT: Final = 12  # pages that were said last
 EVENTS: Final = 5_000  # of what was done last
 SUMMARIES: Final = 3  # the latest
+ABSTRACTED: Final = 200  # pages of talk before the latest, of which sentences are told
+ABSTRACT_SHARE: Final = 0.6  # of the tokens of a pack: it is asked for more than has room
 DOCUMENTS: Final = 5  # that were handed in last
 FACTS: Final = 3  # of the pages found first, of which a line is told at the head
 FACT_RELEVANCE: Final = 0.5  # of all but the very first: as likely to bear on the query as not
@@ -116,7 +121,8 @@ TIERS: Final[Mapping[PackType, Tiers]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackAsked:
     """What a pack is asked for. `at_ms` is when it is made, by which "yesterday" is told, too; a
-    digest is of what was done `since_ms`. `unproved` lets claims in that do not pass.
+    digest is of what was done `since_ms`. `unproved` lets claims in that do not pass. `tokens` is
+    about what it may take of one session.
     """
 
     pack_type: PackType
@@ -124,6 +130,7 @@ class PackAsked:
     query: str = ""
     unproved: bool = False
     since_ms: int = 0
+    tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -198,18 +205,18 @@ class Quoted:
             **more,  # type: ignore[arg-type]
         )
 
-    def source(self, row: PageRow) -> Source:
+    def source(self, row: PageRow) -> kinds.Source:
         """Where it comes from: as its record says, or else by what it is."""
         body = None
         with suppress(ArchiveMissing, StoreCorrupt):
             body = self._runtime.log.get(row.seq).body
-        if isinstance(body, PageBody) and body.source is not Source.CHAT:
+        if isinstance(body, PageBody) and body.source is not kinds.Source.CHAT:
             return body.source
         if isinstance(body, Called | Returned) or is_tools(row.origin):
-            return Source.TERMINAL
+            return kinds.Source.TERMINAL
         if row.kind is Kind.ARTIFACT:
-            return Source.FILES if row.origin == LOCAL_FILE else Source.DOCS
-        return Source.CHAT
+            return kinds.Source.FILES if row.origin == LOCAL_FILE else kinds.Source.DOCS
+        return kinds.Source.CHAT
 
     def page(self, row: PageRow) -> Page | None:
         """The page, unless nothing may bring it in, or it cannot be read."""
@@ -460,6 +467,8 @@ class SessionItems:
         """
         if asked.pack_type in (PackType.SYNOPSIS, PackType.HANDOFF):
             yield from self._beginning(quoted, tiers)
+        if asked.pack_type is not PackType.TASK:
+            yield from self._abstract(asked, quoted, tiers)
         for page in self._pages((Kind.SUMMARY,), quoted, SUMMARIES):
             if page.derived is None or page.derived.represents or self._rests_on_held(page, quoted):
                 continue
@@ -525,6 +534,46 @@ class SessionItems:
             )
             return
 
+    def _abstract(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
+        """What tells most of what was said before the latest messages: sentences, word for word."""
+        wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
+        scope = self._owned.scope
+        rows = self._runtime.index.pages(scope, wanted, limit=ABSTRACTED, newest_first=True)
+        said = [
+            row
+            for row in rows[RECENT:][::-1]
+            if row.role in (Role.USER, Role.ASSISTANT) and not scope.is_history(row)
+        ]
+        pages = {row.page_id: page for row in said if (page := quoted.page(row)) is not None}
+        if not pages or not asked.tokens:
+            return
+        made = compress_range(
+            [Source.of(page) for page in pages.values()],
+            Level.ABSTRACT,
+            count=self._runtime.counter.count,
+            tokens_max=int(ABSTRACT_SHARE * asked.tokens),
+        )
+        for place, span in enumerate(made.spans):
+            page = pages[span.page_id]
+            words = one_line(page.text.encode()[span.start : span.end].decode(errors="replace"))
+            if not words:
+                continue
+            is_whole = words == one_line(page.text)
+            evidence = quoted.evidence(
+                page.row, self._session_id, "summary", words, is_whole=is_whole
+            )
+            yield PackItem(
+                section="summary",
+                tier=tiers.summaries,
+                text=f"{page.row.role}: {words}",
+                evidence=evidence,
+                reason="a sentence that tells most of what was said before",
+                rank=UNRANKED + place,
+                at_ms=page.row.said_ms,
+                quote=words,
+                origin=quoted.bound(page),
+            )
+
     def _pages(self, kinds: tuple[Kind, ...], quoted: Quoted, limit: int) -> list[Page]:
         """The latest pages of these kinds that may be brought in."""
         scope = self._owned.scope
@@ -583,7 +632,7 @@ class SessionItems:
         rows = {one.page_id: self._owned.state.table.find(one.page_id) for one in events}
         events = [one for one in events if rows[one.page_id] is not None]
 
-        def cited(event: WorkEvent, page_id: PageId, source: Source) -> PackEvidence:
+        def cited(event: WorkEvent, page_id: PageId, source: kinds.Source) -> PackEvidence:
             row = self._owned.state.table.find(page_id) or rows[event.page_id]
             assert row is not None
             return quoted.evidence(row, self._session_id, "", "", is_whole=False, source=source)

@@ -54,8 +54,10 @@ class Librarian(MemoryParts):
         what holds, was done and is open in the eight of them that were used last. A ref has the
         session before the page: "planning/msg_3".
         """
-        asked = asked_for(self._runtime, pack_type, query=query, at=at, unproved=unproved)
-        return await self._packed(asked, sessions, budget=budget)
+        asked = asked_for(
+            self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
+        )
+        return await self._packed(asked, sessions)
 
     async def synopsis(
         self,
@@ -65,8 +67,8 @@ class Librarian(MemoryParts):
         at: Time = "",
     ) -> ContextPack:
         """As `Session.synopsis`, of several sessions together: of a project, say."""
-        asked = asked_for(self._runtime, PackType.SYNOPSIS, at=at)
-        return await self._packed(asked, sessions, budget=budget)
+        asked = asked_for(self._runtime, PackType.SYNOPSIS, at=at, budget=budget)
+        return await self._packed(asked, sessions)
 
     async def digest(
         self,
@@ -78,15 +80,14 @@ class Librarian(MemoryParts):
         at: Time = "",
     ) -> ContextPack:
         """As `Session.digest`, of several sessions together."""
-        asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since)
-        return await self._packed(asked, sessions, budget=budget, commits=commits)
+        asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since, budget=budget)
+        return await self._packed(asked, sessions, commits=commits)
 
     async def _packed(
         self,
         asked: PackAsked,
         sessions: Collection[str] | None,
         *,
-        budget: int,
         commits: Sequence[Commit] = (),
         measure: Measure | None = None,
     ) -> ContextPack:
@@ -104,10 +105,12 @@ class Librarian(MemoryParts):
         runtime = replace(self._runtime, clock=FixedClock(asked.at_ms))
         quoted = Quoted(runtime, names, is_several=True)
         tiers, found = TIERS[asked.pack_type], Gathered()
-        for row in rows[:SESSIONS_READ]:
+        read = rows[:SESSIONS_READ]
+        of_one = replace(asked, tokens=asked.tokens // max(len(read), 1))
+        for row in read:
             session = await self._find_session(row.session_id)
             if session._state.control.recalls:
-                found.add(await session._items.gather(asked, quoted, searches=False))
+                found.add(await session._items.gather(of_one, quoted, searches=False))
         if asked.query:
             hits = await runtime.search(scope, asked.query, limit=HITS, wanted=wanted)
             told: SearchResult = await with_sources(runtime, hits, None, asked.query)
@@ -120,7 +123,5 @@ class Librarian(MemoryParts):
                 lambda: [*quoted.recent(last.hits, tiers, recent_reason(asked))]
             )
         return await asyncio.to_thread(
-            lambda: made(
-                self._runtime, asked, found, budget=budget, commits=commits, measure=measure
-            )
+            lambda: made(self._runtime, asked, found, commits=commits, measure=measure)
         )
