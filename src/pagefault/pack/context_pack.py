@@ -272,6 +272,7 @@ class ContextPack:
 
         return read(text)
 
+    @checked
     def since(self, older: ContextPack) -> PackDiff:
         """What is in this pack and not in an older one, and the other way round."""
         from pagefault.pack.context_forms import difference

@@ -148,6 +148,11 @@ class Gathered:
         self.proofs += other.proofs
         self.matched += other.matched
 
+    def add_found(self, items: Sequence[PackItem]) -> None:
+        """Add the pages that a search found."""
+        self.items += items
+        self.matched += len({one.evidence.ref for one in items})
+
     @property
     def validation(self) -> ValidationReport:
         return ValidationReport(
@@ -356,8 +361,9 @@ class SessionItems:
         if asked.query and searches:
             result = await finder.find(scope, asked.query, limit=HITS, wanted=SAID_ONLY)
             hits = (await with_sources(runtime, result, None, asked.query)).hits
-            found.items += await asyncio.to_thread(lambda: [*quoted.hits(hits, tiers, asked.query)])
-            found.matched = len({one.evidence.ref for one in found.items})
+            found.add_found(
+                await asyncio.to_thread(lambda: [*quoted.hits(hits, tiers, asked.query)])
+            )
         found.add(await asyncio.to_thread(self._read, asked, quoted, matched))
         if searches and says_last(asked, found.matched):
             last = await listed(runtime, scope, SAID_ONLY, limit=RECENT, newest_first=True)

@@ -114,13 +114,17 @@ class Librarian(MemoryParts):
         if asked.query:
             hits = await runtime.search(scope, asked.query, limit=HITS, wanted=wanted)
             told: SearchResult = await with_sources(runtime, hits, None, asked.query)
-            items = await asyncio.to_thread(lambda: [*quoted.hits(told.hits, tiers, asked.query)])
-            found.items += items
-            found.matched = len({one.evidence.ref for one in items})
+            found.add_found(
+                await asyncio.to_thread(lambda: [*quoted.hits(told.hits, tiers, asked.query)])
+            )
         if says_last(asked, found.matched):
             last = await listed(runtime, scope, wanted, limit=RECENT, newest_first=True)
-            found.items += await asyncio.to_thread(
-                lambda: [*quoted.recent(last.hits, tiers, recent_reason(asked))]
+            found.add(
+                Gathered(
+                    await asyncio.to_thread(
+                        lambda: [*quoted.recent(last.hits, tiers, recent_reason(asked))]
+                    )
+                )
             )
         return await asyncio.to_thread(
             lambda: made(self._runtime, asked, found, commits=commits, measure=measure)
