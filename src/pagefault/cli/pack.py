@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app, session_option
+from pagefault.cli.app import (
+    App,
+    Command,
+    complete_session,
+    find_row,
+    json_option,
+    pass_app,
+    session_option,
+)
 from pagefault.cli.report import place
 from pagefault.cli.term import plural, redacted
 from pagefault.cli.when import first_ms, last_ms
@@ -67,6 +75,15 @@ _OPTIONS: Final = (
 )
 
 
+_only_session = click.option(
+    "--session",
+    "session_name",
+    metavar="NAME",
+    shell_complete=complete_session,
+    help="Only this one: its name or id, or how one begins.",
+)
+
+
 def _packing(command: F) -> F:
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -87,7 +104,7 @@ def _packing(command: F) -> F:
     """,
 )
 @click.argument("words", metavar="[QUERY]", nargs=-1)
-@click.option("--session", "session_name", metavar="NAME", help="Only of this one, by name or id.")
+@_only_session
 @click.option("--type", "pack_type", type=click.Choice(["boot", "task"]), help="Else by the query.")
 @click.option("--unproved", is_flag=True, help="Also claims that are stale or not confirmed.")
 @_packing
@@ -143,7 +160,7 @@ def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
     {_JSON}
     """,
 )
-@click.option("--session", "session_name", metavar="NAME", help="Only of this one, by name or id.")
+@_only_session
 @_packing
 @pass_app
 def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
@@ -164,7 +181,7 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
     {_JSON}
     """,
 )
-@click.option("--session", "session_name", metavar="NAME", help="Only of this one, by name or id.")
+@_only_session
 @click.option("--since", metavar="WHEN", help="From then on.")
 @click.option("--git", "git_range", metavar="RANGE", help="Commits, as `git log` takes them.")
 @_packing
