@@ -11,8 +11,9 @@ from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import Time
 from pagefault.pack.context_pack import ContextPack
 from pagefault.service.facades.parts import SessionParts, check_open
+from pagefault.service.packs.gathered import PackAsked
+from pagefault.service.packs.quoted_pages import Quoted, handle
 from pagefault.service.packs.request import BUDGET_TOKENS, asked_for, check_recalls, made
-from pagefault.service.packs.session_items import PackAsked, Quoted, handle
 
 
 @checked_verbs(usable=check_open)

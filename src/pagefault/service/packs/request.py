@@ -13,7 +13,7 @@ from pagefault.model.wanted import Time, a_time_ms
 from pagefault.pack.context_pack import EVIDENCE, ContextPack
 from pagefault.pack.context_packer import PackHead, PackItem, pack_items
 from pagefault.service.arguments import a_count, a_time, one_of
-from pagefault.service.packs.session_items import TIERS, Gathered, PackAsked, says_last
+from pagefault.service.packs.gathered import TIERS, Gathered, PackAsked, says_last
 from pagefault.service.packs.work_items import commit_items
 from pagefault.service.runtime import Runtime
 

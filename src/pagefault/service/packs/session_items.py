@@ -8,45 +8,32 @@ unproved is counted and listed as left out, unless it is asked for; then its lin
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pagefault.model import kinds
-from pagefault.model.defaults import PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
-from pagefault.model.errors import ArchiveMissing, RecordGone, StoreCorrupt
-from pagefault.model.events import Called, PageBody, Returned
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
     IMPORT,
-    LOCAL_FILE,
     ClaimType,
     Kind,
     Level,
     PackType,
     Role,
-    is_tools,
 )
-from pagefault.model.page import Page, PageRow, SessionRow, is_shared
-from pagefault.model.times import iso_utc
+from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.trust import is_untrusted
-from pagefault.model.wanted import SearchFilter
 from pagefault.pack.context_forms import one_line
 from pagefault.pack.context_pack import (
-    EVIDENCE,
     LeftOut,
     PackEvidence,
     PackSpan,
-    ValidationReport,
-    as_line,
 )
 from pagefault.pack.context_packer import UNRANKED, PackItem
 from pagefault.recall.excerpt import excerpt
 from pagefault.recall.gate import QUESTION_MARK
-from pagefault.recall.passages import passage
-from pagefault.recall.search import RELEVANCE_MIN, SearchHit
+from pagefault.recall.search import SearchHit
 from pagefault.represent.api import Source
 from pagefault.represent.extractive import compress_range
 from pagefault.represent.sentences import units
@@ -55,7 +42,20 @@ from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find
 from pagefault.service.lookup.questions import listed, with_sources
 from pagefault.service.lookup.session_search import SAID, Finder
 from pagefault.service.ownership import Owned
+from pagefault.service.packs.gathered import (
+    HITS,
+    RECENT,
+    SAID_ONLY,
+    TIERS,
+    FixedClock,
+    Gathered,
+    PackAsked,
+    Tiers,
+    recent_reason,
+    says_last,
+)
 from pagefault.service.packs.proof import Proof, proof_of
+from pagefault.service.packs.quoted_pages import Quoted
 from pagefault.service.packs.work_items import (
     failed_commands,
     file_items,
@@ -66,21 +66,15 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.turn.goals import active_goal
 from pagefault.store.api import PageFilter
 
-HITS: Final = 60  # pages that bear on the query and are weighed
 CLAIMS_FOUND: Final = 20  # claims that bear on it by their own words
-RECENT: Final = 12  # pages that were said last
 EVENTS: Final = 5_000  # of what was done last
 SUMMARIES: Final = 3  # the latest
 ABSTRACTED: Final = 200  # pages of talk before the latest, of which sentences are told
 ABSTRACT_SHARE: Final = 0.6  # of the tokens of a pack: it is asked for more than has room
 DOCUMENTS: Final = 5  # that were handed in last
-FACTS: Final = 3  # of the pages found first, of which a line is told at the head
-FACT_RELEVANCE: Final = 0.5  # of all but the very first: as likely to bear on the query as not
-FACT_CHARS: Final = 160
 ASKED_CHARS: Final = 300  # of a question that is open
 _CLOSING: Final = 3  # characters in which a question ends: its mark, and what is closed behind it
 
-SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
 _SECTION_OF: Final = {
     ClaimType.DECISION: "recent_decisions",
@@ -95,241 +89,6 @@ _MARKS: Final = {
     Proof.STALE: "(stale) ",
     Proof.FAILED: "(withdrawn) ",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Tiers:
-    """In which order a type of pack is filled: `MATCHED` claims and goals come in the first."""
-
-    matched: int = 0
-    claims: int = 1
-    hits: int = 1
-    work: int = 2
-    summaries: int = 2
-    recent: int = 3
-
-
-TIERS: Final[Mapping[PackType, Tiers]] = {
-    PackType.BOOT: Tiers(claims=0),
-    PackType.TASK: Tiers(claims=2, work=3, summaries=4, recent=5),
-    PackType.HANDOFF: Tiers(work=0, recent=2),
-    PackType.SYNOPSIS: Tiers(summaries=1),
-    PackType.DIGEST: Tiers(work=0),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackAsked:
-    """What a pack is asked for. `at_ms` is when it is made, by which "yesterday" is told, too; a
-    digest is of what was done `since_ms`. `unproved` lets claims in that do not pass. `tokens` is
-    about what it may take of one session.
-    """
-
-    pack_type: PackType
-    at_ms: int
-    query: str = ""
-    unproved: bool = False
-    since_ms: int = 0
-    tokens: int = 0
-
-
-@dataclass(slots=True)
-class Gathered:
-    """Items, and what is told besides; of several sessions their sum."""
-
-    items: list[PackItem] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-    proofs: Counter[Proof] = field(default_factory=Counter)
-    matched: int = 0
-
-    def add(self, other: Gathered) -> None:
-        self.items += other.items
-        self.left_out += other.left_out
-        self.proofs += other.proofs
-        self.matched += other.matched
-
-    def add_found(self, items: Sequence[PackItem]) -> None:
-        """Add the pages that a search found."""
-        self.items += items
-        self.matched += len({one.evidence.ref for one in items})
-
-    @property
-    def validation(self) -> ValidationReport:
-        return ValidationReport(
-            checked=sum(self.proofs.values()),
-            failed=self.proofs[Proof.FAILED],
-            stale=self.proofs[Proof.STALE],
-            unproved=self.proofs[Proof.UNPROVED],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class FixedClock:
-    """Says that it is the time at which a pack is made."""
-
-    at_ms: int
-
-    def now_ms(self) -> int:
-        return self.at_ms
-
-    def monotonic_s(self) -> float:
-        return 0.0
-
-
-class Quoted:
-    """Pages as evidence. `prefix` stands before the ids of a pack over several sessions."""
-
-    def __init__(self, runtime: Runtime, names: Mapping[str, str], *, is_several: bool) -> None:
-        """`names` is what each session is called, by its id."""
-        self._runtime = runtime
-        self._names = names
-        self._is_several = is_several
-
-    def ref(self, session_id: str, page_id: str) -> str:
-        if not self._is_several or is_shared(PageId(page_id)):
-            return page_id
-        return f"{self._names.get(session_id, session_id)}/{page_id}"
-
-    def evidence(
-        self, row: PageRow, session_id: str, section: str, text: str, **more: object
-    ) -> PackEvidence:
-        return replace(
-            PackEvidence(
-                ref=self.ref(session_id, row.page_id),
-                kind=str(row.kind),
-                source=self.source(row),
-                section=section,
-                text=text,
-                session=self._names.get(session_id, session_id),
-                session_id=session_id,
-                page_id=str(row.page_id),
-                role=str(row.role),
-                origin=one_line(row.origin),
-                said_at=iso_utc(row.said_ms),
-            ),
-            **more,  # type: ignore[arg-type]
-        )
-
-    def source(self, row: PageRow) -> kinds.Source:
-        """Where it comes from: as its record says, or else by what it is."""
-        body = None
-        with suppress(ArchiveMissing, StoreCorrupt):
-            body = self._runtime.log.get(row.seq).body
-        if isinstance(body, PageBody) and body.source is not kinds.Source.CHAT:
-            return body.source
-        if isinstance(body, Called | Returned) or is_tools(row.origin):
-            return kinds.Source.TERMINAL
-        if row.kind is Kind.ARTIFACT:
-            return kinds.Source.FILES if row.origin == LOCAL_FILE else kinds.Source.DOCS
-        return kinds.Source.CHAT
-
-    def page(self, row: PageRow) -> Page | None:
-        """The page, unless nothing may bring it in, or it cannot be read."""
-        if self._runtime.quarantine.holds(row):
-            return None
-        with suppress(RecordGone, ArchiveMissing):
-            return self._runtime.pages.read(row)
-        return None
-
-    def bound(self, page: Page) -> str:
-        """Whose share a page takes: that of the stranger whose word it is."""
-        label = self._runtime.quarantine.label(page)
-        return str(label) if is_untrusted(label) and label != IMPORT else ""
-
-    def hits(self, hits: Iterable[SearchHit], tiers: Tiers, query: str) -> Iterator[PackItem]:
-        """The pages that a search found, the best first; of each what it says, or the part that
-        was found.
-        """
-        rank = 0
-        for hit in hits:
-            page = self.page(hit.page)
-            if page is None or not bears(hit):
-                continue
-            why = f"found by {hit.why}: number {rank + 1} of what bears on {query!r}"
-            told = {
-                "score": round(hit.score, 4),
-                "relevance": round(hit.relevance, 4),
-                "parts": {name: round(value, 4) for name, value in sorted(hit.parts.items())},
-                "speaker": one_line(hit.speaker),
-                "also": tuple(self.ref(hit.session_id, row.page_id) for row in hit.also),
-            }
-            item = self._item(page, hit, tiers.hits, why, rank, told, query=query)
-            if item is None:
-                continue
-            is_fact = rank == 0 or (rank < FACTS and hit.relevance >= FACT_RELEVANCE)
-            fact = one_line(excerpt(page.text, query, chars_max=FACT_CHARS).text) if is_fact else ""
-            is_whole = fact == item.text
-            if not is_whole:
-                yield item
-            if fact:
-                evidence = replace(item.evidence, section="summary", text=fact, is_whole=is_whole)
-                yield replace(
-                    item,
-                    section="summary",
-                    tier=tiers.matched,
-                    text=as_line(evidence),
-                    shorter="",
-                    quote=fact,
-                    evidence=evidence,
-                )
-            rank += 1
-
-    def recent(self, hits: Iterable[SearchHit], tiers: Tiers, why: str) -> Iterator[PackItem]:
-        """What was said last."""
-        for hit in hits:
-            page = self.page(hit.page)
-            if page is not None:
-                told = {"speaker": one_line(hit.speaker)}
-                item = self._item(page, hit, tiers.recent, why, UNRANKED, told)
-                if item is not None:
-                    yield item
-
-    def _item(
-        self,
-        page: Page,
-        hit: SearchHit,
-        tier: int,
-        why: str,
-        rank: int,
-        told: Mapping[str, object],
-        *,
-        query: str = "",
-    ) -> PackItem | None:
-        """The whole of a page, or what of it bears on the query, and the line that a search shows
-        where there is no room for that; nothing of one that says nothing.
-        """
-        whole, shorter = one_line(page.text), one_line(hit.excerpt)
-        text = whole
-        if is_long := page.row.tokens > PASSAGE_TOKENS:
-            found = query and passage(
-                page.text,
-                query,
-                self._runtime.counter.count_all,
-                tokens_max=PASSAGE_TOKENS,
-                tokens_min=PASSAGE_TOKENS_MIN,
-            )
-            text = one_line(page.text[slice(*found)]) if found else shorter
-        if not text:
-            return None
-        return PackItem(
-            section=EVIDENCE,
-            tier=tier,
-            text=text,
-            evidence=self.evidence(
-                page.row, hit.session_id, EVIDENCE, text, is_whole=not is_long, **told
-            ),
-            reason=why,
-            shorter=shorter if shorter != text else "",
-            rank=rank,
-            at_ms=page.row.said_ms,
-            quote=whole,
-            origin=self.bound(page),
-        )
-
-
-def bears(hit: SearchHit) -> bool:
-    """Whether a hit bears on the query: not one that is only listed since nothing tells more."""
-    return hit.coverage >= RELEVANCE_MIN or hit.why == "meaning"
 
 
 class SessionItems:
@@ -680,25 +439,6 @@ class SessionItems:
             and not one.withdrawn
             and (one.origin != IMPORT or one.seq < approved[one.session_id])
         ]
-
-
-def handle(name: str, session_id: str) -> str:
-    """What a session is called, unless that could pass for something else where it is shown."""
-    return name if name and name == one_line(name) else session_id
-
-
-def says_last(asked: PackAsked, matched: int) -> bool:
-    """Whether a pack has what was said last: to begin with, to go on with, and where nothing bears
-    on what is asked.
-    """
-    kinds = (PackType.BOOT, PackType.HANDOFF)
-    return asked.pack_type in kinds or (asked.pack_type is PackType.TASK and not matched)
-
-
-def recent_reason(asked: PackAsked) -> str:
-    if asked.query:
-        return f"said last; nothing bears on {asked.query!r}"
-    return "said last"
 
 
 def _standing(proof: Proof) -> str:

@@ -14,8 +14,7 @@ from pagefault.model.wanted import Time
 from pagefault.pack.context_pack import ContextPack
 from pagefault.recall.search import SearchResult
 from pagefault.service.lookup.questions import listed, with_sources
-from pagefault.service.packs.request import BUDGET_TOKENS, Measure, asked_for, check_recalls, made
-from pagefault.service.packs.session_items import (
+from pagefault.service.packs.gathered import (
     HITS,
     RECENT,
     SAID_ONLY,
@@ -23,11 +22,11 @@ from pagefault.service.packs.session_items import (
     FixedClock,
     Gathered,
     PackAsked,
-    Quoted,
-    handle,
     recent_reason,
     says_last,
 )
+from pagefault.service.packs.quoted_pages import Quoted, handle
+from pagefault.service.packs.request import BUDGET_TOKENS, Measure, asked_for, check_recalls, made
 from pagefault.service.root.parts import MemoryParts, check_open
 
 SESSIONS_READ: Final = 8
