@@ -20,7 +20,18 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 NAV: Final[dict[str, tuple[str, ...]]] = {
     "Begin": ("README", "library", "clients", "cli"),
-    "Use": ("wrap", "proxy", "bill", "mcp", "sdks", "frameworks", "tools", "import", "export"),
+    "Use": (
+        "wrap",
+        "proxy",
+        "bill",
+        "mcp",
+        "sdks",
+        "frameworks",
+        "tools",
+        "import",
+        "export",
+        "context-packs",
+    ),
     "Look": ("report", "events"),
     "Run": ("runbook", "privacy", "origins", "scopes"),
     "Concepts": (
@@ -45,7 +56,7 @@ NAV: Final[dict[str, tuple[str, ...]]] = {
 REFERENCE: Final[dict[str, tuple[str, ...]]] = {
     "Memory": ("open", "wrap", "adopt", "Memory", "Options", "Limits", "Quotas"),
     "Session": ("Session", "Answer", "Request", "Status", "Metrics", "MemoryMap", "Recollection"),
-    "Search": ("SearchResult", "SearchHit", "SearchFilter", "Embedder", "Reranker"),
+    "Search": ("SearchResult", "SearchHit", "SearchFilter", "ContextPack", "Embedder", "Reranker"),
     "Models": ("Engine", "RemoteEngine", "ScriptedEngine", "Usage", "ToolCall", "PriceList"),
     "Pages": ("Page", "PageRow", "Evidence", "Quote", "ClaimInfo", "Kind", "Level", "Tier"),
     "Errors": ("PagefaultError", "CallerError", "ModelError", "StoreError", "EngineError"),

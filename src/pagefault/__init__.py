@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pagefault import sync
+    from pagefault.activity.commits import Commit
     from pagefault.engine.api import Engine
     from pagefault.engine.embedding import Embedder
     from pagefault.engine.endpoint import Retries, Timeouts
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         Modality,
         Mode,
         Origin,
+        PackType,
         Role,
         Tier,
         Validator,
@@ -111,6 +113,17 @@ if TYPE_CHECKING:
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.bill import Bill, BillPart, BillRow
+    from pagefault.pack.context_forms import PackChange, PackDiff
+    from pagefault.pack.context_pack import (
+        ContextPack,
+        InclusionReason,
+        LeftOut,
+        PackEvidence,
+        PackLine,
+        PackSpan,
+        PackTokens,
+        ValidationReport,
+    )
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.ledger import Line
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
@@ -136,7 +149,7 @@ if TYPE_CHECKING:
     from pagefault.service.derived.heat import HeatItem
     from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.facades.heater import HeatStatus, RecallResult, SpillResult
-    from pagefault.service.facades.notebook import ImportedBlocks, LeftOut
+    from pagefault.service.facades.notebook import ImportedBlocks, NotImported
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
@@ -224,8 +237,10 @@ __all__ = [
     "ClaimEdit",
     "ClaimInfo",
     "Clock",
+    "Commit",
     "Compressor",
     "Conflict",
+    "ContextPack",
     "ConversationItem",
     "Copied",
     "CoreFull",
@@ -268,6 +283,7 @@ __all__ = [
     "ImportedBlocks",
     "ImportedSession",
     "InWindow",
+    "InclusionReason",
     "Incoming",
     "ItemKind",
     "Judged",
@@ -300,9 +316,17 @@ __all__ = [
     "Movement",
     "NoSuchPage",
     "NotAdopted",
+    "NotImported",
     "OnnxEmbedder",
     "Options",
     "Origin",
+    "PackChange",
+    "PackDiff",
+    "PackEvidence",
+    "PackLine",
+    "PackSpan",
+    "PackTokens",
+    "PackType",
     "Page",
     "PageBody",
     "PageDetails",
@@ -381,6 +405,7 @@ __all__ = [
     "ToolSpec",
     "Undone",
     "Usage",
+    "ValidationReport",
     "Validator",
     "Verification",
     "WindowTooSmall",
@@ -455,7 +480,7 @@ _HOMES = {
     "CoreFull": "model.errors",
     "HotFull": "model.errors",
     "ImportedBlocks": "service.facades.notebook",
-    "LeftOut": "service.facades.notebook",
+    "NotImported": "service.facades.notebook",
     "CoreSection": "service.turn.core_memory",
     "ArchivalNote": "service.turn.archival",
     "ArchivalHit": "service.turn.archival",
@@ -485,6 +510,18 @@ _HOMES = {
     "Lesson": "service.turn.reflection",
     "Level": "model.kinds",
     "Limits": "service.limits",
+    "Commit": "activity.commits",
+    "ContextPack": "pack.context_pack",
+    "InclusionReason": "pack.context_pack",
+    "LeftOut": "pack.context_pack",
+    "PackChange": "pack.context_forms",
+    "PackDiff": "pack.context_forms",
+    "PackEvidence": "pack.context_pack",
+    "PackLine": "pack.context_pack",
+    "PackSpan": "pack.context_pack",
+    "PackTokens": "pack.context_pack",
+    "PackType": "model.kinds",
+    "ValidationReport": "pack.context_pack",
     "Bill": "pack.bill",
     "BillPart": "pack.bill",
     "BillRow": "pack.bill",

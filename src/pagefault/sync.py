@@ -14,12 +14,13 @@ runs on that one thread, it would wait for itself, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Unpack, cast, overload
 
+from pagefault.activity.commits import Commit
 from pagefault.engine.api import Engine
 from pagefault.engine.formats import Format
 from pagefault.engine.former import Former
@@ -44,6 +45,7 @@ from pagefault.model.signatures import ANY_TEXT, checked, checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
 from pagefault.pack.bill import Bill
+from pagefault.pack.context_pack import ContextPack
 from pagefault.paging import deferred as _deferred
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
@@ -75,6 +77,7 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
+from pagefault.service.packs.request import BUDGET_TOKENS
 from pagefault.service.regions import Mount, Promotion, Region
 from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
@@ -529,6 +532,51 @@ class Memory(_Asks):
         """
         return _LOOP.run(
             self._memory.bill(session, by=by, since=since, until=until, per_million=per_million)
+        )
+
+    def pack(
+        self,
+        query: str = "",
+        *,
+        pack_type: str = "",
+        sessions: Collection[str] | None = None,
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+        unproved: bool = False,
+    ) -> ContextPack:
+        """As `Session.pack`, of these sessions (names or ids), or of all: pages of any of them, and
+        what holds, was done and is open in the eight of them that were used last. A ref has the
+        session before the page: "planning/msg_3".
+        """
+        return _LOOP.run(
+            self._memory.pack(
+                query,
+                pack_type=pack_type,
+                sessions=sessions,
+                budget=budget,
+                at=at,
+                unproved=unproved,
+            )
+        )
+
+    def synopsis(
+        self, *, sessions: Collection[str] | None = None, budget: int = BUDGET_TOKENS, at: Time = ""
+    ) -> ContextPack:
+        """As `Session.synopsis`, of several sessions together: of a project, say."""
+        return _LOOP.run(self._memory.synopsis(sessions=sessions, budget=budget, at=at))
+
+    def digest(
+        self,
+        since: Time = "",
+        *,
+        commits: Sequence[Commit] = (),
+        sessions: Collection[str] | None = None,
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+    ) -> ContextPack:
+        """As `Session.digest`, of several sessions together."""
+        return _LOOP.run(
+            self._memory.digest(since, commits=commits, sessions=sessions, budget=budget, at=at)
         )
 
     def regions(self) -> list[Region]:
@@ -1608,6 +1656,60 @@ class Session(_Asks):
     def host_tools(self) -> list[str]:
         """The names of your own tools that a request offers."""
         return _LOOP.call(self.asynchronous.host_tools)
+
+    def pack(
+        self,
+        query: str = "",
+        *,
+        pack_type: str = "",
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+        unproved: bool = False,
+    ) -> ContextPack:
+        """What this session holds that bears on `query`: what was decided, what is worked at, which
+        files changed, what is open, and the pages that bear on it, each line with what it rests on.
+        Its text comes to `budget` tokens at most.
+
+        `pack_type` is "task", for a query, or "boot", to begin with, which needs none and has what
+        was said last; by itself the one or the other as there is a query. Where nothing bears on
+        it, `matched` is 0 and what was said last is in it. `at` is when it is made (ISO 8601, or
+        milliseconds since 1970), else now: the same session, question and time give the same bytes.
+
+        No claim is in it that is stale, or that nobody confirmed, unless `unproved` asks for them.
+        Nothing is that waits in quarantine or was withdrawn. Raises `BadInput`, and where memory
+        brings nothing in.
+        """
+        return _LOOP.run(
+            self.asynchronous.pack(
+                query, pack_type=pack_type, budget=budget, at=at, unproved=unproved
+            )
+        )
+
+    def handoff(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
+        """What somebody needs who goes on with this session: what changed, what failed, what is
+        next, what was decided, and what was said last. Otherwise as `pack`.
+        """
+        return _LOOP.run(self.asynchronous.handoff(budget=budget, at=at))
+
+    def synopsis(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
+        """What this session is about, and how its work is run: its summaries, documents, commands
+        that were run often, and what holds. Told from the log each time, so it is never out of
+        date. Otherwise as `pack`.
+        """
+        return _LOOP.run(self.asynchronous.synopsis(budget=budget, at=at))
+
+    def digest(
+        self,
+        since: Time = "",
+        *,
+        commits: Sequence[Commit] = (),
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+    ) -> ContextPack:
+        """What changed here since a time, and by these `commits`: files, tests that fail now or
+        pass again, decisions that were made or taken back. Otherwise as `pack`.
+        """
+        return _LOOP.run(self.asynchronous.digest(since, commits=commits, budget=budget, at=at))
 
     def mounts(self) -> list[Mount]:
         """The regions that this session mounts, or inherited from what it was forked off."""

@@ -39,6 +39,7 @@ ASKED = {
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
     "events.command", "events.test", "claims known.query", "claims edit.quotes",
+    "pack.words", "digest.git_range",
     "forget.query", "forget.origins", "forget.imported_from",
     "scopes show.region", "scopes pages.region", "scopes fork.region", "scopes policy.region",
     "scopes mount.region", "scopes unmount.region", "scopes consent.region",
@@ -60,6 +61,7 @@ NO_WORDS = {
     # of a claim: what `claims add` takes, too
     "claims edit.branch", "claims edit.owner", "claims edit.project_id", "claims edit.key",
     "claims merge.key", "claims confirm.key",
+    "older",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
     "scopes policy.promote",

@@ -22,8 +22,8 @@ from mcp.types import PromptReference
 from tests.mcp_server.memories import TALKS, client, data, fill, refused, resource, text_of
 
 READERS = [
-    *("archival_memory_search", "conversation_search", "memory_recall", "memory_status"),
-    *("page_fault", "search_pages"),
+    *("archival_memory_search", "context_pack", "conversation_search", "digest", "handoff"),
+    *("memory_recall", "memory_status", "page_fault", "search_pages", "synopsis"),
 ]
 WRITERS = [
     *("archival_memory_insert", "core_memory_append", "core_memory_replace"),
@@ -89,6 +89,41 @@ async def test_the_same_memory_and_question_give_the_same_bytes(memory: Memory) 
             ):
                 answers.append(text_of(await one.call_tool(tool, given)))
     assert answers[:3] == answers[3:]
+
+
+@pytest.mark.parametrize("max_tokens", [200, 500, 2_000])
+async def test_a_pack_cites_pages_that_can_be_loaded_within_its_tokens(
+    memory: Memory, max_tokens: int
+) -> None:
+    counter = O200k()
+    async with client(memory) as one:
+        for tool, given in (
+            ("context_pack", {"query": "When does the compressor run?"}),
+            ("context_pack", {}),
+            ("handoff", {}),
+            ("synopsis", {"session": "planning"}),
+            ("digest", {"since": "2026-11-16"}),
+        ):
+            result = await one.call_tool(tool, {**given, "max_tokens": max_tokens})
+            assert not result.is_error, text_of(result)
+            assert counter.count(text_of(result)) <= max_tokens
+            assert counter.count(dump(result.structured_content)) <= max_tokens
+            told = result.structured_content
+            for lines in told["sections"].values():
+                for line in lines:
+                    session, _, page_id = line["cites"][0].partition("/")
+                    page = await data(one, "page_fault", page_id=page_id, session=session)
+                    assert page["text"]
+            if tool == "context_pack" and given and max_tokens == 2_000:
+                cited = {line["cites"][0] for lines in told["sections"].values() for line in lines}
+                assert {"planning/msg_2", "workshop/msg_1"} <= cited
+                assert text_of(result).startswith('<memory_context type="task">')
+        said = await refused(one, "digest", git_range="v1..HEAD")
+        assert "reads no repository" in said
+    await memory.assign("planning", user="ann")
+    async with client(memory, user="bob") as one:
+        for tool in ("context_pack", "handoff", "synopsis", "digest"):
+            assert (await data(one, tool))["sections"] == {}
 
 
 @pytest.mark.parametrize("max_tokens", [200, 300, 700, 2_000])

@@ -16,6 +16,7 @@ from pagefault.service.facades.formations import Formations
 from pagefault.service.facades.heater import Heater
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.notebook import Notebook
+from pagefault.service.facades.packer import Packer
 from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
 from pagefault.service.facades.sharer import Sharer
@@ -26,11 +27,12 @@ from pagefault.service.root.controller import Controller
 from pagefault.service.root.curator import Curator
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
+from pagefault.service.root.librarian import Librarian
 from pagefault.service.root.parts import MemoryParts
 from pagefault.service.root.warden import Warden
 
-FACADES = (Writer, Claimant, Notebook, Heater, Formations, Reader, Sharer, Inspector)
-OF_A_MEMORY = (Caretaker, Controller, Curator, Eraser, Historian, Warden)
+FACADES = (Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sharer, Inspector)
+OF_A_MEMORY = (Caretaker, Controller, Curator, Eraser, Historian, Librarian, Warden)
 
 
 def _verbs(cls: type) -> set[str]:

@@ -44,6 +44,7 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.record_event.event_type",
     "Memory.events.event_type", "Memory.events.outcome", "Memory.bill.by",
+    "Memory.pack.pack_type", "Session.pack.pack_type",
     "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
     "Incoming.spliced",
@@ -67,6 +68,9 @@ TIMES = {
     "Memory.timeline.start", "Memory.timeline.end",
     "Memory.events.since", "Memory.events.until", "Memory.bill.since", "Memory.bill.until",
     "Session.record_event.occurred_at",
+    "Memory.pack.at", "Memory.synopsis.at", "Memory.digest.at", "Memory.digest.since",
+    "Session.pack.at", "Session.synopsis.at", "Session.digest.at", "Session.digest.since",
+    "Session.handoff.at",
 }  # fmt: skip
 """A time, and no words; those that are kept are dates of their own below."""
 
@@ -74,6 +78,8 @@ NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
     "Memory.usage.session", "Memory.events.session", "Memory.bill.session",
     "Memory.bill.per_million",
+    "Memory.pack.sessions", "Memory.synopsis.sessions", "Memory.digest.sessions",
+    "Memory.pack.query", "Session.pack.query",  # kept by nothing: test_context_packs.py
     "Memory.control_of.session", "Memory.set_control.session", "Memory.set_retention.session",
     "Incoming.origin",  # of a page, which tells it; `say` takes none
     "Memory.import_history.paths",  # whose words are looked for in test_imports.py

@@ -41,6 +41,7 @@ async def _serve(
     from pagefault.proxy.client import principal_in
 
     check_installed()
+    from pagefault.cli.git_range import commits_of
     from pagefault.mcp_server.reach import Reach, VisibleSessions
     from pagefault.mcp_server.server import serve_stdio
 
@@ -49,4 +50,4 @@ async def _serve(
         seen = VisibleSessions(memory, reach, principal_in)
         for name in sessions:
             await seen.row(name)  # one that is not there is a slip, and is told at once
-        await serve_stdio(memory, seen, writes=write)
+        await serve_stdio(memory, seen, writes=write, commits=commits_of)

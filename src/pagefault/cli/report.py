@@ -64,7 +64,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
     if str(target) == "-":
         app.term.exact(page)
         return
-    size = _place(target, page)
+    size = place(target, page)
     app.term.line(
         f"{app.term.style('✓', 'green', 'bold')} {target}: "
         f"{plural(picture.map.messages, 'message')}, {plural(picture.map.requests, 'request')}, "
@@ -72,7 +72,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
     )
 
 
-def _place(target: Path, page: str) -> int:
+def place(target: Path, page: str) -> int:
     """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
     data = page.encode()
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:

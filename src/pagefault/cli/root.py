@@ -31,6 +31,12 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "pages": "List, show, search and pin pages.",
         "claims": "List, show, state and change claims: decisions, preferences, facts and rules.",
         "cards": "List and review memory cards: claims with their proof, checks and age.",
+        "pack": "What bears on a query, put together for a prompt: in so many tokens, with "
+        "sources.",
+        "handoff": "What somebody needs who goes on with a session: what changed, failed, and is "
+        "next.",
+        "synopsis": "What a session, or a project, is about, and how its work is run.",
+        "digest": "What changed since some time: commits, files, tests, decisions.",
         "status": "How a session stands: its window, what came back, and what needs a look.",
         "report": "A session on one page of HTML: what each request held, what came back, what it "
         "cost.",
@@ -92,9 +98,11 @@ _HOMES: Final = {
     "backup": "copies",
     "checkpoint": "paging",
     "diff": "moments",
+    "digest": "pack",
     "fork": "paging",
     "gc": "space",
     "goal": "paging",
+    "handoff": "pack",
     "history": "moments",
     "import": "imports",
     "ledger": "status",
@@ -103,6 +111,7 @@ _HOMES: Final = {
     "redo": "paging",
     "repair": "upkeep",
     "restore": "copies",
+    "synopsis": "pack",
     "undo": "paging",
     "unwrap": "wrap",
     "upgrade": "upkeep",

@@ -29,7 +29,7 @@ from mcp_types import (
 from pydantic import Field
 
 from pagefault import __version__
-from pagefault.mcp_server.answers import Answers, PageQuestion
+from pagefault.mcp_server.answers import Answers, PageQuestion, ReadCommits
 from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import VisibleSessions
 from pagefault.mcp_server.shapes import (
@@ -41,6 +41,7 @@ from pagefault.mcp_server.shapes import (
     MemoryTold,
     NotesFound,
     NoteTold,
+    PackTold,
     RecalledPages,
     SectionTold,
 )
@@ -48,6 +49,7 @@ from pagefault.model.defaults import HEAT_RECALL_LIMIT as TOP_K
 from pagefault.model.defaults import NOTE_CHARS
 from pagefault.model.defaults import SPILL_ITEMS as SPILLS
 from pagefault.model.errors import NoSuchPage, PagefaultError, RecordGone, SessionNotFound
+from pagefault.model.kinds import PackType
 from pagefault.pack.envelope import dump
 from pagefault.pack.tools import SEARCH_LIMIT_MAX
 from pagefault.service.memory import Memory
@@ -269,6 +271,67 @@ class Tools:
             )
         )
 
+    async def context_pack(
+        self,
+        query: Annotated[
+            str, Field(max_length=CHARS_MAX, description="What the work is about. May be empty.")
+        ] = "",
+        session: Handle = "",
+        max_tokens: MaxTokens = TOKENS,
+    ) -> Annotated[CallToolResult, PackTold]:
+        """What memory holds that bears on a piece of work, put together: critical facts, decisions,
+        tasks, changed files, open questions and evidence, each line with what it rests on. Without
+        a query it is what to begin a session with.
+        """
+        kind = PackType.TASK if query.strip() else PackType.BOOT
+        return _told(
+            *await self._answers().pack(kind, query=query, session=session, max_tokens=max_tokens)
+        )
+
+    async def handoff(
+        self, session: Handle = "", max_tokens: MaxTokens = TOKENS
+    ) -> Annotated[CallToolResult, PackTold]:
+        """What it takes to go on with a session: what changed, what failed, what is next, what was
+        decided and said last. Without a session it is the one that was used last.
+        """
+        return _told(
+            *await self._answers().pack(PackType.HANDOFF, session=session, max_tokens=max_tokens)
+        )
+
+    async def synopsis(
+        self, session: Handle = "", max_tokens: MaxTokens = TOKENS
+    ) -> Annotated[CallToolResult, PackTold]:
+        """What a session, or all of them, is about, how its work is run, and what holds."""
+        return _told(
+            *await self._answers().pack(PackType.SYNOPSIS, session=session, max_tokens=max_tokens)
+        )
+
+    async def digest(
+        self,
+        since: Time = "",
+        session: Handle = "",
+        git_range: Annotated[
+            str,
+            Field(
+                max_length=200,
+                description="Commits to tell of, too, as git log takes them: v1.2..HEAD.",
+            ),
+        ] = "",
+        max_tokens: MaxTokens = TOKENS,
+    ) -> Annotated[CallToolResult, PackTold]:
+        """What changed since some time: commits, files, tests that fail now or pass again, and
+        decisions that were made or taken back.
+        """
+        return _told(
+            *await self._answers().pack(
+                PackType.DIGEST,
+                since=since,
+                session=session,
+                git_range=git_range,
+                max_tokens=max_tokens,
+            )
+        )
+
     async def memory_status(
         self,
         session: Handle = "",
@@ -433,11 +496,15 @@ class Offered:
 
 TOOLS: Final = (
     Offered("archival_memory_search", "Search archival memory"),
+    Offered("context_pack", "What bears on a piece of work"),
     Offered("conversation_search", "Search a conversation"),
+    Offered("digest", "What changed since some time"),
+    Offered("handoff", "What it takes to go on"),
     Offered("memory_recall", "Recall from memory", counts=True),
     Offered("memory_status", "What is in memory"),
     Offered("page_fault", "Load a page of memory"),
     Offered("search_pages", "Search memory"),
+    Offered("synopsis", "What a session or project is about"),
     Offered("archival_memory_insert", "Write a note", writes=True),
     Offered("core_memory_append", "Propose a line for core memory", writes=True, again=True),
     Offered("core_memory_replace", "Propose an edit of core memory", writes=True, again=True),
@@ -587,9 +654,11 @@ def _add_prompts(server: MCPServer[Any]) -> None:
         )
 
 
-async def serve_stdio(memory: Memory, seen: VisibleSessions, *, writes: bool) -> None:
+async def serve_stdio(
+    memory: Memory, seen: VisibleSessions, *, writes: bool, commits: ReadCommits | None = None
+) -> None:
     """Serve the process's own stdin and stdout until stdin ends, or SIGTERM says so."""
-    answers = Answers(memory, seen, writes=writes)
+    answers = Answers(memory, seen, writes=writes, commits=commits)
     server = make_server(lambda: answers, writes=writes)
     lines = Lines(sys.stdin.fileno())
     with suppress(NotImplementedError):  # Windows

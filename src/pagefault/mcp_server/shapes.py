@@ -162,6 +162,25 @@ class MemoryTold:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LineTold:
+    text: str
+    cites: tuple[str, ...]
+    """What it rests on: SESSION/PAGE, or git:COMMIT. page_fault loads a page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackTold:
+    pack_type: str
+    query: str
+    generated_at: str
+    sections: dict[str, tuple[LineTold, ...]]
+    matched: int
+    """Pages that bear on the query. 0: nothing does, and what was said last is shown instead."""
+    left_out: int
+    """What had no room, or may not be shown unasked: claims that are stale or not confirmed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClaimTold:
     claim_id: str
     session: str

@@ -278,6 +278,19 @@ class Source(StrEnum):
     DOCS = "docs"
 
 
+class PackType(StrEnum):
+    """What a context pack is for. `boot`: to begin with. `task`: for a piece of work, by a query.
+    `handoff`: to go on with a session. `synopsis`: what a session or a project is. `digest`: what
+    changed since some time.
+    """
+
+    BOOT = "boot"
+    TASK = "task"
+    HANDOFF = "handoff"
+    SYNOPSIS = "synopsis"
+    DIGEST = "digest"
+
+
 class EventType(StrEnum):
     """What happened: what people and agents do, then documents, calls of tools, their results,
     bytes, what a session shared, notes and core memory; then what is made of other pages.

@@ -44,7 +44,7 @@ ASKING: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=1.0)
 MIXED: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=0.75)
 TELLING: Final = Gate(coverage_min=0.6, share_min=0.5, room_share=0.25)
 
-_QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
+QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
 
 
@@ -70,7 +70,7 @@ def asking_share(message: str) -> float:
 def asks(message: str) -> bool:
     """Whether a message asks for something, or points back to something said before."""
     return (
-        _QUESTION_MARK.search(message) is not None
+        QUESTION_MARK.search(message) is not None
         or shows(Cue.ASKS, message, at_start=True)
         or shows(Cue.POINTS_BACK, message)
     )

@@ -49,6 +49,7 @@ from pagefault.service.root.controller import Controller
 from pagefault.service.root.curator import Curator
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
+from pagefault.service.root.librarian import Librarian
 from pagefault.service.root.parts import check_open
 from pagefault.service.root.warden import Warden
 from pagefault.service.session import Session
@@ -57,7 +58,7 @@ from pagefault.store.api import PageFilter
 
 
 @checked_verbs(usable=check_open)
-class Memory(Controller, Eraser, Historian, Curator, Warden, Caretaker):
+class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretaker):
     """Made by `pagefault.open`. Use it from one event loop."""
 
     @property

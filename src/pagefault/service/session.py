@@ -3,8 +3,8 @@
 The verbs are in façades over one state: `facades/writer.py` has what is said and done to a session,
 `facades/claimant.py` what is held true in it, `facades/notebook.py` and `facades/heater.py` what
 is kept in its window or to be searched, `facades/formations.py` what a model remembers of it,
-`facades/reader.py` what is read of it, `facades/sharer.py` what it shares with others,
-`facades/inspector.py` what it tells about itself.
+`facades/reader.py` what is read of it, `facades/packer.py` what is handed on of it,
+`facades/sharer.py` what it shares with others, `facades/inspector.py` what it tells about itself.
 Here they are put together, and here are the verbs that take more than one of them.
 
 What other processes do to the session meanwhile is the affair of `ownership.py`.
@@ -26,6 +26,7 @@ from pagefault.service.facades.formations import Formations
 from pagefault.service.facades.heater import Heater
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.notebook import Notebook
+from pagefault.service.facades.packer import Packer
 from pagefault.service.facades.parts import check_open
 from pagefault.service.facades.reader import Reader
 from pagefault.service.facades.sharer import Sharer
@@ -40,7 +41,7 @@ from pagefault.store.controls import nothing_kept
 
 
 @checked_verbs(usable=check_open)
-class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Sharer, Inspector):
+class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sharer, Inspector):
     """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
 
     def __init__(

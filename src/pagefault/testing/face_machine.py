@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from pagefault.activity.commits import Commit
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
@@ -165,9 +166,11 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "after": COUNTS,
     "approve": st.booleans(),
     "area": st.sampled_from(["", "personal", "task", "both"]),
+    "at": MOMENTS | st.integers(),
     "at_level": COUNTS,
     "auto_promote": st.booleans() | st.none(),
     "before": COUNTS,
+    "budget": COUNTS,
     "call": CALLS,
     "command": st.sampled_from(["", "pytest", "ls -l", "\0"]),
     "call_id": TEXTS,
@@ -179,6 +182,16 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "columns": COUNTS,
     "claim_ids": st.lists(st.sampled_from(["clm_1", "clm_2", "clm_3", "msg_1", "\0"]), max_size=3),
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
+    "commits": st.lists(
+        st.builds(
+            Commit,
+            sha=st.sampled_from(["1a2b3c4d5e6f", "x"]),
+            at_ms=COUNTS,
+            subject=TEXTS.filter(str.isprintable),
+            files=st.lists(st.sampled_from([("edited", "a.py"), ("written", "b")]), max_size=2),
+        ),
+        max_size=2,
+    ),
     "consent": st.sampled_from([None, "never", "write", "always", "perhaps"]),
     "control": st.sampled_from([None, "assist", "capture_only", "paused", "off", "loud"]),
     "count": COUNTS,
@@ -241,6 +254,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
     "other": st.sampled_from(["clm_1", "clm_2", "msg_1", ""]),
     "owner": st.sampled_from([None, "", "ann", "x" * 9_000]),
+    "pack_type": st.sampled_from(["", "boot", "task", "handoff", "synopsis", "digest", "sonnet"]),
     "page_id": IDS,
     "outcome": st.sampled_from(["", "passed", "failed", "unsure"]),
     "page_ids": st.lists(IDS, max_size=3),
@@ -269,6 +283,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "rows": COUNTS,
     "section": st.sampled_from(["human", "persona", "", "x" * 50, "\0"]),
     "seq": COUNTS | st.none(),
+    "sessions": st.none() | st.lists(NAMES, max_size=2),
     "since": MOMENTS,
     "source": st.sampled_from([*Source, "docs", "dogs"]),
     "speaker": TEXTS,
@@ -288,6 +303,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "turn": COUNTS | st.none(),
     "type": st.sampled_from(["", "fact", "context", "x"]),
     "types": st.lists(st.sampled_from(["fact", "message", "x"]), max_size=2),
+    "unproved": st.booleans(),
     "until": MOMENTS,
     "usage": _made(
         lambda **given: Usage(**({"input_tokens": 9, "output_tokens": 1} | given)),

@@ -328,8 +328,8 @@ class Claims:
                 found.append((row.page_id, now))
         return found
 
-    def told(self, state: SessionState) -> list[ClaimInfo]:
-        """Every claim with what became of it by now, oldest first."""
+    def told(self, state: SessionState, now_ms: int | None = None) -> list[ClaimInfo]:
+        """Every claim with what became of it by now, or as far as age goes by `now_ms`, oldest first."""
         book = self.book(state)
         is_withdrawn = self._runtime.quarantine.is_withdrawn
         read = [
@@ -342,7 +342,8 @@ class Claims:
         if gone:  # in an archive that is away: what rests on these is not proved, either
             book = book.copy()
             book.lost(one.claim_id for one in gone)
-        now_ms = self._runtime.clock.now_ms()
+        if now_ms is None:
+            now_ms = self._runtime.clock.now_ms()
         return [self._told(page, held, quotes, book, now_ms) for held, page, quotes in known]
 
     def _withdrawn(self, page: Page) -> Held:

@@ -33,7 +33,7 @@ _BESIDE: Final = 20  # calls and results that a search of what was said may find
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class NotImported:
     """What was not brought in, and why."""
 
     what: str
@@ -47,7 +47,7 @@ class ImportedBlocks:
     sections: tuple[str, ...] = ()
     notes: int = 0
     known: int = 0
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotImported, ...] = ()
 
 
 @checked_verbs(usable=check_open)
@@ -296,4 +296,4 @@ class Notebook(SessionParts):
 
 
 def _without(told: ImportedBlocks, what: str, why: str) -> ImportedBlocks:
-    return replace(told, left_out=(*told.left_out, LeftOut(what=what, why=why)))
+    return replace(told, left_out=(*told.left_out, NotImported(what=what, why=why)))

@@ -18,6 +18,7 @@ from pagefault.service.derived.procedures import Procedures
 from pagefault.service.lookup.pages import PageLookup
 from pagefault.service.lookup.session_search import Finder
 from pagefault.service.ownership import Owned
+from pagefault.service.packs.session_items import SessionItems
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.append import Saying
 from pagefault.service.turn.auto_recall import TurnRecall
@@ -69,6 +70,9 @@ class SessionParts:
             recall=self._recall,
             prefetcher=self.prefetcher,
             pressure=self.pressure,
+        )
+        self._items = SessionItems(
+            owned, runtime, self._claims, session_id=self.session_id, name=self.name
         )
         self._marker = Marker(runtime.counter, self.session_id)
         self._given: dict[str, str] = {}  # arguments of open calls, as they were given

@@ -90,7 +90,7 @@ class Asking:
             )
         else:
             found = await self._find(scope, query, limit, wanted, order)
-        return await _told(self._runtime, found, tokens, query or words_of(topic, task))
+        return await with_sources(self._runtime, found, tokens, query or words_of(topic, task))
 
     async def _candidates(self, query: str, limit: int) -> SearchResult:
         """The same hits, for who quotes pages by himself: nothing is read of them to show."""
@@ -164,7 +164,7 @@ async def listed(
     """Pages by when they were said; of equals by their order, those of regions last."""
     _check(limit, tokens)
     work = partial(_listed, runtime, scope, wanted, regions, limit, newest_first=newest_first)
-    return await _told(runtime, await asyncio.to_thread(work), tokens)
+    return await with_sources(runtime, await asyncio.to_thread(work), tokens)
 
 
 async def _about(
@@ -268,16 +268,16 @@ def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np
     return np.array(sorted(place_in(scope, row) for row in rows), dtype=np.int64)
 
 
-async def _told(
+async def with_sources(
     runtime: Runtime, found: SearchResult, tokens: int | None, query: str = ""
 ) -> SearchResult:
     """As many of these as the tokens hold, each with its source and its excerpt."""
     if tokens is not None:
         found = found.within(tokens)
-    return await asyncio.to_thread(_with_sources, runtime, found, query)
+    return await asyncio.to_thread(_sourced, runtime, found, query)
 
 
-def _with_sources(runtime: Runtime, found: SearchResult, query: str) -> SearchResult:
+def _sourced(runtime: Runtime, found: SearchResult, query: str) -> SearchResult:
     numbers = {hit.page.session for hit in found.hits}
     sessions = {number: runtime.index.session(number) for number in numbers}
     imports = {hit.page.session for hit in found.hits if hit.page.origin == IMPORT}

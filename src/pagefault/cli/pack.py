@@ -1,0 +1,284 @@
+"""`pagefault pack`, `handoff`, `synopsis` and `digest`: what a memory holds, put together to be
+handed on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from pagefault.cli.app import (
+    App,
+    Command,
+    complete_session,
+    find_row,
+    json_option,
+    pass_app,
+    session_option,
+)
+from pagefault.cli.report import place
+from pagefault.cli.term import plural, redacted
+from pagefault.cli.when import first_ms, last_ms
+
+if TYPE_CHECKING:
+    from pagefault.activity.commits import Commit
+    from pagefault.pack.context_pack import ContextPack
+    from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FORMS: Final = ("md", "json", "claude", "codex")
+_JSON: Final = """JSON: {query, generated_at, pack_type, a list of {text, cites} for each section
+    (summary, active_tasks, recent_decisions, changed_files, open_questions …), matched, fallback,
+    token_budget: {target, used, trimmed}, validation_report: {checked, failed, stale, unproved},
+    source_mix, evidence, inclusion_reason, left_out, left_out_total}; what each is,
+    docs/context-packs.md says."""
+
+_OPTIONS: Final = (
+    click.option(
+        "--budget",
+        type=click.IntRange(min=0),
+        default=2_000,
+        show_default=True,
+        metavar="N",
+        help="What the text may come to, in tokens.",
+    ),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(_FORMS),
+        default="md",
+        show_default=True,
+        help="For people, programs, or the model of a client.",
+    ),
+    click.option("--at", "at", metavar="WHEN", help="When it is made, else now."),
+    click.option(
+        "-o",
+        "--output",
+        "target",
+        type=click.Path(path_type=Path),
+        help="Where to write it, in place of what is there; in a folder, under a name of its own.",
+    ),
+    click.option(
+        "--diff",
+        "older",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Say what is different from this one, which was written as JSON.",
+    ),
+    json_option,
+)
+
+
+_only_session = click.option(
+    "--session",
+    "session_name",
+    metavar="NAME",
+    shell_complete=complete_session,
+    help="Only this one: its name or id, or how one begins.",
+)
+
+
+def _packing(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(
+    "pack",
+    cls=Command,
+    help=f"""What bears on a query, put together for a prompt: in so many tokens, with sources.
+
+    Decisions, tasks, changed files, open questions and the pages that bear on the QUERY, each line
+    with the id of what it rests on. Without a QUERY it is a pack to begin with (`boot`). Where
+    nothing bears on it, what was said last is shown, and `matched` is 0. Without --session it is of
+    every session. Claims that are stale or that nobody confirmed are left out.
+
+    {_JSON}
+    """,
+)
+@click.argument("words", metavar="[QUERY]", nargs=-1)
+@_only_session
+@click.option("--type", "pack_type", type=click.Choice(["boot", "task"]), help="Else by the query.")
+@click.option("--unproved", is_flag=True, help="Also claims that are stale or not confirmed.")
+@_packing
+@pass_app
+def pack(
+    app: App,
+    /,
+    words: tuple[str, ...],
+    session_name: str | None,
+    pack_type: str | None,
+    unproved: bool,
+    **options: Any,
+) -> None:
+    query = " ".join(words)
+
+    async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
+        return await asked.pack(query, pack_type=pack_type or "", unproved=unproved, **given)
+
+    _hand_on(app, make, session_name, "PACK", **options)
+
+
+@click.command(
+    "handoff",
+    cls=Command,
+    help=f"""What somebody needs who goes on with a session: what changed, failed, and is next.
+
+    With `-o FOLDER` it becomes a file HANDOFF_SESSION_DAY.md there.
+
+    {_JSON}
+    """,
+)
+@session_option
+@_packing
+@pass_app
+def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
+    async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
+        from pagefault.service.session import Session
+
+        assert isinstance(asked, Session)
+        return await asked.handoff(**given)
+
+    _hand_on(app, make, session_name, "HANDOFF", everywhere=False, **options)
+
+
+@click.command(
+    "synopsis",
+    cls=Command,
+    help=f"""What a session, or a project, is about, and how its work is run.
+
+    Told from the log each time, so it is never out of date. Without --session it is of the sessions
+    that were used last.
+
+    {_JSON}
+    """,
+)
+@_only_session
+@_packing
+@pass_app
+def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
+    async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
+        return await asked.synopsis(**given)
+
+    _hand_on(app, make, session_name, "SYNOPSIS", **options)
+
+
+@click.command(
+    "digest",
+    cls=Command,
+    help=f"""What changed since some time: commits, files, tests, decisions.
+
+    --git reads the commits of a range (`v1.2..HEAD`) of the repository that you are in; without
+    --since, the rest is told from the first of them on.
+
+    {_JSON}
+    """,
+)
+@_only_session
+@click.option("--since", metavar="WHEN", help="From then on.")
+@click.option("--git", "git_range", metavar="RANGE", help="Commits, as `git log` takes them.")
+@_packing
+@pass_app
+def digest(
+    app: App,
+    /,
+    session_name: str | None,
+    since: str | None,
+    git_range: str | None,
+    **options: Any,
+) -> None:
+    from pagefault.cli.git_range import commits_of
+
+    commits: list[Commit] = commits_of(git_range) if git_range else []
+    now = datetime.now(UTC)
+    since_ms = first_ms(since, now) if since else min((c.at_ms for c in commits), default=0)
+
+    async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
+        return await asked.digest(since_ms, commits=commits, **given)
+
+    _hand_on(app, make, session_name, "DIGEST", **options)
+
+
+def _hand_on(
+    app: App,
+    make: Callable[[Session | Memory, dict[str, Any]], Awaitable[ContextPack]],
+    session_name: str | None,
+    name: str,
+    *,
+    budget: int,
+    form: str,
+    at: str | None,
+    target: Path | None,
+    older: Path | None,
+    as_json: bool,
+    everywhere: bool = True,
+) -> None:
+    """Have a pack made of a session, or of all of a memory, and print or write it."""
+    from pagefault.pack.context_forms import to_data
+    from pagefault.pack.context_pack import ContextPack
+
+    given: dict[str, Any] = {"budget": budget}
+    if at is not None:
+        given["at"] = last_ms(at, datetime.now(UTC))
+    before = None if older is None else ContextPack.from_json(older.read_text("utf-8"))
+
+    async def read() -> tuple[ContextPack, str]:
+        async with app.reading() as memory:
+            if session_name is None and everywhere:
+                return await make(memory, given), "all"
+            row = await find_row(memory, session_name)
+            session = await memory.session(row.session_id, create=False)
+            return await make(session, given), row.name or row.session_id
+
+    made, of = app.run(read())
+    form = "json" if as_json else form
+    if before is not None:
+        changes = made.since(before)
+        if form == "json":
+            app.term.data(
+                {
+                    which: [{"section": one.section, **_line(one.line)} for one in changed]
+                    for which, changed in (("added", changes.added), ("removed", changes.removed))
+                }
+            )
+        else:
+            for line in changes.text().splitlines():
+                app.term.line(line)
+        return
+    if target is not None:
+        if target.is_dir():
+            ending = "json" if form == "json" else "md"
+            target = target / f"{name}_{_plain(of)}_{made.generated_at[:10]}.{ending}"
+        size = place(target, redacted(made.text(form)))
+        mark = app.term.style("✓", "green", "bold")
+        app.term.line(f"{mark} {target}: {size:,} bytes")
+    elif form == "json":
+        app.term.data(to_data(made))
+    else:
+        for line in made.text(form).splitlines():
+            app.term.line(line)
+    _note(app, made)
+
+
+def _note(app: App, made: ContextPack) -> None:
+    tokens = made.token_budget
+    left = f", {plural(made.left_out_total, 'item')} left out" if made.left_out_total else ""
+    app.term.note(f"{tokens.used:,} of {tokens.target:,} tokens{left}")
+    if made.fallback:
+        app.term.note("nothing bears on these words: what was said last is shown instead")
+
+
+def _line(line: Any) -> dict[str, Any]:
+    return {"text": line.text, "cites": list(line.cites)}
+
+
+def _plain(name: str) -> str:
+    """A name as a part of a file's."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:60] or "session"

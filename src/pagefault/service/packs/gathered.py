@@ -1,0 +1,112 @@
+"""What a pack is asked for, what was gathered for it, and the order in which it is filled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pagefault.model.kinds import PackType
+from pagefault.model.wanted import SearchFilter
+from pagefault.pack.context_pack import LeftOut, ValidationReport
+from pagefault.pack.context_packer import PackItem
+from pagefault.service.lookup.session_search import SAID
+from pagefault.service.packs.proof import Proof
+
+HITS: Final = 60  # pages that bear on the query and are weighed
+RECENT: Final = 12  # pages that were said last
+SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """In which order a type of pack is filled: `MATCHED` claims and goals come in the first."""
+
+    matched: int = 0
+    claims: int = 1
+    hits: int = 1
+    work: int = 2
+    summaries: int = 2
+    recent: int = 3
+
+
+TIERS: Final[Mapping[PackType, Tiers]] = {
+    PackType.BOOT: Tiers(claims=0),
+    PackType.TASK: Tiers(claims=2, work=3, summaries=4, recent=5),
+    PackType.HANDOFF: Tiers(work=0, recent=2),
+    PackType.SYNOPSIS: Tiers(summaries=1),
+    PackType.DIGEST: Tiers(work=0),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackAsked:
+    """What a pack is asked for. `at_ms` is when it is made, by which "yesterday" is told, too; a
+    digest is of what was done `since_ms`. `unproved` lets claims in that do not pass. `tokens` is
+    about what it may take of one session.
+    """
+
+    pack_type: PackType
+    at_ms: int
+    query: str = ""
+    unproved: bool = False
+    since_ms: int = 0
+    tokens: int = 0
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Items, and what is told besides; of several sessions their sum."""
+
+    items: list[PackItem] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    proofs: Counter[Proof] = field(default_factory=Counter)
+    matched: int = 0
+
+    def add(self, other: Gathered) -> None:
+        self.items += other.items
+        self.left_out += other.left_out
+        self.proofs += other.proofs
+        self.matched += other.matched
+
+    def add_found(self, items: Sequence[PackItem]) -> None:
+        """Add the pages that a search found."""
+        self.items += items
+        self.matched += len({one.evidence.ref for one in items})
+
+    @property
+    def validation(self) -> ValidationReport:
+        return ValidationReport(
+            checked=sum(self.proofs.values()),
+            failed=self.proofs[Proof.FAILED],
+            stale=self.proofs[Proof.STALE],
+            unproved=self.proofs[Proof.UNPROVED],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FixedClock:
+    """Says that it is the time at which a pack is made."""
+
+    at_ms: int
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+    def monotonic_s(self) -> float:
+        return 0.0
+
+
+def says_last(asked: PackAsked, matched: int) -> bool:
+    """Whether a pack has what was said last: to begin with, to go on with, and where nothing bears
+    on what is asked.
+    """
+    kinds = (PackType.BOOT, PackType.HANDOFF)
+    return asked.pack_type in kinds or (asked.pack_type is PackType.TASK and not matched)
+
+
+def recent_reason(asked: PackAsked) -> str:
+    if asked.query:
+        return f"said last; nothing bears on {asked.query!r}"
+    return "said last"

@@ -1,0 +1,451 @@
+"""What of one session could stand in a pack: read from its log and its index, and nothing written.
+
+What a request may not show by itself is no item either: pages that wait in quarantine, what a
+person withdrew, what was edited away, claims that are closed. A claim that is stale, failed or
+unproved is counted and listed as left out, unless it is asked for; then its line says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pagefault.model import kinds
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import (
+    IMPORT,
+    ClaimType,
+    Kind,
+    Level,
+    PackType,
+    Role,
+)
+from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.trust import is_untrusted
+from pagefault.pack.context_forms import one_line
+from pagefault.pack.context_pack import (
+    LeftOut,
+    PackEvidence,
+    PackSpan,
+)
+from pagefault.pack.context_packer import UNRANKED, PackItem
+from pagefault.recall.excerpt import excerpt
+from pagefault.recall.gate import QUESTION_MARK
+from pagefault.recall.search import SearchHit
+from pagefault.represent.api import Source
+from pagefault.represent.extractive import compress_range
+from pagefault.represent.sentences import units
+from pagefault.service.derived.claims import ClaimInfo, Claims
+from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
+from pagefault.service.lookup.questions import listed, with_sources
+from pagefault.service.lookup.session_search import SAID, Finder
+from pagefault.service.ownership import Owned
+from pagefault.service.packs.gathered import (
+    HITS,
+    RECENT,
+    SAID_ONLY,
+    TIERS,
+    FixedClock,
+    Gathered,
+    PackAsked,
+    Tiers,
+    recent_reason,
+    says_last,
+)
+from pagefault.service.packs.proof import Proof, proof_of
+from pagefault.service.packs.quoted_pages import Quoted
+from pagefault.service.packs.work_items import (
+    failed_commands,
+    file_items,
+    habits,
+    run_items,
+)
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.goals import active_goal
+from pagefault.store.api import PageFilter
+
+CLAIMS_FOUND: Final = 20  # claims that bear on it by their own words
+EVENTS: Final = 5_000  # of what was done last
+SUMMARIES: Final = 3  # the latest
+ABSTRACTED: Final = 200  # pages of talk before the latest, of which sentences are told
+ABSTRACT_SHARE: Final = 0.6  # of the tokens of a pack: it is asked for more than has room
+DOCUMENTS: Final = 5  # that were handed in last
+ASKED_CHARS: Final = 300  # of a question that is open
+_CLOSING: Final = 3  # characters in which a question ends: its mark, and what is closed behind it
+
+
+_SECTION_OF: Final = {
+    ClaimType.DECISION: "recent_decisions",
+    ClaimType.RETRACTION: "recent_decisions",
+    ClaimType.TASK: "active_tasks",
+    ClaimType.GOAL: "active_tasks",
+}
+"""Where a claim stands; of any other kind in the summary."""
+
+_MARKS: Final = {
+    Proof.UNPROVED: "(proposed, not confirmed) ",
+    Proof.STALE: "(stale) ",
+    Proof.FAILED: "(withdrawn) ",
+}
+
+
+class SessionItems:
+    """What one session has. Blocks on nothing but where it is awaited."""
+
+    def __init__(
+        self, owned: Owned, runtime: Runtime, claims: Claims, *, session_id: str, name: str
+    ) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._claims = claims
+        self._session_id = session_id
+        self.name = name
+
+    async def gather(self, asked: PackAsked, quoted: Quoted, *, searches: bool) -> Gathered:
+        """Everything of this session; with `searches` also the pages that bear on the query, or
+        that were said last.
+        """
+        owned = self._owned
+        owned.check_there()
+        await owned.written()
+        await owned.refresh()
+        runtime = replace(self._runtime, clock=FixedClock(asked.at_ms))
+        finder = Finder(owned, runtime, self._claims)
+        scope, tiers, found = owned.scope, TIERS[asked.pack_type], Gathered()
+        matched: Sequence[SearchHit] = ()
+        if asked.query:
+            matched = await finder.claims(scope, asked.query, limit=CLAIMS_FOUND, strict=True)
+        if asked.query and searches:
+            result = await finder.find(scope, asked.query, limit=HITS, wanted=SAID_ONLY)
+            hits = (await with_sources(runtime, result, None, asked.query)).hits
+            found.add_found(
+                await asyncio.to_thread(lambda: [*quoted.hits(hits, tiers, asked.query)])
+            )
+        found.add(await asyncio.to_thread(self._read, asked, quoted, matched))
+        if searches and says_last(asked, found.matched):
+            last = await listed(runtime, scope, SAID_ONLY, limit=RECENT, newest_first=True)
+            found.items += await asyncio.to_thread(
+                lambda: [*quoted.recent(last.hits, tiers, recent_reason(asked))]
+            )
+        return found
+
+    def _read(self, asked: PackAsked, quoted: Quoted, matched: Sequence[SearchHit]) -> Gathered:
+        found, tiers = Gathered(), TIERS[asked.pack_type]
+        self._add_claims(found, asked, quoted, matched)
+        if asked.pack_type is not PackType.DIGEST:
+            found.items += self._goal(quoted, tiers)
+            found.items += self._derived(asked, quoted, tiers)
+        found.items += self._open_questions(asked, quoted, tiers)
+        found.items += self._work(asked, quoted, tiers)
+        return found
+
+    # --- what is held true ---------------------------------------------------------------------
+
+    def _add_claims(
+        self, found: Gathered, asked: PackAsked, quoted: Quoted, matched: Sequence[SearchHit]
+    ) -> None:
+        tiers = TIERS[asked.pack_type]
+        places = {hit.page.page_id: (place, hit) for place, hit in enumerate(matched)}
+        is_digest = asked.pack_type is PackType.DIGEST
+        for claim in self._claims.told(self._owned.state, asked.at_ms):
+            row = self._owned.state.table.find(claim.claim_id)
+            if row is None or row.said_ms < asked.since_ms:
+                continue
+            proof = proof_of(claim)
+            is_news = is_digest and claim.status == "closing" and claim.supersedes != ""
+            if proof is Proof.CLOSED and not (is_news and all(claim.quotes)):
+                continue
+            found.proofs[proof] += 1
+            section = _SECTION_OF.get(ClaimType(claim.type), "summary")
+            if proof not in (Proof.PASS, Proof.CLOSED) and not asked.unproved:
+                ref = quoted.ref(self._session_id, claim.claim_id)
+                found.left_out.append(LeftOut(ref=ref, section=section, why=f"{proof} claim"))
+                continue
+            place, hit = places.get(claim.claim_id, (UNRANKED, None))
+            why = f"a {claim.type} that holds" if proof is Proof.PASS else f"a {claim.type}"
+            if hit is not None:
+                why += f", number {place + 1} of the claims that bear on {asked.query!r}"
+            found.items.append(
+                PackItem(
+                    section=section,
+                    tier=tiers.claims if hit is None else tiers.matched,
+                    text=_MARKS.get(proof, "") + one_line(claim.text),
+                    evidence=self._of_claim(claim, row, quoted, section, hit),
+                    reason=f"{why}; {_standing(proof)}",
+                    rank=place,
+                    at_ms=row.said_ms,
+                    says=tuple(map(one_line, claim.quotes)),
+                    origin=str(row.origin) if is_untrusted(row.origin) else "",
+                )
+            )
+
+    def _of_claim(
+        self,
+        claim: ClaimInfo,
+        row: PageRow,
+        quoted: Quoted,
+        section: str,
+        hit: SearchHit | None,
+    ) -> PackEvidence:
+        spans = tuple(
+            PackSpan(
+                ref=quoted.ref(self._session_id, span.page_id),
+                start=span.start,
+                end=span.end,
+                quote=one_line(quote),
+            )
+            for span, quote in zip(claim.evidence, claim.quotes, strict=True)
+            if quote
+        )
+        evidence = quoted.evidence(
+            row, self._session_id, section, one_line(claim.text), rests_on=spans
+        )
+        if hit is None:
+            return evidence
+        return replace(
+            evidence,
+            score=round(hit.score, 4),
+            relevance=round(hit.relevance, 4),
+            parts={name: round(value, 4) for name, value in sorted(hit.parts.items())},
+        )
+
+    def _goal(self, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
+        goal = active_goal(self._owned.state)
+        if goal is not None and quoted.page(goal.row) is not None:
+            text = one_line(f"Goal: {goal.text}")
+            yield PackItem(
+                section="active_tasks",
+                tier=tiers.matched,
+                text=text,
+                evidence=quoted.evidence(goal.row, self._session_id, "active_tasks", text),
+                reason="the goal that a person set",
+                at_ms=goal.row.said_ms,
+            )
+
+    # --- what was made of what was said ---------------------------------------------------------
+
+    def _derived(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
+        """The lines of the latest summaries, procedures, how the session began, and in a synopsis
+        how documents do.
+        """
+        if asked.pack_type in (PackType.SYNOPSIS, PackType.HANDOFF):
+            yield from self._beginning(quoted, tiers)
+        if asked.pack_type is not PackType.TASK:
+            yield from self._abstract(asked, quoted, tiers)
+        for page in self._pages((Kind.SUMMARY,), quoted, SUMMARIES):
+            if page.derived is None or page.derived.represents or self._rests_on_held(page, quoted):
+                continue
+            evidence = quoted.evidence(page.row, self._session_id, "summary", "")
+            for number, text in enumerate(filter(None, map(one_line, page.text.splitlines()))):
+                yield PackItem(
+                    section="summary",
+                    tier=tiers.summaries,
+                    text=text,
+                    evidence=replace(evidence, text=text, is_whole=False),
+                    reason="a line of one of the latest summaries",
+                    rank=UNRANKED + number,
+                    at_ms=page.row.said_ms,
+                    origin=quoted.bound(page),
+                )
+        for page in self._pages((Kind.PROCEDURE,), quoted, RECENT):
+            text = one_line(page.text)
+            yield PackItem(
+                section="procedures",
+                tier=tiers.claims,
+                text=text,
+                evidence=quoted.evidence(page.row, self._session_id, "procedures", text),
+                reason="a procedure that the user told",
+                at_ms=page.row.said_ms,
+            )
+        if asked.pack_type is not PackType.SYNOPSIS:
+            return
+        for page in self._pages((Kind.ARTIFACT,), quoted, DOCUMENTS):
+            first = next(iter(units(page.text)), None)
+            if first is None or page.row.part:
+                continue
+            words = one_line(page.text[first.start : first.end])
+            yield PackItem(
+                section="summary",
+                tier=tiers.summaries,
+                text=one_line(f"{page.title}: {words}" if page.title else words),
+                evidence=quoted.evidence(
+                    page.row, self._session_id, "summary", words, is_whole=False
+                ),
+                reason="how a document begins that was handed in",
+                at_ms=page.row.said_ms,
+                origin=quoted.bound(page),
+            )
+
+    def _beginning(self, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
+        """What the user said first."""
+        wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
+        for row in self._runtime.index.pages(self._owned.scope, wanted, limit=RECENT):
+            page = quoted.page(row) if row.role is Role.USER else None
+            if page is None or self._owned.scope.is_history(row):
+                continue
+            words = one_line(excerpt(page.text, "").text)
+            evidence = quoted.evidence(row, self._session_id, "summary", words, is_whole=False)
+            yield PackItem(
+                section="summary",
+                tier=tiers.summaries,
+                text=one_line(f"It began with: {words}"),
+                evidence=evidence,
+                reason="what the user said first",
+                quote=words,
+                at_ms=row.said_ms,
+                origin=quoted.bound(page),
+            )
+            return
+
+    def _abstract(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
+        """What tells most of what was said before the latest messages: sentences, word for word."""
+        wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
+        scope = self._owned.scope
+        rows = self._runtime.index.pages(scope, wanted, limit=ABSTRACTED, newest_first=True)
+        said = [
+            row
+            for row in rows[RECENT:][::-1]
+            if row.role in (Role.USER, Role.ASSISTANT) and not scope.is_history(row)
+        ]
+        pages = {row.page_id: page for row in said if (page := quoted.page(row)) is not None}
+        if not pages or not asked.tokens:
+            return
+        made = compress_range(
+            [Source.of(page) for page in pages.values()],
+            Level.ABSTRACT,
+            count=self._runtime.counter.count,
+            tokens_max=int(ABSTRACT_SHARE * asked.tokens),
+        )
+        for place, span in enumerate(made.spans):
+            page = pages[span.page_id]
+            words = one_line(page.text.encode()[span.start : span.end].decode(errors="replace"))
+            if not words:
+                continue
+            is_whole = words == one_line(page.text)
+            evidence = quoted.evidence(
+                page.row, self._session_id, "summary", words, is_whole=is_whole
+            )
+            yield PackItem(
+                section="summary",
+                tier=tiers.summaries,
+                text=f"{page.row.role}: {words}",
+                evidence=evidence,
+                reason="a sentence that tells most of what was said before",
+                rank=UNRANKED + place,
+                at_ms=page.row.said_ms,
+                quote=words,
+                origin=quoted.bound(page),
+            )
+
+    def _pages(self, kinds: tuple[Kind, ...], quoted: Quoted, limit: int) -> list[Page]:
+        """The latest pages of these kinds that may be brought in."""
+        scope = self._owned.scope
+        rows = self._runtime.index.pages(
+            scope if SAID.issuperset(kinds) else scope.derived,
+            PageFilter(kinds=kinds),
+            limit=limit * 4,  # some of them stand for one page, or wait
+            newest_first=True,
+        )
+        shown = (quoted.page(row) for row in rows if not (row.is_note or scope.is_history(row)))
+        return [page for page in shown if page is not None][:limit]
+
+    def _rests_on_held(self, page: Page, quoted: Quoted) -> bool:
+        """Whether anything that a page was made of may not be brought in."""
+        sources = () if page.derived is None else page.derived.provenance
+        rows = (self._owned.state.table.find(one) for one in sources)
+        return any(row is None or self._runtime.quarantine.holds(row) for row in rows)
+
+    # --- what is open ---------------------------------------------------------------------------
+
+    def _open_questions(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
+        """What was asked last, by either, and nobody has said anything since."""
+        rows = self._runtime.index.pages(
+            self._owned.scope, PageFilter(kinds=(Kind.TRANSCRIPT,)), limit=RECENT, newest_first=True
+        )
+        asking: Role | None = None
+        for row in rows:
+            if row.role not in (Role.USER, Role.ASSISTANT) or row.said_ms < asked.since_ms:
+                continue
+            asking = asking or row.role
+            if row.role is not asking:
+                break
+            page = quoted.page(row)
+            if page is None or self._owned.scope.is_history(row):
+                continue
+            for unit in units(page.text):
+                text = one_line(page.text[unit.start : unit.end])
+                if QUESTION_MARK.search(text[-_CLOSING:]) and len(text) <= ASKED_CHARS:
+                    who = "the user" if row.role is Role.USER else "the model"
+                    yield PackItem(
+                        section="open_questions",
+                        tier=tiers.work,
+                        text=text,
+                        evidence=quoted.evidence(
+                            row, self._session_id, "open_questions", text, is_whole=False
+                        ),
+                        reason=f"{who} asked last, and nobody has answered since",
+                        at_ms=row.said_ms,
+                        origin=quoted.bound(page),
+                    )
+
+    # --- what was done --------------------------------------------------------------------------
+
+    def _work(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> list[PackItem]:
+        events = self._events(asked)
+        rows = {one.page_id: self._owned.state.table.find(one.page_id) for one in events}
+        events = [one for one in events if rows[one.page_id] is not None]
+
+        def cited(event: WorkEvent, page_id: PageId, source: kinds.Source) -> PackEvidence:
+            row = self._owned.state.table.find(page_id) or rows[event.page_id]
+            assert row is not None
+            return quoted.evidence(row, self._session_id, "", "", is_whole=False, source=source)
+
+        kind, tier = asked.pack_type, tiers.work
+        items = [*file_items(events, cited, tier=tier)]
+        is_apart = kind in (PackType.HANDOFF, PackType.DIGEST)
+        items += run_items(
+            events,
+            cited,
+            section="failures" if is_apart else "open_questions",
+            tier=tier,
+            passed="outcomes" if kind is PackType.DIGEST else "",
+        )
+        if is_apart:
+            items += failed_commands(events, cited, tier=tier)
+        if kind is PackType.SYNOPSIS:
+            items += habits(events, cited, tier=tier)
+        return [
+            replace(one, evidence=replace(one.evidence, section=one.section, text=one.text))
+            for one in items
+        ]
+
+    def _events(self, asked: PackAsked) -> list[WorkEvent]:
+        """What was done in this session, and before it was forked; the newest first."""
+        upto: dict[str, Seq] = {}
+        rows: list[SessionRow] = []
+        for number, last in self._owned.scope.parts:
+            row = self._runtime.index.session(number)
+            if row is not None:
+                rows.append(row)
+                upto[row.session_id] = last
+        approved = {row.session_id: self._runtime.quarantine.approved(row.session) for row in rows}
+        wanted = WorkFilter(after_ms=asked.since_ms or None)
+        return [
+            one
+            for one in find_events(self._runtime, rows, wanted, EVENTS)
+            if one.seq <= upto[one.session_id]
+            and not one.withdrawn
+            and (one.origin != IMPORT or one.seq < approved[one.session_id])
+        ]
+
+
+def _standing(proof: Proof) -> str:
+    match proof:
+        case Proof.PASS:
+            return "on the user's word"
+        case Proof.CLOSED:
+            return "it took another back"
+        case _:
+            return f"{proof}, and asked for"

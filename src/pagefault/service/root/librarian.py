@@ -1,0 +1,130 @@
+"""What a memory hands to others, of several sessions together: packs, a synopsis, a digest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pagefault.activity.commits import Commit
+from pagefault.model.kinds import REGION_PREFIX, PackType
+from pagefault.model.signatures import checked_verbs
+from pagefault.model.wanted import Time
+from pagefault.pack.context_pack import ContextPack
+from pagefault.recall.search import SearchResult
+from pagefault.service.lookup.questions import listed, with_sources
+from pagefault.service.packs.gathered import (
+    HITS,
+    RECENT,
+    SAID_ONLY,
+    TIERS,
+    FixedClock,
+    Gathered,
+    PackAsked,
+    recent_reason,
+    says_last,
+)
+from pagefault.service.packs.quoted_pages import Quoted, handle
+from pagefault.service.packs.request import BUDGET_TOKENS, Measure, asked_for, check_recalls, made
+from pagefault.service.root.parts import MemoryParts, check_open
+
+SESSIONS_READ: Final = 8
+"""Sessions whose claims and work stand in a pack over several: those used last. Pages that bear on
+the query come from all of them.
+"""
+
+
+@checked_verbs(usable=check_open)
+class Librarian(MemoryParts):
+    """The verbs that put together what several sessions hold. They write nothing."""
+
+    async def pack(
+        self,
+        query: str = "",
+        *,
+        pack_type: str = "",
+        sessions: Collection[str] | None = None,
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+        unproved: bool = False,
+    ) -> ContextPack:
+        """As `Session.pack`, of these sessions (names or ids), or of all: pages of any of them, and
+        what holds, was done and is open in the eight of them that were used last. A ref has the
+        session before the page: "planning/msg_3".
+        """
+        asked = asked_for(
+            self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
+        )
+        return await self._packed(asked, sessions)
+
+    async def synopsis(
+        self,
+        *,
+        sessions: Collection[str] | None = None,
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+    ) -> ContextPack:
+        """As `Session.synopsis`, of several sessions together: of a project, say."""
+        asked = asked_for(self._runtime, PackType.SYNOPSIS, at=at, budget=budget)
+        return await self._packed(asked, sessions)
+
+    async def digest(
+        self,
+        since: Time = "",
+        *,
+        commits: Sequence[Commit] = (),
+        sessions: Collection[str] | None = None,
+        budget: int = BUDGET_TOKENS,
+        at: Time = "",
+    ) -> ContextPack:
+        """As `Session.digest`, of several sessions together."""
+        asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since, budget=budget)
+        return await self._packed(asked, sessions, commits=commits)
+
+    async def _packed(
+        self,
+        asked: PackAsked,
+        sessions: Collection[str] | None,
+        *,
+        commits: Sequence[Commit] = (),
+        measure: Measure | None = None,
+    ) -> ContextPack:
+        check_recalls(await self._given_control(), "memory")
+        wanted = replace(SAID_ONLY, sessions=None if sessions is None else tuple(sessions))
+        scope = await self._asked(wanted)
+        every = await asyncio.to_thread(self._runtime.index.sessions)
+        rows = [
+            row
+            for row in every
+            if not row.name.startswith(REGION_PREFIX)
+            and (sessions is None or not {row.name, row.session_id}.isdisjoint(sessions))
+        ]
+        names = {row.session_id: handle(row.name, row.session_id) for row in every}
+        runtime = replace(self._runtime, clock=FixedClock(asked.at_ms))
+        quoted = Quoted(runtime, names, is_several=True)
+        tiers, found = TIERS[asked.pack_type], Gathered()
+        read = rows[:SESSIONS_READ]
+        of_one = replace(asked, tokens=asked.tokens // max(len(read), 1))
+        for row in read:
+            session = await self._find_session(row.session_id)
+            if session._state.control.recalls:
+                found.add(await session._items.gather(of_one, quoted, searches=False))
+        if asked.query:
+            hits = await runtime.search(scope, asked.query, limit=HITS, wanted=wanted)
+            told: SearchResult = await with_sources(runtime, hits, None, asked.query)
+            found.add_found(
+                await asyncio.to_thread(lambda: [*quoted.hits(told.hits, tiers, asked.query)])
+            )
+        if says_last(asked, found.matched):
+            last = await listed(runtime, scope, wanted, limit=RECENT, newest_first=True)
+            found.add(
+                Gathered(
+                    await asyncio.to_thread(
+                        lambda: [*quoted.recent(last.hits, tiers, recent_reason(asked))]
+                    )
+                )
+            )
+        return await asyncio.to_thread(
+            lambda: made(self._runtime, asked, found, commits=commits, measure=measure)
+        )

@@ -1,0 +1,110 @@
+"""What is put together to be handed on: `pack`, `handoff`, `synopsis`, `digest`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pagefault import ContextPack
+from tests.cli.conftest import Cli
+
+AT = "2026-11-20T09:00:00+00:00"
+
+
+def test_a_pack_is_printed_within_its_tokens_and_read_again(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pack", "red", "wheel", "--session", "talk", "--at", AT)
+    assert told.code == 0
+    assert "The red wheel has thirty-six spokes." in told.out
+    assert "[msg_1]" in told.out
+    assert "of 2,000 tokens" in told.err
+    as_json = cli("--root", memory_root, "pack", "red wheel", "--json", "--at", AT)
+    pack = ContextPack.from_json(as_json.out)
+    pack.check()
+    assert pack.generated_at == "2026-11-20T09:00:00.000Z"
+    assert "talk/msg_1" in {one.ref for one in pack.evidence}
+    again = cli("--root", memory_root, "pack", "red wheel", "--format", "json", "--at", AT)
+    assert again.out == as_json.out
+    for form in ("claude", "codex"):
+        shown = cli("--root", memory_root, "pack", "red wheel", "--format", form, "--budget", "90")
+        assert "talk/msg_1" in shown.out
+    assert cli("--root", memory_root, "pack", "red wheel", "--budget", "4").out == ""
+
+
+def test_a_query_that_misses_says_so(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pack", "xylophone", "--session", "talk")
+    assert told.code == 0
+    assert "said last is shown instead" in told.err
+
+
+def test_two_packs_are_compared(cli: Cli, memory_root: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.json"
+    done = cli("--root", memory_root, "pack", "red wheel", "--format", "json", "-o", old)
+    assert f"{old.stat().st_size:,} bytes" in done.out
+    same = cli("--root", memory_root, "pack", "red wheel", "--diff", old)
+    assert (same.code, same.out) == (0, "")
+    other = ["--root", memory_root, "pack", "red wheel", "--session", "talk", "--diff", old]
+    told = cli(*other)
+    assert any(line.startswith("+ ") for line in told.out.splitlines())
+    assert {"added", "removed"} == set(cli(*other, "--json").data)
+    old.write_text("{}")
+    assert cli(*other).code == 2
+
+
+def test_a_handoff_becomes_a_file_of_its_own_name(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    assert cli("--root", memory_root, "handoff", "-o", tmp_path, "--at", AT).code == 0
+    text = (tmp_path / "HANDOFF_talk_2026-11-20.md").read_text()
+    assert text.startswith("# Handoff")
+    assert cli("--root", memory_root, "handoff", "-o", tmp_path, "--at", AT, "--json").code == 0
+    assert json.loads((tmp_path / "HANDOFF_talk_2026-11-20.json").read_text())["summary"]
+    assert cli("--root", memory_root, "synopsis", "--session", "talk").out.startswith("# Synopsis")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two commits, the second after the tag v1, and settings that would run a program."""
+    there = tmp_path / "repository"
+    there.mkdir()
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, "/dev/null")
+
+    def git(*words: str) -> None:
+        named = ["-c", "user.name=Ann", "-c", "user.email=ann@pagefault.test"]
+        subprocess.run(["git", *named, *words], cwd=there, check=True, capture_output=True)
+
+    git("init", "-q")
+    (there / "lid.py").write_text("1")
+    git("add", ".")
+    git("commit", "-q", "-m", "Begin")
+    git("tag", "v1")
+    (there / "lid.py").write_text("2")
+    (there / "a b.md").write_text("3")
+    git("add", ".")
+    git("commit", "-q", "-m", "Tighten the lid")
+    for key in ("core.pager", "core.fsmonitor", "diff.external", "gpg.program"):
+        git("config", key, f"touch {tmp_path}/ran")
+    monkeypatch.chdir(there)
+    return there
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_digest_reads_a_range_of_commits_and_runs_nothing_of_theirs(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    told = cli("--root", memory_root, "digest", "--git", "v1..HEAD", "--json")
+    assert [line["text"].partition(": ")[2] for line in told.data["commits"]] == [
+        "Tighten the lid (2 files)"
+    ]
+    assert {line["text"] for line in told.data["changed_files"]} == {
+        "edited lid.py", "written a b.md",
+    }  # fmt: skip
+    assert told.data["source_mix"] == {"git": 1}
+    for bad in ("v9..HEAD", "--output=stolen", "-n1", "\n"):
+        refused = cli("--root", memory_root, "digest", "--git", bad)
+        assert refused.code == 2, bad
+        assert "git does not know" in refused.err
+    assert not [*tmp_path.glob("*ran*"), *tmp_path.rglob("stolen*")]
