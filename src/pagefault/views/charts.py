@@ -6,12 +6,13 @@ seen and costs bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow
-from pagefault.views.picture import Picture
+from pagefault.model.ids import PageId
+from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow, MemoryMap
+from pagefault.views.picture import Excerpt
 
 WIDTH: Final = 960.0
 _LEFT: Final = 64.0  # room for the names of rows
@@ -23,6 +24,17 @@ _MAP_MIN: Final = 60.0
 _MAP_MAX: Final = 520.0
 _CHART: Final = 170.0
 _LABEL_ROOM: Final = 74.0  # between the names of rewrites, or they run into one another
+
+
+class Mapped(Protocol):
+    """What has a map to draw: a `Picture`, or a `MapView`."""
+
+    @property
+    def map(self) -> MemoryMap: ...
+    @property
+    def excerpts(self) -> Mapping[PageId, Excerpt]: ...
+    @property
+    def window_tokens(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +78,7 @@ class Drawing:
     limit: int = 0
 
 
-def draw_map(picture: Picture) -> Drawing | None:
+def draw_map(picture: Mapped) -> Drawing | None:
     """One row for each message, one column for each request; None where there is neither."""
     rows, columns = picture.map.rows, picture.map.columns
     if not rows or not columns:
@@ -103,7 +115,7 @@ def _bars(row: MapRow, y: float, height: float, wide: float, columns: int) -> It
         yield Bar(_round(x), y, _round(max(width, 1.0)), height, kind)
 
 
-def _title(picture: Picture, row: MapRow) -> str:
+def _title(picture: Mapped, row: MapRow) -> str:
     excerpt = picture.excerpts.get(row.first)
     said = f"{excerpt.who}: {excerpt.text}" if excerpt is not None and excerpt.who else ""
     if row.messages == 1:
@@ -112,7 +124,7 @@ def _title(picture: Picture, row: MapRow) -> str:
     return f"{name} · begins: {said}" if said else name
 
 
-def draw_requests(picture: Picture) -> Drawing | None:
+def draw_requests(picture: Mapped) -> Drawing | None:
     """A bar for each request: what it sent, and of that what began like the one before. The line
     is what it would have sent without paging.
     """

@@ -57,6 +57,20 @@ def concerns(
             f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
             do="Turn prompt caching on in the client, or have it done: `pagefault serve --mark`.",
         )
+    edited = bill.misses.get("edited")
+    if edited is not None:
+        yield Concern(
+            what=f"The client edited old messages in {_requests(edited.requests)}.",
+            why=f"The provider's cache was lost each time: {edited.tokens:,} tokens had to be read "
+            "again.",
+            do="Look which hook or setting of the client changes what was said before.",
+        )
+    for subject, number in _conflicts(claims):
+        yield Concern(
+            what=f"{number} claims say different things about “{subject}”.",
+            why="All of them stand, so the model may be told either.",
+            do="Retract those that are wrong: `pagefault claims retract ID`.",
+        )
     stale = [one for one in claims if one.status == "stale"]
     if stale:
         yield Concern(
@@ -72,6 +86,18 @@ def concerns(
         )
     for judged in metrics.red_flags:
         yield _missed(judged)
+
+
+def _conflicts(claims: Sequence[ClaimInfo]) -> Iterator[tuple[str, int]]:
+    """The subjects of which claims of one type that stand say different things, and how many."""
+    said: dict[tuple[str, str], dict[str, str]] = {}
+    for one in claims:
+        if one.status == "standing" and one.subject:
+            values = said.setdefault((one.type, one.subject.casefold()), {})
+            values.setdefault(one.value.casefold(), one.subject)
+    for values in said.values():
+        if len(values) > 1:
+            yield next(iter(values.values())), len(values)
 
 
 def _requests(number: int) -> str:

@@ -6,14 +6,14 @@ number that nobody reported is an estimate, and its value says so.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from pagefault.model.ids import PageId, Seq, TurnNo
 from pagefault.pack.bill import BillRow
 from pagefault.paging.pressure import Pressure
-from pagefault.recall.search import SearchHit
+from pagefault.service.inspection.memory_map import MemoryMap
 from pagefault.views.concerns import Concern
 from pagefault.views.picture import ClaimView, Excerpt
 
@@ -152,6 +152,15 @@ class SessionView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MapView:
+    """The memory map of a session, and of each row what its first message says."""
+
+    map: MemoryMap
+    excerpts: dict[PageId, Excerpt]
+    window_tokens: int  # the limit of the newest request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsView:
     """The newest claims, newest first, of `total`. `links` leads from a claim to the one that took
     its place or took it back.
@@ -165,20 +174,23 @@ class ClaimsView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
-    """A hit of a search, with the title of its session. `hit.excerpt` is cleaned, and the part that
-    `marks` tell apart is not: they are those of the cleaned text.
+    """A page that a search found, and the title of its session. `pieces` are of the part that was
+    found, each with whether it matches; `relevance` is 0..1.
     """
 
-    hit: SearchHit
+    page_id: PageId
+    session_id: str
     session: str
-    pieces: tuple[tuple[str, bool], ...]  # of the excerpt, and whether each matches
+    who: str
+    at_ms: int
+    relevance: float
+    pieces: tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """How a memory is."""
 
-    root: str
     version: str
     records: int
     sessions: int
@@ -209,8 +221,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, BillRow):
         return value.to_dict()
     if hasattr(value, "__dataclass_fields__"):
-        if isinstance(value, SearchHit):
-            return asdict(value) | {"parts": dict(value.parts)}
         return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]

@@ -87,21 +87,15 @@ def _row_of(item: BillItem, by: BillBy) -> str:
 
 def items_of(runtime: Runtime, row: SessionRow) -> list[BillItem]:
     """The requests of a session, oldest first."""
-    default = runtime.epochs.prices
-    configured = default if default != UNKNOWN.prices else None
-    called = row.name or row.session_id
+    fold = RequestFold(runtime, row)
     proxied = runtime.events_of(row.session, ("relayed", "reported"))
     if any(isinstance(event.body, Relayed) for event in proxied):
-        ledger = Ledger(row.session)
         for event in proxied:
-            ledger.fold(event)
-        return list(_relayed(called, ledger.entries, configured))
-    if not any(runtime.index.events(row.session, types=("packed",))):
-        return []
-    history = _History(runtime, Ledger(row.session))
-    for event in records(runtime, runtime.scope(row.session)):
-        history.fold(event)
-    return list(history.items(called, configured))
+            fold.fold(event)
+    elif any(runtime.index.events(row.session, types=("packed",))):
+        for event in records(runtime, runtime.scope(row.session)):
+            fold.fold(event)
+    return fold.items()
 
 
 # --- what a proxy passed on -----------------------------------------------------------------------
@@ -207,11 +201,14 @@ class _Asked:
 
 
 @dataclass(slots=True)
-class _History:
-    """A fold of a session's records, its ancestors' before them."""
+class RequestFold:
+    """A fold of a session's requests: it is told the session's records, its ancestors' before them.
+    Of a session whose requests a proxy passed on, these and the reports on them are enough.
+    """
 
     runtime: Runtime
-    ledger: Ledger
+    row: SessionRow
+    ledger: Ledger = field(init=False)
     _asked: list[_Asked] = field(default_factory=list)
     _sizes: dict[PageId, int] = field(default_factory=dict)
     _said: int = 0
@@ -221,6 +218,9 @@ class _History:
     _calls: int = 0  # of memory's tools, since the request before
     _news: int = 0  # pages since then
     _model: str = ""
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.row.session)
 
     def fold(self, event: Event) -> None:
         known = len(self.ledger.entries)
@@ -260,7 +260,23 @@ class _History:
             )
         self._before, self._brought, self._calls, self._news = full, 0, 0, 0
 
-    def items(self, called: str, configured: PriceList | None) -> Iterator[BillItem]:
+    @property
+    def entries(self) -> list[Entry]:
+        """Those that `items` tells of, in the same order: where a proxy passed any on, these."""
+        relayed = [entry for entry in self.ledger.entries if entry.relayed is not None]
+        return relayed or self.ledger.entries
+
+    def items(self) -> list[BillItem]:
+        """The requests so far, oldest first."""
+        default = self.runtime.epochs.prices
+        configured = default if default != UNKNOWN.prices else None
+        called = self.row.name or self.row.session_id
+        entries = self.entries
+        if entries and entries[0].relayed is not None:
+            return list(_relayed(called, entries, configured))
+        return list(self._packed_items(called, configured))
+
+    def _packed_items(self, called: str, configured: PriceList | None) -> Iterator[BillItem]:
         for entry, asked in zip(self.ledger.entries, self._asked, strict=True):
             model = find_model(asked.model)
             known = model.prices if model.is_known else None
