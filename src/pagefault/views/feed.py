@@ -13,7 +13,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -323,7 +323,7 @@ class Feed:
 
     async def follow(
         self, after: int | None = None, *, every_s: float = EVERY_S
-    ) -> AsyncIterator[list[Change]]:
+    ) -> AsyncGenerator[list[Change]]:
         """The records that are written from now on, or behind `after`, as they come; an empty list
         now and then says that there were none. Ends with whoever reads it.
         """
