@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pagefault.service.config import Config
     from pagefault.service.memory import Memory
     from pagefault.views.feed import Feed
+
+PATIENCE_S: Final = 2.0  # that a page waits for a long session to be read
 
 
 @click.command(cls=Command)
@@ -79,6 +81,7 @@ async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) 
             await run(page, listening, ready=ready, leaving=page.stop)
         finally:
             listening.close()
+            await shown.aclose()
 
 
 @asynccontextmanager
@@ -107,10 +110,14 @@ async def dashboard_beside(
                     opened.append(_feed_of(read))
             return opened[0]
 
-        yield Dashboard(feed, token=token)
+        try:
+            yield Dashboard(feed, token=token)
+        finally:
+            for one in opened:
+                await one.aclose()
 
 
 def _feed_of(memory: Memory) -> Feed:
     from pagefault.views.feed import Feed
 
-    return Feed(memory, clean=lambda text: printable(redacted(text)))
+    return Feed(memory, clean=lambda text: printable(redacted(text)), patience_s=PATIENCE_S)

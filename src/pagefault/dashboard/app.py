@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 from pagefault.dashboard.pages import PREFIX, Pages
 from pagefault.engine.endpoint import is_of_this_machine, origin_is_of_this_machine
 from pagefault.model.errors import BadInput, NoSuchPage, PagefaultError, SessionNotFound
-from pagefault.views.feed import Feed
+from pagefault.views.feed import Feed, StillReading
 from pagefault.views.shown import Change, Spell, plain
 
 Scope = Mapping[str, Any]
@@ -36,6 +36,7 @@ LIMIT_MAX: Final = 1_000
 FOLLOWERS_MAX: Final = 32  # streams at once
 _STATIC: Final = {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}
 _HTML: Final = "text/html; charset=utf-8"
+_RETRY: Final = ((b"retry-after", b"1"),)
 _HEADERS: Final = (
     (
         b"content-security-policy",
@@ -125,6 +126,13 @@ class Dashboard:
             answer = await self._answer(scope, headers, receive, send)
         except Refused as refused:
             answer = self._refusal(refused, is_json=is_json)
+        except StillReading as reading:
+            if is_json:
+                told = {"error": str(reading), "read": round(reading.share, 4)}
+                answer = Answer(json.dumps(told).encode(), "application/json", 503, _RETRY)
+            else:
+                page = await self._pages.reading(await self._feed(), reading.share)
+                answer = Answer(page.encode(), status=503, headers=_RETRY)
         except (SessionNotFound, NoSuchPage) as missing:
             answer = self._refusal(Refused(404, missing.message, missing.hint), is_json=is_json)
         except BadInput as wrong:

@@ -55,7 +55,7 @@ class Pages:
     ) -> str:
         view = await feed.session(name)
         window = await feed.window(name, request)
-        drawn = await feed.map(name, rows=1)
+        drawn = await feed.map(name, rows=0)
         lines = await feed.requests(name, before=before)
         legend = []
         if window is not None:
@@ -129,6 +129,10 @@ class Pages:
 
     async def health(self, feed: Feed) -> str:
         return await self._page(feed, "health.html", "Health", health=await feed.health())
+
+    async def reading(self, feed: Feed, share: float) -> str:
+        """What stands there while a long session is read for the first time."""
+        return await self._page(feed, "reading.html", "Reading", read=share)
 
     def refusal(self, why: str, hint: str) -> str:
         template = _environment().get_template("refusal.html")

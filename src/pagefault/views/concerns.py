@@ -40,9 +40,9 @@ async def concerns_of(
 
 
 def concerns(
-    metrics: Metrics, proxied: Proxied | None, bill: BillRow, claims: Sequence[ClaimInfo]
+    metrics: Metrics | None, proxied: Proxied | None, bill: BillRow, claims: Sequence[ClaimInfo]
 ) -> Iterator[Concern]:
-    """All that there are, what costs most first."""
+    """All that there are, what costs most first; without `metrics`, less what these tell."""
     if proxied is not None and proxied.over_window:
         yield Concern(
             what=f"{_requests(proxied.over_window)} larger than the window.",
@@ -84,7 +84,7 @@ def concerns(
             why="The bill counts their tokens, and no cost.",
             do="Say which price list applies: `pagefault config`, `prices`.",
         )
-    for judged in metrics.red_flags:
+    for judged in metrics.red_flags if metrics is not None else ():
         yield _missed(judged)
 
 

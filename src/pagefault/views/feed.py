@@ -31,7 +31,7 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
-from pagefault.service.inspection.session_fold import Brought, Held, SessionFold
+from pagefault.service.inspection.session_fold import Held, SessionFold
 from pagefault.service.inspection.timetravel import InWindow
 from pagefault.service.lookup.imported import IMPORT_PREFIX
 from pagefault.service.memory import Memory
@@ -107,6 +107,35 @@ _KINDS: Final = {
 PressureCallback = Callable[[str, Pressure, Pressure], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """A bill as of a record, and when it was begun and ended to be summed up."""
+
+    bill: Bill
+    upto: int
+    began: float
+    ended: float
+
+    def is_good(self, upto: int) -> bool:
+        """Whether it is still true, or too dear to be made again as yet."""
+        pause = SHARE * (self.ended - self.began)
+        return self.upto == upto or time.monotonic() < self.ended + pause
+
+
+class StillReading(Exception):
+    """A session is long, and was not read to its end in time: `share` of it was, 0 to 1. It is read
+    on meanwhile.
+    """
+
+    def __init__(self, name: str, share: float) -> None:
+        super().__init__(f"{name}: {share:.0%} of its log is read so far")
+        self.name, self.share = name, share
+
+
+class _Closing(Exception):
+    """The feed was closed while a session was read."""
+
+
 @dataclass(slots=True, eq=False)
 class _Kept:
     """A session as it was folded last; `items` are its requests as of that."""
@@ -117,11 +146,14 @@ class _Kept:
     items: list[BillItem] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     windows: OrderedDict[int, Held] = field(default_factory=OrderedDict)
+    bill: _Summed | None = None
+    reading: asyncio.Task[None] | None = None
 
 
 class Feed:
     """For one event loop. `clean` takes out of a text what must not be shown; `now` is the time
-    here, with its zone.
+    here, with its zone. Who has a `patience_s` gets `StillReading` for a session that takes longer
+    to be read, and asks again.
     """
 
     def __init__(
@@ -129,17 +161,20 @@ class Feed:
         memory: Memory,
         *,
         clean: Clean = str,
+        patience_s: float | None = None,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         self._memory = memory
         self._runtime = memory._runtime
         self._clean = clean
+        self._patience_s = patience_s
         self._now = now
         self._folds: OrderedDict[int, _Kept] = OrderedDict()
         self._forgettings = memory.forgettings
         self._counted: dict[int, tuple[Seq, int]] = {}
         self._titles: dict[int, str] = {}
-        self._bills: dict[Spell, tuple[float, float, int, Bill]] = {}
+        self._bills: dict[Spell, _Summed] = {}
+        self._is_closed = False
         self._callbacks: list[PressureCallback] = []
 
     # --- sessions -----------------------------------------------------------------------------
@@ -155,26 +190,26 @@ class Feed:
         claims = await kept.session.claims()
 
         def look() -> SessionView:
-            fold = kept.fold
-            folded, bill = fold.folded(), fold.bill(kept.items)
-            metrics = report(folded, self._runtime, kept.session.owned.state, per_turn=False)
-            found = concerns(metrics, folded.proxied, bill.total, claims)
-            back = [page for one in fold.brought for page in one]
-            sizes = self._runtime.index.find_pages(kept.texts.scope, {p.page_id for p in back})
+            fold, folded = kept.fold, kept.fold.folded()
+            metrics = None
+            if folded is not None:
+                metrics = report(folded, self._runtime, kept.session.owned.state, per_turn=False)
+            bill = self._bill_of(kept)
+            proxied = folded.proxied if folded is not None else None
+            found = concerns(metrics, proxied, bill.total, claims)
             return SessionView(
                 card=self._card(fold.row),
-                is_proxied=folded.proxied is not None,
+                is_proxied=fold.is_passed_on,
                 window_tokens=fold.window_tokens,
                 requests=len(kept.items),
                 rewrites=sum(bool(one.epoch) for one in kept.items),
-                brought_back=len(back),
-                brought_back_tokens=sum(
-                    sizes[one.page_id].tokens for one in back if one.page_id in sizes
-                ),
+                brought_back=fold.brought_pages,
+                brought_back_tokens=fold.brought_tokens,
                 pressure=fold.pressure,
                 bill=bill.total,
                 prices=", ".join(sorted(set(bill.prices.values()))),
                 concerns=tuple(kept.texts.concerns(found)),
+                is_judged=folded is not None,
                 upto=fold.upto,
             )
 
@@ -209,7 +244,9 @@ class Feed:
         return await self._look(kept, lambda: self._window(kept, number))
 
     async def map(self, name: str, *, rows: int = ROWS) -> MapView:
-        """The memory map, of at most so many rows, with what each says first."""
+        """The memory map, of at most so many rows, with what each says first. With 0 rows it is
+        what each request sent, and nothing else.
+        """
         kept = await self._kept(name)
 
         def look() -> MapView:
@@ -255,18 +292,22 @@ class Feed:
         """
         if spell is Spell.SESSION:
             kept = await self._kept(name)
-            return await self._look(kept, lambda: kept.fold.bill(kept.items))
-        began = time.monotonic()
+            return await self._look(kept, lambda: self._bill_of(kept))
         told = self._bills.get(spell)
-        if told is not None:
-            at, took, records, bill = told
-            if records == self._memory.records or began < at + SHARE * took:
-                return bill
+        if told is not None and told.is_good(self._memory.records):
+            return told.bill
+        began = time.monotonic()
         midnight = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
         bill = await self._memory.bill(since=midnight if spell is Spell.TODAY else "")
-        ended = time.monotonic()
-        self._bills[spell] = ended, ended - began, self._memory.records, bill
+        self._bills[spell] = _Summed(bill, self._memory.records, began, time.monotonic())
         return bill
+
+    def _bill_of(self, kept: _Kept) -> Bill:
+        if kept.bill is None or not kept.bill.is_good(kept.fold.upto):
+            began = time.monotonic()
+            bill = kept.fold.bill(kept.items)
+            kept.bill = _Summed(bill, kept.fold.upto, began, time.monotonic())
+        return kept.bill.bill
 
     async def search(self, words: str, *, limit: int = HITS) -> list[FoundPage]:
         """Pages of every session that bear on some words, best first."""
@@ -385,24 +426,50 @@ class Feed:
             while len(self._folds) > _FOLDS:
                 self._folds.popitem(last=False)
         self._folds.move_to_end(row.session)
+        if kept.reading is None and kept.fold.upto < row.last_seq:
+            kept.reading = asyncio.create_task(self._read(kept, row))
+        if kept.reading is not None:
+            await asyncio.wait([kept.reading], timeout=self._patience_s)
+            if not kept.reading.done():
+                share = (kept.fold.upto - row.session) / max(1, row.last_seq - row.session)
+                raise StillReading(row.session_id, max(0.0, min(share, 1.0)))
+            reading, kept.reading = kept.reading, None
+            if reading.exception() is not None:  # nobody knows how far each fold came
+                self._folds.pop(row.session, None)
+            reading.result()
+        return kept
+
+    async def _read(self, kept: _Kept, row: SessionRow) -> None:
+        """Fold what was written of a session since, and tell whose pressure has changed."""
         async with kept.lock:
             await kept.session.owned.caught_up()
-            if kept.fold.upto < row.last_seq:
-                before, is_first = kept.fold.pressure, not kept.fold.upto
-                await asyncio.to_thread(self._advance, kept, row)
-                now = kept.fold.pressure
-                if now is not before and not is_first:
-                    for callback in list(self._callbacks):
-                        callback(row.session_id, before, now)
-        return kept
+            before, is_first = kept.fold.pressure, not kept.fold.upto
+            await asyncio.to_thread(self._advance, kept, row)
+            now = kept.fold.pressure
+        if now is not before and not is_first:
+            for callback in list(self._callbacks):
+                callback(row.session_id, before, now)
 
     def _advance(self, kept: _Kept, row: SessionRow) -> None:
         kept.fold.row = row
-        kept.fold.advance(lambda: time.sleep(_LET_IN_S))
+        kept.fold.advance(self._let_in)
         if kept.fold.is_outgrown:
-            kept.fold = SessionFold(self._runtime, row)
-            kept.fold.advance(lambda: time.sleep(_LET_IN_S))
+            fold = SessionFold(self._runtime, row)
+            fold.advance(self._let_in)
+            kept.fold = fold
         kept.items = kept.fold.items()
+        self._counted[row.session] = row.last_seq, len(kept.items)
+
+    def _let_in(self) -> None:
+        if self._is_closed:
+            raise _Closing
+        time.sleep(_LET_IN_S)
+
+    async def aclose(self) -> None:
+        """End what is being read. Nothing is to be asked after that."""
+        self._is_closed = True
+        reading = [kept.reading for kept in self._folds.values() if kept.reading is not None]
+        await asyncio.gather(*reading, return_exceptions=True)
 
     async def _look(self, kept: _Kept, look: Callable[[], T]) -> T:
         async with kept.lock:
@@ -467,7 +534,7 @@ class Feed:
             request=line,
             window_tokens=limit,
             segments=tuple(self._segments(kept, held, rows, free=max(0, limit - line.tokens))),
-            brought=tuple(_brought(kept, rows, one) for one in kept.fold.brought[number]),
+            brought=tuple(_brought(kept, held, number)),
             question=kept.texts.excerpt(asked[-1]) if asked else None,
         )
 
@@ -529,14 +596,24 @@ def _line(kept: _Kept, entries: Sequence[Entry], number: int) -> RequestLine:
     )
 
 
-def _brought(kept: _Kept, rows: Mapping[PageId, PageRow], one: Brought) -> BroughtBack:
-    page = kept.texts.page(one.page_id)
-    return BroughtBack(
-        page=kept.texts.excerpt_of(one.page_id, page),
-        turn=page.row.turn if page is not None else TurnNo(-1),
-        asked=one.reason is not None,
-        why=_WHY[one.reason],
-    )
+def _brought(kept: _Kept, held: Held, number: int) -> Iterator[BroughtBack]:
+    """What a request showed that had been brought back, by it or by one before it."""
+    shown = {one.page_id for one in held.pages if one.place in ("recalled", "faulted")}
+    for request in range(number, -1, -1):
+        for one in kept.fold.brought[request]:
+            if request < number and one.page_id not in shown:
+                continue
+            shown.discard(one.page_id)
+            page = kept.texts.page(one.page_id)
+            yield BroughtBack(
+                request=request,
+                page=kept.texts.excerpt_of(one.page_id, page),
+                turn=page.row.turn if page is not None else TurnNo(-1),
+                asked=one.reason is not None,
+                why=_WHY[one.reason],
+            )
+        if not shown:
+            return
 
 
 def _kind(one: InWindow, row: PageRow | None) -> SegmentKind:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
@@ -136,7 +137,7 @@ async def picture_of(
         row = runtime.index.session(session.session)
         if row is None:
             raise SessionNotFound(session.session_id)
-        fold = SessionFold(runtime, row, columns=columns)
+        fold = SessionFold(runtime, row, columns=columns, judged_max=sys.maxsize)
         fold.advance()
         items = fold.items()
         return _drawn(fold, items, state, claims, forks, clean, rows)
@@ -156,6 +157,7 @@ def _drawn(
     runtime, row = fold.runtime, fold.row
     texts = Texts(runtime, row, clean)
     told, bill, folded = fold.map(items, rows=rows), fold.bill(items), fold.folded()
+    assert folded is not None, "it was asked to be judged"
     metrics, proxied = report(folded, runtime, state, per_turn=False), folded.proxied
     excerpts = [texts.excerpt(one.first) for one in told.rows]
     times = [one.at_ms for one in excerpts] or [0]

@@ -75,10 +75,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroughtBack:
-    """A page that had left the window and was brought in for a request. `why` is a sentence;
-    `asked` tells that the model called for it, and else pagefault brought it by itself.
+    """A page that had left the window, and that `request` was the first to show again. `why` is a
+    sentence; `asked` tells that the model called for it, and else pagefault brought it by itself.
     """
 
+    request: int
     page: Excerpt
     turn: TurnNo  # in which it was said
     asked: bool
@@ -116,8 +117,9 @@ class RequestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowView:
-    """What one request held. `window_tokens` is its limit, 0 where there is none. `question` is
-    what the user had said last, None where that cannot be read.
+    """What one request held. `window_tokens` is its limit, 0 where there is none. `brought` are the
+    pages that it showed out of their place, those that came last first. `question` is what the user
+    had said last, None where that cannot be read.
     """
 
     session_id: str
@@ -148,6 +150,7 @@ class SessionView:
     bill: BillRow
     prices: str
     concerns: tuple[Concern, ...]
+    is_judged: bool  # else it is too long for its figures to be judged here: `Session.metrics`
     upto: Seq  # the last record that is in it
 
 

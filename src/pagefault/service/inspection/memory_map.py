@@ -227,19 +227,22 @@ class MapFold:
         return MapPlace.IN_WINDOW if is_new else MapPlace.BROUGHT_BACK
 
     def map(self, items: Sequence[BillItem], *, rows: int) -> MemoryMap:
-        """The map so far; `items` are the session's requests (`bill.py`)."""
-        items = items[: len(self.marks)]
+        """The map so far; `items` are the session's requests (`bill.py`). With 0 rows it is the
+        columns alone, which takes no time.
+        """
         ends = [number * self.step - 1 for number in range(1, self._ended + 1)]
         is_open = len(self.marks) > self._ended * self.step
-        last = self._showing() if is_open else {}
         if is_open:
             ends.append(len(self.marks) - 1)
-        placed = [self._placed(one, last, is_open=is_open) for one in self.messages]
+        placed: list[_Placed] = []
+        if rows:
+            last = self._showing() if is_open else {}
+            placed = [self._placed(one, last, is_open=is_open) for one in self.messages]
         return MemoryMap(
             messages=len(self.messages),
             requests=len(self.marks),
             columns=tuple(_columns(items, ends, self.marks)),
-            rows=tuple(_rows(placed, len(ends), rows)),
+            rows=tuple(_rows(placed, len(ends), rows)) if rows else (),
         )
 
     def _placed(self, one: _Message, last: Mapping[int, _Message], *, is_open: bool) -> _Placed:

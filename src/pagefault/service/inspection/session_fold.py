@@ -35,8 +35,9 @@ from pagefault.service.inspection.timetravel import InWindow, in_window
 from pagefault.service.restore import records, restore_at
 from pagefault.service.runtime import Runtime
 
-AT_ONCE: Final = 512
-"""Records that are folded before others are let in: some twenty milliseconds of work."""
+AT_ONCE: Final = 128
+"""Records that are folded before others are let in: some ten milliseconds of work."""
+JUDGED_MAX: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +65,30 @@ class Held:
 class SessionFold:
     """For one thread at a time."""
 
-    def __init__(self, runtime: Runtime, row: SessionRow, *, columns: int = COLUMNS) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        row: SessionRow,
+        *,
+        columns: int = COLUMNS,
+        judged_max: int = JUDGED_MAX,
+    ) -> None:
+        """A session of more records than `judged_max` is not judged: that would take longer than
+        all the rest.
+        """
         self.upto = NOTHING  # the last record that was folded
         self.row = row
         self.requests = RequestFold(runtime, row)
         self.brought: list[tuple[Brought, ...]] = []  # by request
+        self.brought_pages = self.brought_tokens = 0
         self.gauge = Gauge()  # the pressure on the window, request by request
         self.runtime = runtime
         self._columns = columns
         self._scope = runtime.scope(row.session)
         self._map = map_fold(runtime, row, columns=columns)
         self._recollections = RecollectionFold(row, Residents(runtime.limits))
-        self._report = Folding(runtime, row.session, self.requests.ledger)
+        is_judged = len(runtime.index.events(row.session)) <= judged_max
+        self._report = Folding(runtime, row.session, self.requests.ledger) if is_judged else None
         self._partial: list[tuple[Seq, str, tuple[PageId, Level, int]]] = []
         self._derived: set[PageId] = set()
         self._asked: list[Brought] = []  # since the request before
@@ -84,6 +97,11 @@ class SessionFold:
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """As `Session.on_pressure`, of whoever packs or passes on the session's requests."""
         return self.gauge.on_change(callback)
+
+    @property
+    def is_passed_on(self) -> bool:
+        """Whether a proxy passes the session's requests on."""
+        return isinstance(self._map.window, RelayedWindow)
 
     @property
     def pressure(self) -> Pressure:
@@ -96,7 +114,7 @@ class SessionFold:
 
     def advance(self, let_in: Callable[[], None] = lambda: None) -> None:
         """Fold what was written since; `let_in` is called now and then, for who must not be in the
-        way for long.
+        way for long. What it raises ends this, and the rest is folded the next time.
         """
         for number, event in enumerate(records(self.runtime, self._scope, after=self.upto), 1):
             self._fold(event)
@@ -108,7 +126,8 @@ class SessionFold:
         self.requests.fold(event)
         self._map.fold(event)
         self._recollections.fold(event)
-        self._report.fold(event)
+        if self._report is not None:
+            self._report.fold(event)
         body = event.body
         if isinstance(body, DerivedBody):
             self._derived.add(body.page_id)
@@ -132,7 +151,10 @@ class SessionFold:
 
     def _sent(self, tokens: int, recalled: Iterable[PageId]) -> None:
         by_itself = (Brought(one) for one in recalled if one not in self._derived)
-        self.brought.append((*self._asked, *by_itself))
+        brought = (*self._asked, *by_itself)
+        self.brought.append(brought)
+        self.brought_pages += len(brought)
+        self.brought_tokens += sum(self.requests.size_of(one.page_id) for one in brought)
         if self._window_tokens:
             self.gauge.note(tokens / self._window_tokens, len(self._asked))
         self._asked = []
@@ -151,13 +173,15 @@ class SessionFold:
         return add_up(((one.session, one) for one in items), by="session", per_million={})
 
     def map(self, items: Sequence[BillItem], *, rows: int) -> MemoryMap:
+        """As `MapFold.map`."""
         return self._map.map(items, rows=rows)
 
     def recollections(self) -> list[Recollection]:
         return self._recollections.told()
 
-    def folded(self) -> Folded:
-        return self._report.folded()
+    def folded(self) -> Folded | None:
+        """What `report` judges the session by, where it is judged."""
+        return None if self._report is None else self._report.folded()
 
     def held(self, entry: Entry) -> Held:
         """What one of `requests.entries` held."""
