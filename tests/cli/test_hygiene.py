@@ -132,6 +132,7 @@ WALK: dict[str, list[list[str]]] = {
 LEFT_OUT = {
     "demo",
     "chat",
+    "dashboard",
     "serve",
     "statusline",
     "models",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,8 +23,11 @@ from pagefault.proxy.listen import bound, run
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.views.feed import Feed
+from tests.cli.test_serve import serving
 from tests.dashboard.browser import CHROMIUM, browser
 from tests.hostile import attacks
+from tests.proxy.histories import body, user
+from tests.proxy.upstream import Upstream, always
 from tests.service.memories import fault, words
 from tests.views.test_report import HOSTILE
 
@@ -72,6 +76,7 @@ async def shown(root: Path, *, turns: int = TURNS) -> AsyncIterator[Shown]:
         await session.call(fault("msg_1"))
         await session.request()
         await session.assistant("Number 0 [ref: msg_1].")
+        await session.claim(f"Oak {HOSTILE[2]}", evidence=["Which oak was first?"])
         listens: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         feed, is_wanted = Feed(read), True
 
@@ -195,8 +200,8 @@ async def test_json_says_the_same_and_what_is_not_there_is_said(tmp_path: Path) 
         [card] = (await to.get("/api/sessions")).json()
         assert (card["session_id"], card["requests"]) == (to.session.session_id, TURNS + 2)
         view = (await to.get(of)).json()
-        assert (view["requests"], view["brought_back"]) == (TURNS + 2, 1)
-        window = (await to.get(f"{of}/window?request={TURNS + 1}")).json()
+        assert (view["requests"], view["brought_back"]) == (TURNS + 2, 2)
+        window = (await to.get(f"{of}/window?request={TURNS}")).json()
         assert window["brought"][0]["page"]["page_id"] == "msg_1"
         assert [one["number"] for one in (await to.get(f"{of}/requests?limit=2")).json()] == [
             TURNS + 1,
@@ -253,9 +258,9 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                 tab.until("document.querySelector('#live').textContent === 'live'")
                 tab.until(f"{window}.startsWith('Window of request {TURNS + 1}')")
                 wait(say(to.session, 9))
-                tab.until(f"{window}.startsWith('Window of request {TURNS + 2}')")
-                tab.press("ArrowLeft")
-                tab.until(f"{window}.startsWith('Window of request {TURNS + 1}')")
+                for number in (TURNS + 2, TURNS + 1, TURNS):
+                    tab.until(f"{window}.startsWith('Window of request {number}')")
+                    tab.press("ArrowLeft" if number > TURNS else "x")
                 assert tab.tell("document.querySelector('#part-window .id').textContent") == "msg_1"
                 tab.tell(
                     "(s => { s.value = 2; s.dispatchEvent(new Event('input', {bubbles: true})) })"
@@ -274,3 +279,35 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                 assert tab.complaints == []  # of its policy, above all
 
         await asyncio.to_thread(drive)
+
+
+@pytest.mark.slow
+def test_a_proxy_has_it_beside_what_it_passes_on(tmp_path: Path) -> None:
+    token = "a-token-of-a-client-0123"
+    with (
+        Upstream(always("Good day.")) as upstream,
+        serving("--upstream", upstream.url, "--token", token, root=tmp_path / "m") as process,
+    ):
+        assert process.stderr is not None
+        line = next(one for one in process.stderr if one.startswith("dashboard: "))
+        address = line.removeprefix("dashboard: ").strip()
+        url, _, key = address.partition("/?token=")
+        client = {"x-pagefault-token": token}
+        answer = httpx2.post(
+            f"{url.removesuffix('/dashboard')}/v1/messages",
+            json=body(user("hello")),
+            headers=client,
+        )
+        assert answer.status_code == 200
+        assert httpx2.get(f"{url}/", headers=client).status_code == 401
+        cookies = httpx2.get(address).headers["set-cookie"].partition(";")[0]
+        with httpx2.stream("GET", f"{url}/events", headers={"cookie": cookies}) as events:
+            page = httpx2.get(f"{url}/", headers={"cookie": cookies}).text
+            assert "Window of request 0" in page
+            process.send_signal(signal.SIGINT)
+            assert list(events.iter_lines()), "it is told so that it ends"
+            said = process.communicate(timeout=60)[1]
+        assert process.returncode == 0
+        assert len(upstream.seen) == 1, "nothing of it goes to a provider"
+        assert key not in said
+        assert "/dashboard" not in said, "it is no traffic, and not logged as any"
