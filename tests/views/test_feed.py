@@ -9,6 +9,7 @@ import pytest
 
 from pagefault import Session
 from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.ids import PageId
 from pagefault.paging.pressure import Pressure
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
@@ -63,7 +64,7 @@ async def test_a_window_holds_the_pages_and_the_tokens_of_its_request(tmp_path: 
         assert asked is not None
         assert [one.page.page_id for one in asked.brought if one.asked] == ["msg_1"]
         before = {one.page.page_id: one.request for one in asked.brought}
-        assert before["msg_1"] == 6
+        assert before[PageId("msg_1")] == 6
         with pytest.raises(BadInput, match="there is no request"):
             await feed.window("s", len(seen))
         with pytest.raises(SessionNotFound):

@@ -50,6 +50,8 @@ def dashboard(app: App, host: str, port: int, opens: bool, as_json: bool) -> Non
 
 
 async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) -> None:
+    import asyncio
+
     from pagefault.dashboard.app import Dashboard
     from pagefault.engine.endpoint import is_loopback
     from pagefault.model.errors import BadInput
@@ -77,11 +79,13 @@ async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) 
                 click.launch(address)
 
         listening = bound(host, port)
+        warming = asyncio.create_task(page.warm())
         try:
             await run(page, listening, ready=ready, leaving=page.stop)
         finally:
             listening.close()
             await shown.aclose()
+            await asyncio.gather(warming, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -97,7 +101,8 @@ async def dashboard_beside(
     from pagefault.service.bootstrap import open_memory, wiring_of
     from pagefault.service.config import MEMORY
 
-    opening, opened = asyncio.Lock(), list[Feed]()
+    opening = asyncio.Lock()
+    opened: list[Feed] = []
     async with AsyncExitStack() as stack:
 
         async def feed() -> Feed:

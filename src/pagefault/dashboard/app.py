@@ -13,7 +13,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
@@ -113,6 +113,13 @@ class Dashboard:
     def stop(self) -> None:
         """End the streams that are open: whoever serves this is about to leave."""
         self._stopping.set()
+
+    async def warm(self) -> None:
+        """Do once what the first page would wait for, such as loading the vocabulary that tokens
+        are counted by.
+        """
+        with suppress(PagefaultError, StillReading):
+            await self._page(Asked((), {}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
