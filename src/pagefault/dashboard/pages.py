@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from pagefault import __version__
+from pagefault.pack.bill import MISSES
 from pagefault.views.charts import draw_map, draw_requests, draw_window
 from pagefault.views.feed import REQUESTS, Feed
 from pagefault.views.shown import SegmentKind, SessionCard, Spell
@@ -30,7 +31,7 @@ KINDS: Final = {
     SegmentKind.TOOL_RESULTS: "tool results",
     SegmentKind.FREE: "free",
 }
-_MINUTE, _HOUR, _DAY, _WEEK = 60, 3_600, 86_400, 604_800
+_MINUTE, _HOUR = 60, 3_600
 
 
 class Pages:
@@ -209,6 +210,7 @@ def _environment() -> Environment:
         "clock": _clock,
         "plural": lambda count, one: f"{count:,} {one}" + ("" if count == 1 else "s"),
         "code": _code,
+        "missed": lambda why: MISSES.get(why, why.replace("_", " ")),
         "place": _place,
         "segment": lambda value: quote(str(value), safe=""),
     }

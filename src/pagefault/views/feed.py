@@ -19,7 +19,6 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final, TypeVar
 
-from pagefault import __version__
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
@@ -333,7 +332,6 @@ class Feed:
         rows = await self._memory.sessions()
         redaction = await self._memory.redaction()
         return Health(
-            version=__version__,
             records=self._memory.records,
             sessions=len(rows),
             bytes=sum(row.bytes for row in rows),

@@ -194,7 +194,6 @@ class FoundPage:
 class Health:
     """How a memory is."""
 
-    version: str
     records: int
     sessions: int
     bytes: int
