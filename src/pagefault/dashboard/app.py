@@ -141,7 +141,7 @@ class Dashboard:
                 page = await self._pages.reading(await self._feed(), reading.share)
                 answer = Answer(page.encode(), status=503, headers=_RETRY)
         except (SessionNotFound, NoSuchPage) as missing:
-            answer = self._refusal(Refused(404, missing.message, missing.hint), is_json=is_json)
+            answer = self._refusal(Refused(404, missing.message), is_json=is_json)
         except BadInput as wrong:
             answer = self._refusal(Refused(400, wrong.message, wrong.hint), is_json=is_json)
         except PagefaultError as failed:

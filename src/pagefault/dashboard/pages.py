@@ -13,7 +13,8 @@ from pagefault import __version__
 from pagefault.pack.bill import MISSES
 from pagefault.views.charts import draw_map, draw_requests, draw_window
 from pagefault.views.feed import REQUESTS, Feed
-from pagefault.views.shown import SegmentKind, SessionCard, Spell
+from pagefault.views.picture import ClaimView
+from pagefault.views.shown import ClaimsView, SegmentKind, SessionCard, Spell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,21 +40,14 @@ class Pages:
         self._now = now
 
     async def first(self, feed: Feed) -> str:
-        """The session that was used last."""
-        cards = await feed.sessions(limit=1)
+        """The session that was used last and is no fork."""
+        cards = await feed.sessions(limit=LISTED)
         if not cards:
             return await self._page(feed, "empty.html", "No session yet")
-        return await self.session(feed, cards[0].session_id, None, None, is_latest=True)
+        card = next((one for one in cards if not one.parent), cards[0])
+        return await self.session(feed, card.session_id, None, None)
 
-    async def session(
-        self,
-        feed: Feed,
-        name: str,
-        request: int | None,
-        before: int | None,
-        *,
-        is_latest: bool = False,
-    ) -> str:
+    async def session(self, feed: Feed, name: str, request: int | None, before: int | None) -> str:
         view = await feed.session(name)
         window = await feed.window(name, request)
         drawn = await feed.map(name, rows=0)
@@ -100,7 +94,13 @@ class Pages:
     async def claims(self, feed: Feed, name: str) -> str:
         view, told = await feed.session(name), await feed.claims(name)
         return await self._page(
-            feed, "claims.html", view.card.title, tab="claims", card=view.card, told=told
+            feed,
+            "claims.html",
+            view.card.title,
+            tab="claims",
+            card=view.card,
+            told=told,
+            chains=_chains(told),
         )
 
     async def page(self, feed: Feed, name: str, page_id: str) -> str:
@@ -184,6 +184,20 @@ def _clock(at_ms: int, now: datetime) -> str:
 def _code(text: str) -> list[tuple[str, bool]]:
     """The text in pieces, and which of them stand between backticks."""
     return [(one, bool(number % 2)) for number, one in enumerate(re.split("`", text)) if one]
+
+
+def _chains(told: ClaimsView) -> list[list[ClaimView]]:
+    """Claims that were closed, each with what took its place in turn, or took it back."""
+    by_id, closed = {one.claim_id: one for one in told.claims}, dict(told.links)
+    later = set(closed.values())
+    chains = []
+    for first in closed.keys() - later:
+        chain, at = [by_id[first]], closed[first]
+        while at in by_id and by_id[at] not in chain:
+            chain.append(by_id[at])
+            at = closed.get(at, at)
+        chains.append(chain)
+    return sorted(chains, key=lambda chain: told.claims.index(chain[-1]))
 
 
 def _place(card: SessionCard) -> str:
