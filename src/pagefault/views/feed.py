@@ -418,9 +418,9 @@ class Feed:
         kept = self._folds.get(row.session)
         if kept is None:
             session = await self._memory.session(row.session_id, create=False)
-            kept = self._folds[row.session] = _Kept(
-                session, SessionFold(self._runtime, row), Texts(self._runtime, row, self._clean)
-            )
+            fold = await asyncio.to_thread(SessionFold, self._runtime, row)
+            made = _Kept(session, fold, Texts(self._runtime, row, self._clean))
+            kept = self._folds.setdefault(row.session, made)  # unless another was quicker
             while len(self._folds) > _FOLDS:
                 self._folds.popitem(last=False)
         self._folds.move_to_end(row.session)
