@@ -24,7 +24,7 @@ from pagefault.dashboard.pages import PREFIX, Pages
 from pagefault.engine.endpoint import is_of_this_machine, origin_is_of_this_machine
 from pagefault.model.errors import BadInput, NoSuchPage, PagefaultError, SessionNotFound
 from pagefault.views.feed import Feed, StillReading
-from pagefault.views.shown import Change, Spell, plain
+from pagefault.views.shown import NewRecord, Spell, plain
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -60,7 +60,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     body: bytes
     kind: str = _HTML
     status: int = 200
@@ -68,7 +68,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HttpRequest:
     """A request that was let in: the parts of its path behind `PREFIX`, and its query."""
 
     parts: tuple[str, ...]
@@ -119,7 +119,7 @@ class Dashboard:
         are counted by.
         """
         with suppress(PagefaultError, StillReading):
-            await self._page(Asked((), {}))
+            await self._page(HttpRequest((), {}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -136,10 +136,10 @@ class Dashboard:
         except StillReading as reading:
             if is_json:
                 told = {"error": str(reading), "read": round(reading.share, 4)}
-                answer = Answer(json.dumps(told).encode(), "application/json", 503, _RETRY)
+                answer = HttpAnswer(json.dumps(told).encode(), "application/json", 503, _RETRY)
             else:
                 page = await self._pages.reading(await self._feed(), reading.share)
-                answer = Answer(page.encode(), status=503, headers=_RETRY)
+                answer = HttpAnswer(page.encode(), status=503, headers=_RETRY)
         except (SessionNotFound, NoSuchPage) as missing:
             answer = self._refusal(Refused(404, missing.message), is_json=is_json)
         except BadInput as wrong:
@@ -151,7 +151,7 @@ class Dashboard:
 
     async def _answer(
         self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send
-    ) -> Answer | None:
+    ) -> HttpAnswer | None:
         """What is answered; None where it was sent already."""
         if not is_of_this_machine(headers.get("host", ""), scope["http_version"]):
             raise Refused(421, "the dashboard answers to this machine's names only")
@@ -176,7 +176,7 @@ class Dashboard:
             )
         if headers.get("sec-fetch-site") == "cross-site":
             raise Refused(403, "the dashboard answers no other web page")
-        asked = Asked(parts, query)
+        asked = HttpRequest(parts, query)
         match parts:
             case ("static", name) if name in _STATIC:
                 return _static(name)
@@ -185,16 +185,16 @@ class Dashboard:
                 return None
             case ("api", *rest):
                 value = await self._value(replace(asked, parts=tuple(rest)))
-                return Answer(json.dumps(plain(value)).encode(), "application/json")
+                return HttpAnswer(json.dumps(plain(value)).encode(), "application/json")
             case _:
-                return Answer((await self._page(asked)).encode())
+                return HttpAnswer((await self._page(asked)).encode())
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
 
     def _let_in(
         self, given: str, cookie: str, parts: tuple[str, ...], query: Mapping[str, str]
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Have the browser keep the token, where no script and no other site can read it, and the
         address bar lose it.
         """
@@ -204,18 +204,18 @@ class Dashboard:
         place += f"?{urlencode(query)}" if query else ""
         kept = f"{cookie}={self._token}; HttpOnly; SameSite=Strict; Path={PREFIX}"
         headers = ((b"location", place.encode()), (b"set-cookie", kept.encode()))
-        return Answer(b"", status=303, headers=headers)
+        return HttpAnswer(b"", status=303, headers=headers)
 
-    def _refusal(self, refused: Refused, *, is_json: bool) -> Answer:
+    def _refusal(self, refused: Refused, *, is_json: bool) -> HttpAnswer:
         if is_json:
             told = {"error": refused.why, "hint": refused.hint}
-            return Answer(json.dumps(told).encode(), "application/json", refused.status)
+            return HttpAnswer(json.dumps(told).encode(), "application/json", refused.status)
         page = self._pages.refusal(refused.why, refused.hint)
-        return Answer(page.encode(), status=refused.status)
+        return HttpAnswer(page.encode(), status=refused.status)
 
     # --- pages --------------------------------------------------------------------------------
 
-    async def _page(self, asked: Asked) -> str:
+    async def _page(self, asked: HttpRequest) -> str:
         feed, pages = await self._feed(), self._pages
         match asked.parts:
             case ():
@@ -241,7 +241,7 @@ class Dashboard:
 
     # --- JSON ---------------------------------------------------------------------------------
 
-    async def _value(self, asked: Asked) -> Any:
+    async def _value(self, asked: HttpRequest) -> Any:
         feed = await self._feed()
         match asked.parts:
             case ("sessions",):
@@ -277,7 +277,7 @@ class Dashboard:
     # --- what changes -------------------------------------------------------------------------
 
     async def _follow(
-        self, asked: Asked, headers: Mapping[str, str], receive: Receive, send: Send
+        self, asked: HttpRequest, headers: Mapping[str, str], receive: Receive, send: Send
     ) -> None:
         """Server-sent events (WHATWG HTML § 9.2): `change`, whose id is the last record told of."""
         if self._followers >= FOLLOWERS_MAX:
@@ -329,7 +329,7 @@ async def _events(feed: Feed, after: int | None) -> AsyncGenerator[bytes]:
             yield _event(told) if told else b": still here\n\n"
 
 
-def _event(told: list[Change]) -> bytes:
+def _event(told: list[NewRecord]) -> bytes:
     data = {
         "seq": told[-1].seq,
         "at_ms": told[-1].at_ms,
@@ -339,12 +339,12 @@ def _event(told: list[Change]) -> bytes:
     return f"id: {told[-1].seq}\nevent: change\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _static(name: str) -> Answer:
+def _static(name: str) -> HttpAnswer:
     """A file of this package; the style sheet of the drawings stands before the rest."""
     data = (files("pagefault.dashboard") / "static" / name).read_bytes()
     if name == "dashboard.css":
         data = (files("pagefault.views") / "templates" / "drawing.css").read_bytes() + data
-    return Answer(data, f"{_STATIC[name]}; charset=utf-8")
+    return HttpAnswer(data, f"{_STATIC[name]}; charset=utf-8")
 
 
 def _raw_path(scope: Scope) -> str:
@@ -362,7 +362,7 @@ def _cookies(header: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-async def _send(send: Send, answer: Answer, *, with_body: bool) -> None:
+async def _send(send: Send, answer: HttpAnswer, *, with_body: bool) -> None:
     headers = [
         (b"content-type", answer.kind.encode()),
         (b"content-length", str(len(answer.body)).encode()),

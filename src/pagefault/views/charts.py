@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from pagefault.model.ids import PageId
 from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow, MemoryMap
 from pagefault.views.picture import Excerpt
-from pagefault.views.shown import Segment, WindowView
+from pagefault.views.shown import WindowSegment, WindowView
 
 WIDTH: Final = 960.0
 _LEFT: Final = 64.0  # room for the names of rows
@@ -213,7 +213,7 @@ def draw_window(view: WindowView) -> Drawing:
     )
 
 
-def _segment(one: Segment) -> str:
+def _segment(one: WindowSegment) -> str:
     named = f"{one.pages[0]} · " if one.pages else ""
     if len(one.pages) > 1:
         named = f"{one.pages[0]} … {one.pages[-1]}, {len(one.pages)} pages · "

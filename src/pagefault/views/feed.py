@@ -30,27 +30,27 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
-from pagefault.service.inspection.session_fold import Held, SessionFold
+from pagefault.service.inspection.session_fold import HeldWindow, SessionFold
 from pagefault.service.inspection.timetravel import InWindow
 from pagefault.service.lookup.imported import IMPORT_PREFIX
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
 from pagefault.views.concerns import concerns
-from pagefault.views.picture import Clean, Excerpt, Texts, head
+from pagefault.views.picture import Clean, Excerpt, SessionTexts, head
 from pagefault.views.shown import (
     BroughtBack,
-    Change,
     ClaimsView,
-    FoundPage,
     Health,
+    HitView,
     MapView,
+    NewRecord,
     RequestLine,
-    Segment,
     SegmentKind,
     SessionCard,
     SessionView,
     Spell,
+    WindowSegment,
     WindowView,
 )
 
@@ -141,10 +141,10 @@ class _Kept:
 
     session: Session
     fold: SessionFold
-    texts: Texts
+    texts: SessionTexts
     items: list[BillItem] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    windows: OrderedDict[int, Held] = field(default_factory=OrderedDict)
+    windows: OrderedDict[int, HeldWindow] = field(default_factory=OrderedDict)
     bill: _Summed | None = None
     reading: asyncio.Task[None] | None = None
 
@@ -308,14 +308,14 @@ class Feed:
             kept.bill = _Summed(bill, kept.fold.upto, began, time.monotonic())
         return kept.bill.bill
 
-    async def search(self, words: str, *, limit: int = HITS) -> list[FoundPage]:
+    async def search(self, words: str, *, limit: int = HITS) -> list[HitView]:
         """Pages of every session that bear on some words, best first."""
         found = await self._memory.recall(words, limit=limit)
         rows = {row.session_id: row for row in await self._memory.sessions()}
 
-        def look(hit: SearchHit) -> FoundPage:
+        def look(hit: SearchHit) -> HitView:
             row = rows.get(hit.session_id)
-            return FoundPage(
+            return HitView(
                 page_id=hit.page.page_id,
                 session_id=hit.session_id,
                 session=self._title(row) if row is not None else self._clean(hit.source),
@@ -348,11 +348,11 @@ class Feed:
         await self._runtime.journal.look()
         return await asyncio.to_thread(self._runtime.index.applied_seq)
 
-    async def changes(self, after: int = 0, *, limit: int = CHANGES) -> list[Change]:
+    async def changes(self, after: int = 0, *, limit: int = CHANGES) -> list[NewRecord]:
         """The records behind `after`, oldest first, at most so many."""
         upto = await self.seq()
 
-        def look() -> list[Change]:
+        def look() -> list[NewRecord]:
             names = {row.session: row.session_id for row in self._runtime.index.sessions()}
             last = Seq(min(upto, after + limit))
             read = self._runtime.log.read(Seq(max(0, after)), last) if last > after else ()
@@ -362,7 +362,7 @@ class Feed:
 
     async def follow(
         self, after: int | None = None, *, every_s: float = EVERY_S
-    ) -> AsyncGenerator[list[Change]]:
+    ) -> AsyncGenerator[list[NewRecord]]:
         """The records that are written from now on, or behind `after`, as they come; an empty list
         now and then says that there were none. Ends with whoever reads it.
         """
@@ -419,7 +419,7 @@ class Feed:
         if kept is None:
             session = await self._memory.session(row.session_id, create=False)
             fold = await asyncio.to_thread(SessionFold, self._runtime, row)
-            made = _Kept(session, fold, Texts(self._runtime, row, self._clean))
+            made = _Kept(session, fold, SessionTexts(self._runtime, row, self._clean))
             kept = self._folds.setdefault(row.session, made)  # unless another was quicker
             while len(self._folds) > _FOLDS:
                 self._folds.popitem(last=False)
@@ -505,7 +505,7 @@ class Feed:
 
     def _first_words(self, row: SessionRow) -> str:
         """How the conversation begins, of one that nobody named."""
-        texts = Texts(self._runtime, row, self._clean)
+        texts = SessionTexts(self._runtime, row, self._clean)
         pages = self._runtime.index.pages(texts.scope, PageFilter(), limit=8)
         first = next((one for one in pages if one.role is Role.USER), None)
         page = texts.read(first)
@@ -537,21 +537,21 @@ class Feed:
         )
 
     def _segments(
-        self, kept: _Kept, held: Held, rows: Mapping[PageId, PageRow], *, free: int
-    ) -> Iterator[Segment]:
+        self, kept: _Kept, held: HeldWindow, rows: Mapping[PageId, PageRow], *, free: int
+    ) -> Iterator[WindowSegment]:
         for kind, tokens in (
             (SegmentKind.RULES, held.rules_tokens),
             (SegmentKind.TOOLS, held.tools_tokens),
         ):
             if tokens:
-                yield Segment(kind=kind, tokens=tokens)
+                yield WindowSegment(kind=kind, tokens=tokens)
         told = [(_kind(one, rows.get(one.page_id)), one) for one in held.pages]
         together = len(told) > SEGMENTS
         for _, group in groupby(enumerate(told), lambda one: one[1][0] if together else one[0]):
             run = [one for _, one in group]
             kind, first = run[0]
             text = kept.texts.excerpt(first.page_id)
-            yield Segment(
+            yield WindowSegment(
                 kind=kind,
                 tokens=sum(one.tokens for _, one in run),
                 pages=tuple(one.page_id for _, one in run),
@@ -559,7 +559,7 @@ class Feed:
                 text=text.text,
             )
         if free:
-            yield Segment(kind=SegmentKind.FREE, tokens=free)
+            yield WindowSegment(kind=SegmentKind.FREE, tokens=free)
 
     def _pieces(self, hit: SearchHit) -> Iterator[tuple[str, bool]]:
         at = 0
@@ -594,7 +594,7 @@ def _line(kept: _Kept, entries: Sequence[Entry], number: int) -> RequestLine:
     )
 
 
-def _brought(kept: _Kept, held: Held, number: int) -> Iterator[BroughtBack]:
+def _brought(kept: _Kept, held: HeldWindow, number: int) -> Iterator[BroughtBack]:
     """What a request showed that had been brought back, by it or by one before it."""
     shown = {one.page_id for one in held.pages if one.place in ("recalled", "faulted")}
     for request in range(number, -1, -1):
@@ -625,11 +625,11 @@ def _kind(one: InWindow, row: PageRow | None) -> SegmentKind:
     return SegmentKind.TOOL_RESULTS if is_tools else SegmentKind.CONVERSATION
 
 
-def _change(event: Event, session_id: str) -> Change:
+def _change(event: Event, session_id: str) -> NewRecord:
     page_id, tokens = PageId(""), 0
     if isinstance(event.body, PageBody):
         page_id, tokens = event.body.page_id, event.body.tokens
-    return Change(
+    return NewRecord(
         seq=event.seq,
         at_ms=event.at_ms,
         session_id=session_id,

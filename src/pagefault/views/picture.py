@@ -2,7 +2,7 @@
 
 Whatever shows a session to people shows this: the map, what each request sent, the answers that
 rest on what had left, what is held true with the words that say so, the bill, what needs a look.
-Texts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
+SessionTexts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _drawn(
     rows: int,
 ) -> Picture:
     runtime, row = fold.runtime, fold.row
-    texts = Texts(runtime, row, clean)
+    texts = SessionTexts(runtime, row, clean)
     told, bill, folded = fold.map(items, rows=rows), fold.bill(items), fold.folded()
     assert folded is not None, "it was asked to be judged"
     metrics, proxied = report(folded, runtime, state, per_turn=False), folded.proxied
@@ -163,7 +163,7 @@ def _drawn(
     times = [one.at_ms for one in excerpts] or [0]
     found = [(texts, "", one) for one in fold.recollections()]
     for fork in forks:
-        name, its = texts.shown(fork.name or fork.session_id), Texts(runtime, fork, clean)
+        name, its = texts.shown(fork.name or fork.session_id), SessionTexts(runtime, fork, clean)
         found += [(its, name, one) for one in recollections(runtime, fork)]
     found.sort(key=lambda one: one[2].at_ms)
     return Picture(
@@ -189,7 +189,7 @@ def _drawn(
     )
 
 
-def _answer(texts: Texts, fork: str, one: Recollection) -> AnswerView:
+def _answer(texts: SessionTexts, fork: str, one: Recollection) -> AnswerView:
     return AnswerView(
         question=texts.excerpt(one.question),
         answer=texts.excerpt(one.answer) if one.answer else None,
@@ -201,7 +201,7 @@ def _answer(texts: Texts, fork: str, one: Recollection) -> AnswerView:
 
 
 @dataclass(slots=True)
-class Texts:
+class SessionTexts:
     """What the pages of a session say, short and cleaned. Blocks on the store."""
 
     runtime: Runtime

@@ -59,7 +59,7 @@ class SessionCard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class WindowSegment:
     """A piece of a window: a page, or what stands there and is none, as the rules and what is free.
 
     Neighbours of one kind stand together where a window has more pages than a picture has room
@@ -125,7 +125,7 @@ class WindowView:
     session_id: str
     request: RequestLine
     window_tokens: int
-    segments: tuple[Segment, ...]
+    segments: tuple[WindowSegment, ...]
     brought: tuple[BroughtBack, ...]
     question: Excerpt | None
 
@@ -176,7 +176,7 @@ class ClaimsView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundPage:
+class HitView:
     """A page that a search found, and the title of its session. `pieces` are of the part that was
     found, each with whether it matches; `relevance` is 0..1.
     """
@@ -204,7 +204,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class NewRecord:
     """A record that was written, without what it says. `session_id` is "" of what concerns the
     whole memory, and of a session that is gone.
     """

@@ -51,7 +51,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldWindow:
     """What a request held: its pages in order, and the tokens of what is no page. `rules` are the
     instructions and whatever frames the pages; of a request that a proxy passed on, the client's
     tools are among it.
@@ -183,7 +183,7 @@ class SessionFold:
         """What `report` judges the session by, where it is judged."""
         return None if self._report is None else self._report.folded()
 
-    def held(self, entry: Entry) -> Held:
+    def held(self, entry: Entry) -> HeldWindow:
         """What one of `requests.entries` held."""
         window, tools = self._map.window, 0
         if isinstance(window, RelayedWindow):
@@ -197,4 +197,4 @@ class SessionFold:
             pages = tuple(in_window(state, partial))
             tools = tools_tokens(state.counter, state.layout.tools)
         rest = entry.packed.tokens - tools - sum(one.tokens for one in pages)
-        return Held(pages, max(0, rest), tools)
+        return HeldWindow(pages, max(0, rest), tools)
