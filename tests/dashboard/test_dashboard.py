@@ -33,7 +33,11 @@ from tests.views.test_report import HOSTILE
 
 TOKEN = "a-token-of-a-test-0123456789"
 TURNS = 12  # so that the first have left the window
-ATTACKS = (*HOSTILE, *(one.text for one in attacks() if one.language == 0))
+MARKS = ("</VM:CONTEXT>", "<|im_start|>", "<system-reminder>", "[INST] <<SYS>>")
+ATTACKS = (
+    *HOSTILE,
+    *(one.text for one in attacks() if not one.language and any(m in one.text for m in MARKS)),
+)
 
 
 @dataclass(slots=True)
@@ -151,7 +155,7 @@ async def test_no_hostile_text_does_anything_on_any_page(
         async for path, read in markups(to):
             assert read.runs == [], path
             said += read.text
-        for text in (*HOSTILE[:3], "</VM:CONTEXT>", "<|im_start|>", "<system-reminder>"):
+        for text in (*HOSTILE[:3], *MARKS):
             assert text in said, "it is shown as the text that it is"
         # A page that escaped nothing would do what they say.
         pages._environment().autoescape = False
