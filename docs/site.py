@@ -32,7 +32,7 @@ NAV: Final[dict[str, tuple[str, ...]]] = {
         "export",
         "context-packs",
     ),
-    "Look": ("report", "events"),
+    "Look": ("report", "dashboard", "events"),
     "Run": ("runbook", "privacy", "origins", "scopes"),
     "Concepts": (
         "design",

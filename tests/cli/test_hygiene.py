@@ -155,6 +155,7 @@ WALK: dict[str, list[list[str]]] = {
 LEFT_OUT = {
     "demo",
     "chat",
+    "dashboard",
     "serve",
     "statusline",
     "models",

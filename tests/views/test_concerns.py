@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import Origin
 from pagefault.pack.bill import BillPart, BillRow
+from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.inspection.metrics import Tally
 from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.targets import REASONS, TARGETS, Judged
@@ -41,3 +44,29 @@ def test_a_client_that_marks_nothing_is_told_what_that_costs() -> None:
     [told] = concerns(measured(), None, bill, [])
     assert told.what == "3 requests without a cache mark."
     assert "7,000 input tokens less" in told.why
+
+
+def held(
+    claim_id: str, value: str, *, subject: str = "Port", status: str = "standing"
+) -> ClaimInfo:
+    return ClaimInfo(
+        claim_id=PageId(claim_id), type="decision", subject=subject, value=value, text=value,
+        status=status, closed_by=PageId(""), supersedes=PageId(""), authority="user",
+        origin=Origin("user_typed"), turn=0, evidence=(), quotes=(),
+    )  # fmt: skip
+
+
+def test_claims_that_stand_and_contradict_one_another_are_told_once() -> None:
+    claims = [
+        held("clm_1", "5432"), held("clm_2", "5433", subject="port"), held("clm_3", "5433"),
+        held("clm_4", "8080", status="superseded"), held("clm_5", "blue", subject="Colour"),
+    ]  # fmt: skip
+    [told] = concerns(measured(), None, BillRow("talk"), claims)
+    assert told.what == "2 claims say different things about “Port”."
+
+
+def test_a_client_that_edits_old_messages_is_told_what_that_lost() -> None:
+    bill = BillRow("talk", requests=9, misses={"edited": BillPart(2, 4_000, 3_600.0)})
+    [told] = concerns(measured(), None, bill, [])
+    assert told.what == "The client edited old messages in 2 requests."
+    assert "4,000 tokens" in told.why

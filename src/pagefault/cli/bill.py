@@ -15,25 +15,6 @@ from pagefault.model.errors import BadInput
 if TYPE_CHECKING:
     from pagefault.pack.bill import Bill, BillPart, BillRow
 
-_WHY: Final = {
-    "cold": "the cache had lapsed",
-    "epoch": "an epoch: we rewrote the conversation",
-    "tools_changed": "the session's tools or settings changed",
-    "reinstructed": "the client changed its tools or instructions",
-    "edited": "the client changed what it had sent",
-    "branched": "the client went on from an earlier message",
-    "compacted": "the client compacted the conversation",
-    "remodelled": "the client asked another model",
-    "begun": "the client began anew",
-    "same": "the client went back",
-    "extended": "the client changed its words outside the conversation",
-    "prefix_changed": "we changed the beginning: a mistake",
-    "unmarked": "the client marks nothing, so nothing is cached",
-    "below_minimum": "too short to be cached",
-    "quantum": "the last part is no full step of the cache",
-    "provider": "the provider read less than it should have: it alone knows why",
-}
-
 
 @click.command(cls=Command)
 @click.argument(
@@ -111,11 +92,13 @@ def bill(
     app.term.line("")
     app.term.table(["of the cost", "requests", "tokens", "cost"], _parts(total), right=_NUMBERS)
     if total.misses:
+        from pagefault.pack.bill import MISSES
+
         app.term.line("")
         missed = sorted(total.misses.items(), key=lambda one: -one[1].cost)
         app.term.table(
             ["sent before, and not read from the cache", "requests", "tokens", "cost"],
-            [_part(_WHY.get(why, why.replace("_", " ")), of) for why, of in missed],
+            [_part(MISSES.get(why, why.replace("_", " ")), of) for why, of in missed],
             right=_NUMBERS,
         )
     for line in _notes(told):

@@ -40,6 +40,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "status": "How a session stands: its window, what came back, and what needs a look.",
         "report": "A session on one page of HTML: what each request held, what came back, what it "
         "cost.",
+        "dashboard": "A page in the browser that shows a memory as it is used: read-only, live.",
         "at": "What the window held at some time.",
         "diff": "What changed in the window from A to B.",
         "history": "Everything that happened to a page.",

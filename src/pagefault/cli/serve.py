@@ -239,6 +239,8 @@ def _told(app: App, one: Running, *, started: bool, as_json: bool) -> None:
     is_new = "listening on" if started else "runs already on"
     app.term.line(f"{is_new} {one.url}, passing on to {one.upstream}; pid {one.pid}")
     app.term.note(f"its log: {one.log}; `pagefault stop` ends it")
+    if one.dashboard_url:
+        app.term.way_in("dashboard", one.dashboard_url)
 
 
 def _object(one: Running) -> dict[str, object]:
@@ -300,6 +302,7 @@ async def _serve(
     *,
     as_json: bool,
 ) -> None:
+    from pagefault.cli.dashboard import dashboard_beside
     from pagefault.engine.endpoint import checked_url, is_loopback
     from pagefault.mcp_server.http import mcp_path
     from pagefault.model.clock import SystemClock
@@ -307,6 +310,7 @@ async def _serve(
     from pagefault.proxy.client import principal_in
     from pagefault.proxy.desk import Desk
     from pagefault.proxy.listen import bound, serve
+    from pagefault.proxy.running import dashboard_token
     from pagefault.service.retention import hourly
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
@@ -324,6 +328,8 @@ async def _serve(
         app.term.note(f"listening on {url}, passing on to {upstreams['']}")
         for name, upstream in one.upstreams.items():
             app.term.note(f"{name} goes to {upstream}")
+        if one.dashboard_url:
+            app.term.way_in("dashboard", one.dashboard_url)
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")
         if not is_loopback(host):
@@ -336,6 +342,7 @@ async def _serve(
         async with (
             app.writing(config, secrets=who.secrets) as memory,
             mcp_path(memory, principal_in, writes=who.mcp_writes) as mcp,
+            dashboard_beside(memory, config, token=dashboard_token(desk.key)) as dashboard,
             hourly(memory.keep_retention, app.term.note),
         ):
             desk.memory = _memory_id(config.root)
@@ -356,6 +363,7 @@ async def _serve(
                 ready=ready,
                 desk=desk,
                 mcp=mcp,
+                dashboard=dashboard if is_loopback(host) else None,
                 is_wanted=(lambda: _is_wanted(how.parent, desk.instance)) if how.parent else None,
             )
     app.term.note(f"stopped after {plural(requests, 'request')}")

@@ -284,6 +284,13 @@ class Term:
         if self.loudness >= 0:
             self._tell(text)
 
+    def way_in(self, what: str, address: str) -> None:
+        """Talk that has an address of ours with its token: not redacted, as it is for whoever reads
+        it to follow.
+        """
+        if self.loudness >= 0:
+            print(f"{what}: {address}", file=sys.stderr, flush=True)
+
     def detail(self, text: str) -> None:
         if self.loudness > 0:
             self._tell(text)

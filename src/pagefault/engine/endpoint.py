@@ -499,6 +499,27 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_of_this_machine(host: str, http_version: str = "1.1") -> bool:
+    """Whether a Host header names this machine: a web page that had its own name point here does
+    not. HTTP/1.0 asks for no Host, and no browser speaks it any more.
+    """
+    if not host and http_version == "1.0":
+        return True
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name)
+
+
+def origin_is_of_this_machine(origin: str | None) -> bool:
+    """Whether an Origin header, if there is one, is of a page that this machine served."""
+    try:
+        return origin is None or is_of_this_machine(urlsplit(origin).netloc)
+    except ValueError:
+        return False
+
+
 def _checked_key(api_key: str, key_from: str) -> str:
     key = api_key.strip()  # keys read from files end in a newline
     if not (key.isascii() and key.isprintable()) or " " in key:

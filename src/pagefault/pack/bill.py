@@ -36,6 +36,25 @@ from pagefault.pack.ledger import Disagreement, reported_cost
 
 UNCACHED_REPORTS_MIN: Final = 3  # fewer that read nothing are no sign that nothing is ever read
 PER: Final = 1_000_000  # tokens, that money is told for
+MISSES: Final = {
+    "cold": "the cache had lapsed",
+    "epoch": "an epoch: we rewrote the conversation",
+    "tools_changed": "the session's tools or settings changed",
+    "reinstructed": "the client changed its tools or instructions",
+    "edited": "the client changed what it had sent",
+    "branched": "the client went on from an earlier message",
+    "compacted": "the client compacted the conversation",
+    "remodelled": "the client asked another model",
+    "begun": "the client began anew",
+    "same": "the client went back",
+    "extended": "the client changed its words outside the conversation",
+    "prefix_changed": "we changed the beginning: a mistake",
+    "unmarked": "the client marks nothing, so nothing is cached",
+    "below_minimum": "too short to be cached",
+    "quantum": "the last part is no full step of the cache",
+    "provider": "the provider read less than it should have: it alone knows why",
+}
+"""Why something that had been sent before was not read from the cache, in words."""
 _NO_REPORT: Final = (Disagreement.UNREPORTED, Disagreement.COUNTED)
 
 

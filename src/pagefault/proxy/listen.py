@@ -8,8 +8,9 @@ import logging
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Final
 
 from pagefault.engine.endpoint import is_loopback
@@ -18,7 +19,7 @@ from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.desk import Desk
 from pagefault.proxy.relay import Patience, Relay
-from pagefault.proxy.server import MemoryPath, Proxy
+from pagefault.proxy.server import MemoryPath, Proxy, Viewer
 from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import hurry
@@ -81,6 +82,7 @@ async def serve(
     desk: Desk | None = None,
     is_wanted: Callable[[], bool] | None = None,
     mcp: MemoryPath | None = None,
+    dashboard: Viewer | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
     Or until it is wanted no more, where that is to be asked.
@@ -88,13 +90,7 @@ async def serve(
 
     Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
     """
-    try:
-        import uvicorn
-    except ImportError:
-        raise CallerError(
-            "the proxy needs the packages httpx2 and uvicorn, which are not installed",
-            hint="pip install 'pagefault[proxy]'",
-        ) from None
+    _uvicorn()
     patience = patience or Patience()
     hurry(memory, LOCK_WAIT_S)
     relays = opened(upstreams, lambda url: Relay(url, patience, allow_http=allow_http))
@@ -113,11 +109,38 @@ async def serve(
         log=log,
         desk=desk,
         mcp=mcp,
+        dashboard=dashboard,
     )
+    _raise_file_limit()
+    warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
+    leaving = dashboard.stop if dashboard is not None else _nothing
+    try:
+        await run(proxy, listening, ready=ready, leaving=leaving, is_wanted=is_wanted)
+        await warming
+        await proxy.settled()
+    finally:
+        listening.close()
+        await relays.aclose()
+    return proxy.requests
+
+
+async def run(
+    app: Callable[..., Awaitable[None]],
+    listening: socket.socket,
+    *,
+    ready: Callable[[str], None],
+    leaving: Callable[[], None],
+    is_wanted: Callable[[], bool] | None = None,
+) -> None:
+    """Serve an application until SIGINT or SIGTERM, or until it is wanted no more, where that is to
+    be asked. `ready` is told the URL; `leaving` is called before connections are ended. Raises
+    `CallerError` where uvicorn is missing.
+    """
+    uvicorn = _uvicorn()
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     config = uvicorn.Config(
-        proxy,
+        app,
         http="h11",
         ws="none",
         lifespan="off",
@@ -133,7 +156,10 @@ async def serve(
     )
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # it would print what broke off
 
-    class Server(uvicorn.Server):
+    class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
+        should_exit: bool
+        force_exit: bool
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready(url)
@@ -153,6 +179,7 @@ async def serve(
                         loop.remove_signal_handler(number)
 
         def _stop(self) -> None:
+            leaving()
             self.force_exit = self.should_exit  # the second time: at once
             self.should_exit = True
 
@@ -162,20 +189,27 @@ async def serve(
         if is_wanted():
             asyncio.get_running_loop().call_later(WANTED_EVERY_S, look, is_wanted)
         else:
+            leaving()
             server.should_exit = True
 
     if is_wanted is not None:
         look(is_wanted)
-    _raise_file_limit()
-    warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
+    await server.serve(sockets=[listening])
+
+
+def _uvicorn() -> ModuleType:
     try:
-        await server.serve(sockets=[listening])
-        await warming
-        await proxy.settled()
-    finally:
-        listening.close()
-        await relays.aclose()
-    return proxy.requests
+        import uvicorn
+    except ImportError:
+        raise CallerError(
+            "proxy and dashboard need the packages httpx2 and uvicorn, which are not installed",
+            hint="pip install 'pagefault[proxy]'",
+        ) from None
+    return uvicorn
+
+
+def _nothing() -> None:
+    """Nobody is told."""
 
 
 def _raise_file_limit() -> None:

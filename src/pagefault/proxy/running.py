@@ -10,6 +10,7 @@ and no key of a provider stands there.
 from __future__ import annotations
 
 import fcntl
+import hmac
 import http.client
 import json
 import os
@@ -21,10 +22,17 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from pagefault.engine.endpoint import is_loopback
+
 KEY_HEADER: Final = "x-pagefault-operator"  # of the operator; never sent on
 _FILE_BYTES_MAX: Final = 65_536
 _ANSWER_BYTES_MAX: Final = 1_000_000
 _TRIES: Final = 50
+
+
+def dashboard_token(key: str) -> str:
+    """What opens the dashboard of a proxy, and nothing else of it, told from its operator's key."""
+    return hmac.new(key.encode(), b"dashboard", "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,13 @@ class Running:
     @property
     def all_upstreams(self) -> dict[str, str]:
         return {"": self.upstream} | self.upstreams
+
+    @property
+    def dashboard_url(self) -> str:
+        """The address of its dashboard, token and all; "" where it has none."""
+        if not is_loopback(urlsplit(self.url).hostname or ""):
+            return ""
+        return f"{self.url}/dashboard/?token={dashboard_token(self.key)}"
 
     def is_at(self, url: str) -> bool:
         """Whether this address, whatever its path, is the proxy's."""

@@ -19,10 +19,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from typing import Any, Final, Protocol
+from urllib.parse import unquote
 
-from pagefault.engine.endpoint import is_loopback
+from pagefault.engine.endpoint import is_of_this_machine, origin_is_of_this_machine
 from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.model.kinds import ControlMode
@@ -71,6 +71,23 @@ Scope = Mapping[str, Any]
 MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
 """Serves the memory itself to a user who was let in, at `MCP_PATH`."""
 
+
+class Viewer(Protocol):
+    """Shows the memory to people, who have its own token: an application beside the proxy, which
+    looks at who asks by itself.
+    """
+
+    def takes(self, path: str) -> bool:
+        """Whether a path is its own."""
+        ...
+
+    def stop(self) -> None:
+        """End what it keeps open."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
 MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 BODY_S_MAX: Final = 120.0  # for all of a body that is read, between the pieces of one that passes
@@ -108,6 +125,7 @@ class Proxy:
         marks: bool = False,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
+        dashboard: Viewer | None = None,
         measures: bool = True,
     ) -> None:
         """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
@@ -138,6 +156,7 @@ class Proxy:
         self._desk = desk or Desk()
         self._log = log
         self._mcp = mcp
+        self._dashboard = dashboard
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
@@ -157,6 +176,9 @@ class Proxy:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
+            return
+        if self._dashboard is not None and self._dashboard.takes(scope["path"]):
+            await self._dashboard(scope, receive, send)  # no traffic: nobody counts it
             return
         began = self._clock.monotonic_s()
         self.requests += 1
@@ -200,9 +222,10 @@ class Proxy:
         told.path = self._shown(path)
         wire = next((w for w in WIRES if scope["method"] == "POST" and w.takes(path)), None)
         told.format = wire.name if wire is not None else ""
-        if not (self._any_host or _is_ours(known.get("host", ""), scope["http_version"])):
+        host, version = known.get("host", ""), scope["http_version"]
+        if not (self._any_host or is_of_this_machine(host, version)):
             return await reply.refuse(wire, 421, "this proxy answers to this machine's names only")
-        if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
+        if not origin_is_of_this_machine(known.get("origin")):
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
         user = self._user_of(known.get(TOKEN_HEADER, ""))
         is_operator = self._desk.knows(known)
@@ -690,19 +713,6 @@ def _has_body(known: Mapping[str, str]) -> bool:
 
 def _number(header: str) -> int:
     return int(header) if header.isascii() and header.isdecimal() and len(header) < 20 else 0
-
-
-def _is_ours(host: str, http_version: str = "1.1") -> bool:
-    """Whether a Host or an Origin names this machine: a web page that had its own name point here
-    does not. HTTP/1.0 asks for no Host, and no browser speaks it any more.
-    """
-    if not host and http_version == "1.0":
-        return True
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    return is_loopback(name)
 
 
 def _served(pairs: Sequence[Pair]) -> list[str]:

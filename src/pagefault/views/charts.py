@@ -1,4 +1,4 @@
-"""The two pictures of a session, as places of shapes: what a template draws as SVG.
+"""The pictures of a session, as places of shapes: what a template draws as SVG.
 
 Units are those of the drawing, which is `WIDTH` wide; all are rounded to tenths, as more is not
 seen and costs bytes.
@@ -6,12 +6,14 @@ seen and costs bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow
-from pagefault.views.picture import Picture
+from pagefault.model.ids import PageId
+from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow, MemoryMap
+from pagefault.views.picture import Excerpt
+from pagefault.views.shown import WindowSegment, WindowView
 
 WIDTH: Final = 960.0
 _LEFT: Final = 64.0  # room for the names of rows
@@ -22,7 +24,19 @@ _ROW_MAX: Final = 9.0
 _MAP_MIN: Final = 60.0
 _MAP_MAX: Final = 520.0
 _CHART: Final = 170.0
+_STRIP: Final = 46.0
 _LABEL_ROOM: Final = 74.0  # between the names of rewrites, or they run into one another
+
+
+class Mapped(Protocol):
+    """What has a map to draw: a `Picture`, or a `MapView`."""
+
+    @property
+    def map(self) -> MemoryMap: ...
+    @property
+    def excerpts(self) -> Mapping[PageId, Excerpt]: ...
+    @property
+    def window_tokens(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +50,14 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarGroup:
-    """Bars of one thing, and what is said of it where somebody points at them."""
+    """Bars of one thing, and what is said of it where somebody points at them; of the requests
+    `first` to `last`, where they are of any.
+    """
 
     title: str
     bars: tuple[Bar, ...]
+    first: int = -1
+    last: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +84,7 @@ class Drawing:
     limit: int = 0
 
 
-def draw_map(picture: Picture) -> Drawing | None:
+def draw_map(picture: Mapped) -> Drawing | None:
     """One row for each message, one column for each request; None where there is neither."""
     rows, columns = picture.map.rows, picture.map.columns
     if not rows or not columns:
@@ -103,7 +121,7 @@ def _bars(row: MapRow, y: float, height: float, wide: float, columns: int) -> It
         yield Bar(_round(x), y, _round(max(width, 1.0)), height, kind)
 
 
-def _title(picture: Picture, row: MapRow) -> str:
+def _title(picture: Mapped, row: MapRow) -> str:
     excerpt = picture.excerpts.get(row.first)
     said = f"{excerpt.who}: {excerpt.text}" if excerpt is not None and excerpt.who else ""
     if row.messages == 1:
@@ -112,7 +130,7 @@ def _title(picture: Picture, row: MapRow) -> str:
     return f"{name} · begins: {said}" if said else name
 
 
-def draw_requests(picture: Picture) -> Drawing | None:
+def draw_requests(picture: Mapped) -> Drawing | None:
     """A bar for each request: what it sent, and of that what began like the one before. The line
     is what it would have sent without paging.
     """
@@ -133,7 +151,7 @@ def draw_requests(picture: Picture) -> Drawing | None:
             Bar(x, _round(bottom - tokens * scale), width, _round(tokens * scale), kind)
             for tokens, kind in ((one.tokens, "sent"), (one.shared_tokens, "shared"))
         )
-        groups.append(BarGroup(_request(one), bars))
+        groups.append(BarGroup(_request(one), bars, one.first, one.last))
         middle = _LEFT + (number + 0.5) * wide
         points.append(f"{_round(middle):g},{_round(bottom - one.without_tokens * scale):g}")
     return Drawing(
@@ -177,3 +195,27 @@ def _wide(columns: Sequence[MapColumn]) -> float:
 
 def _round(value: float) -> float:
     return round(value, 1)
+
+
+def draw_window(view: WindowView) -> Drawing:
+    """A request's window as one strip: a piece for each segment, as wide as it has tokens."""
+    whole = max(1, sum(one.tokens for one in view.segments))
+    scale = WIDTH / whole
+    gap = 1.0 if WIDTH / max(1, len(view.segments)) > 4 else 0.0
+    groups, x = [], 0.0
+    for one in view.segments:
+        width = one.tokens * scale
+        bar = Bar(_round(x), 0.0, _round(max(width - gap, 0.7)), _STRIP, f"seg-{one.kind}")
+        groups.append(BarGroup(_segment(one), (bar,)))
+        x += width
+    return Drawing(
+        height=_STRIP, top=0.0, bottom=_STRIP, left=0.0, right=WIDTH, groups=tuple(groups), marks=()
+    )
+
+
+def _segment(one: WindowSegment) -> str:
+    named = f"{one.pages[0]} · " if one.pages else ""
+    if len(one.pages) > 1:
+        named = f"{one.pages[0]} … {one.pages[-1]}, {len(one.pages)} pages · "
+    said = f" · {one.who}: {one.text}" if one.text else ""
+    return f"{named}{one.kind.replace('_', ' ')} · {one.tokens:,} tokens{said}"

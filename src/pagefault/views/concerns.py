@@ -40,9 +40,9 @@ async def concerns_of(
 
 
 def concerns(
-    metrics: Metrics, proxied: Proxied | None, bill: BillRow, claims: Sequence[ClaimInfo]
+    metrics: Metrics | None, proxied: Proxied | None, bill: BillRow, claims: Sequence[ClaimInfo]
 ) -> Iterator[Concern]:
-    """All that there are, what costs most first."""
+    """All that there are, what costs most first; without `metrics`, less what these tell."""
     if proxied is not None and proxied.over_window:
         yield Concern(
             what=f"{_requests(proxied.over_window)} larger than the window.",
@@ -56,6 +56,20 @@ def concerns(
             why="This provider caches only what a client marks, so every token was paid in full; "
             f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
             do="Turn prompt caching on in the client, or have it done: `pagefault serve --mark`.",
+        )
+    edited = bill.misses.get("edited")
+    if edited is not None:
+        yield Concern(
+            what=f"The client edited old messages in {_requests(edited.requests)}.",
+            why=f"The provider's cache was lost each time: {edited.tokens:,} tokens had to be read "
+            "again.",
+            do="Look which hook or setting of the client changes what was said before.",
+        )
+    for subject, number in _conflicts(claims):
+        yield Concern(
+            what=f"{number} claims say different things about “{subject}”.",
+            why="All of them stand, so the model may be told either.",
+            do="Retract those that are wrong: `pagefault claims retract ID`.",
         )
     lapsed = [one for one in claims if one.status in ("stale", "expired")]
     if lapsed:
@@ -71,8 +85,20 @@ def concerns(
             why="The bill counts their tokens, and no cost.",
             do="Say which price list applies: `pagefault config`, `prices`.",
         )
-    for judged in metrics.red_flags:
+    for judged in metrics.red_flags if metrics is not None else ():
         yield _missed(judged)
+
+
+def _conflicts(claims: Sequence[ClaimInfo]) -> Iterator[tuple[str, int]]:
+    """The subjects of which claims of one type that stand say different things, and how many."""
+    said: dict[tuple[str, str], dict[str, str]] = {}
+    for one in claims:
+        if one.status == "standing" and one.subject:
+            values = said.setdefault((one.type, one.subject.casefold()), {})
+            values.setdefault(one.value.casefold(), one.subject)
+    for values in said.values():
+        if len(values) > 1:
+            yield next(iter(values.values())), len(values)
 
 
 def _requests(number: int) -> str:

@@ -2,27 +2,33 @@
 
 Whatever shows a session to people shows this: the map, what each request sent, the answers that
 rest on what had left, what is held true with the words that say so, the bill, what needs a look.
-Texts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
+SessionTexts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from pagefault.model.errors import PagefaultError
+from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
-from pagefault.model.page import Page, SessionRow
+from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.times import iso_ms
-from pagefault.pack.bill import BillRow
+from pagefault.pack.bill import BillItem, BillRow
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.inspection.memory_map import COLUMNS, ROWS, MemoryMap
-from pagefault.service.inspection.recollections import Recollection
+from pagefault.service.inspection.recollections import Recollection, recollections
+from pagefault.service.inspection.report import report
+from pagefault.service.inspection.session_fold import SessionFold
 from pagefault.service.memory import Memory
+from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
+from pagefault.service.window.state import SessionState
 from pagefault.views.concerns import Concern, concerns
 
 ANSWERS: Final = 60
@@ -117,81 +123,127 @@ async def picture_of(
     rows: int = ROWS,
     columns: int = COLUMNS,
 ) -> Picture:
-    """The picture of a session, its forks' answers with it. `clean` is asked for every text."""
-    drawing = _Drawing(memory, session, clean)
-    return await drawing.picture(rows, columns)
+    """The picture of a session, its forks' answers with it. `clean` is asked for every text.
+    Raises `BadInput` where there is less than one row or column.
+    """
+    if min(rows, columns) < 1:
+        raise BadInput("a map has at least one row and one column")
+    await session.owned.caught_up()
+    claims = await session.claims()
+    forks = [one for one in await memory.sessions() if one.parent == session.session]
+    runtime, state = session.owned.runtime, session.owned.state
+
+    def draw() -> Picture:
+        row = runtime.index.session(session.session)
+        if row is None:
+            raise SessionNotFound(session.session_id)
+        fold = SessionFold(runtime, row, columns=columns, judged_max=sys.maxsize)
+        fold.advance()
+        items = fold.items()
+        return _drawn(fold, items, state, claims, forks, clean, rows)
+
+    return await asyncio.to_thread(draw)
+
+
+def _drawn(
+    fold: SessionFold,
+    items: Sequence[BillItem],
+    state: SessionState,
+    claims: Sequence[ClaimInfo],
+    forks: Sequence[SessionRow],
+    clean: Clean,
+    rows: int,
+) -> Picture:
+    runtime, row = fold.runtime, fold.row
+    texts = SessionTexts(runtime, row, clean)
+    told, bill, folded = fold.map(items, rows=rows), fold.bill(items), fold.folded()
+    assert folded is not None, "it was asked to be judged"
+    metrics, proxied = report(folded, runtime, state, per_turn=False), folded.proxied
+    excerpts = [texts.excerpt(one.first) for one in told.rows]
+    times = [one.at_ms for one in excerpts] or [0]
+    found = [(texts, "", one) for one in fold.recollections()]
+    for fork in forks:
+        name, its = texts.shown(fork.name or fork.session_id), SessionTexts(runtime, fork, clean)
+        found += [(its, name, one) for one in recollections(runtime, fork)]
+    found.sort(key=lambda one: one[2].at_ms)
+    return Picture(
+        name=texts.shown(row.name or row.session_id),
+        session_id=row.session_id,
+        is_proxied=proxied is not None,
+        turns=row.turns,
+        first_ms=times[0],
+        last_ms=max(times[-1], times[0]),
+        window_tokens=state.window_tokens if proxied is None else proxied.last.window_tokens,
+        map=told,
+        excerpts={one.page_id: one for one in excerpts},
+        answers=tuple(_answer(*one) for one in found[-ANSWERS:]),
+        answers_all=len(found),
+        answers_citing=sum(
+            any(one in told.brought for one, _ in told.cited) for _, _, told in found
+        ),
+        claims=tuple(texts.claim(one) for one in claims[-CLAIMS:]),
+        claims_all=len(claims),
+        bill=bill.total if bill.total.requests else None,
+        prices=", ".join(sorted(set(bill.prices.values()))),
+        concerns=tuple(texts.concerns(concerns(metrics, proxied, bill.total, claims))),
+    )
+
+
+def _answer(texts: SessionTexts, fork: str, one: Recollection) -> AnswerView:
+    return AnswerView(
+        question=texts.excerpt(one.question),
+        answer=texts.excerpt(one.answer) if one.answer else None,
+        brought=tuple(texts.excerpt(page_id) for page_id in one.brought),
+        asked=frozenset(one.asked),
+        cited=tuple((page_id, str(how)) for page_id, how in one.cited),
+        fork=fork,
+    )
 
 
 @dataclass(slots=True)
-class _Drawing:
-    memory: Memory
-    session: Session
+class SessionTexts:
+    """What the pages of a session say, short and cleaned. Blocks on the store."""
+
+    runtime: Runtime
+    row: SessionRow
     clean: Clean
+    scope: Scope = field(init=False)
 
-    async def picture(self, rows: int, columns: int) -> Picture:
-        told = await self.session.memory_map(rows=rows, columns=columns)
-        status = await self.session.status()
-        proxied = await self.memory.proxied(self.session)
-        metrics = await self.session.metrics()
-        bill = await self.memory.bill(self.session.session_id)
-        claims = await self.session.claims()
-        answers, answers_all, citing = await self._answers()
-        excerpts = [await self._excerpt(self.session, row.first) for row in told.rows]
-        times = [one.at_ms for one in excerpts] or [0]
-        return Picture(
-            name=self._shown(self.session.name or self.session.session_id),
-            session_id=self.session.session_id,
-            is_proxied=proxied is not None,
-            turns=status.turns,
-            first_ms=times[0],
-            last_ms=max(times[-1], times[0]),
-            window_tokens=status.window_tokens if proxied is None else proxied.last.window_tokens,
-            map=told,
-            excerpts={one.page_id: one for one in excerpts},
-            answers=answers,
-            answers_all=answers_all,
-            answers_citing=citing,
-            claims=tuple([await self._claim(one) for one in claims[-CLAIMS:]]),
-            claims_all=len(claims),
-            bill=bill.total if bill.total.requests else None,
-            prices=", ".join(sorted(set(bill.prices.values()))),
-            concerns=tuple(concerns(metrics, proxied, bill.total, claims)),
+    def __post_init__(self) -> None:
+        self.scope = self.runtime.seen(self.runtime.scope(self.row.session))
+
+    def page(self, page_id: PageId) -> Page | None:
+        """The page, unless it was forgotten, or cannot be read."""
+        found = self.runtime.index.find_page(self.scope, page_id) if page_id else None
+        return self.read(found)
+
+    def read(self, row: PageRow | None) -> Page | None:
+        try:
+            return None if row is None else self.runtime.pages.read(row)
+        except PagefaultError:
+            return None
+
+    def excerpt(self, page_id: PageId) -> Excerpt:
+        return self.excerpt_of(page_id, self.page(page_id))
+
+    def excerpt_of(self, page_id: PageId, page: Page | None) -> Excerpt:
+        if page is None:
+            return Excerpt(page_id=page_id, who="", at_ms=0, tokens=0, text=_GONE)
+        who = page.speaker or _ROLES.get(page.row.role, str(page.row.role))
+        said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
+        return Excerpt(
+            page_id=page_id,
+            who=self.shown(who),
+            at_ms=page.row.at_ms if said_ms is None else said_ms,
+            tokens=page.row.tokens,
+            text=head(self.shown(page.text).strip(), EXCERPT),
         )
 
-    async def _answers(self) -> tuple[tuple[AnswerView, ...], int, int]:
-        """The newest, how many there are in all, and how many cite what was brought back."""
-        found: list[tuple[Session, str, Recollection]] = [
-            (self.session, "", one) for one in await self.session.recollections()
-        ]
-        for row in await self._forks():
-            fork = await self.memory.session(row.session_id, create=False)
-            name = self._shown(row.name or row.session_id)
-            found += [(fork, name, one) for one in await fork.recollections()]
-        found.sort(key=lambda one: one[2].at_ms)
-        citing = sum(any(page_id in one.brought for page_id, _ in one.cited) for _, _, one in found)
-        shown = [await self._answer(*one) for one in found[-ANSWERS:]]
-        return tuple(shown), len(found), citing
-
-    async def _forks(self) -> Sequence[SessionRow]:
-        rows = await self.memory.sessions()
-        mine = next(row.session for row in rows if row.session_id == self.session.session_id)
-        return [row for row in rows if row.parent == mine]
-
-    async def _answer(self, session: Session, fork: str, one: Recollection) -> AnswerView:
-        return AnswerView(
-            question=await self._excerpt(session, one.question),
-            answer=await self._excerpt(session, one.answer) if one.answer else None,
-            brought=tuple([await self._excerpt(session, page_id) for page_id in one.brought]),
-            asked=frozenset(one.asked),
-            cited=tuple((page_id, str(how)) for page_id, how in one.cited),
-            fork=fork,
-        )
-
-    async def _claim(self, one: ClaimInfo) -> ClaimView:
+    def claim(self, one: ClaimInfo) -> ClaimView:
         spans = []
         for span, quote in zip(one.evidence, one.quotes, strict=True):
             before = after = ""
-            page = await self._page(self.session, span.page_id)
+            page = self.page(span.page_id)
             if quote and page is not None:
                 raw = page.text.encode()
                 before = raw[: span.start].decode(errors="ignore")
@@ -199,51 +251,36 @@ class _Drawing:
             spans.append(
                 SpanView(
                     page_id=span.page_id,
-                    before=_tail(self._shown(before), _AROUND),
-                    words=self._shown(quote) or _GONE,
-                    after=_head(self._shown(after), _AROUND),
+                    before=_tail(self.shown(before), _AROUND),
+                    words=self.shown(quote) or _GONE,
+                    after=head(self.shown(after), _AROUND),
                 )
             )
         return ClaimView(
             claim_id=one.claim_id,
             type=one.type,
-            subject=self._shown(one.subject),
-            text=self._shown(one.text),
+            subject=self.shown(one.subject),
+            text=self.shown(one.text),
             status=one.status,
             closed_by=one.closed_by,
             authority=one.authority,
             evidence=tuple(spans),
         )
 
-    async def _excerpt(self, session: Session, page_id: PageId) -> Excerpt:
-        page = await self._page(session, page_id) if page_id else None
-        if page is None:
-            return Excerpt(page_id=page_id, who="", at_ms=0, tokens=0, text=_GONE)
-        who = page.speaker or _ROLES.get(page.row.role, str(page.row.role))
-        said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
-        return Excerpt(
-            page_id=page_id,
-            who=self._shown(who),
-            at_ms=page.row.at_ms if said_ms is None else said_ms,
-            tokens=page.row.tokens,
-            text=_head(self._shown(page.text).strip(), EXCERPT),
-        )
+    def concerns(self, told: Iterable[Concern]) -> Iterator[Concern]:
+        """What they quote, cleaned."""
+        return (replace(one, what=self.shown(one.what)) for one in told)
 
-    def _shown(self, text: str) -> str:
+    def shown(self, text: str) -> str:
         """Cleaned, and on one line."""
         return re.sub(r"\s+", " ", self.clean(text))
-
-    async def _page(self, session: Session, page_id: PageId) -> Page | None:
-        try:
-            return await session.page(page_id)
-        except PagefaultError:
-            return None
 
 
 _ROLES: Final = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
 
-def _head(text: str, most: int) -> str:
+def head(text: str, most: int) -> str:
+    """The text, cut where it is longer."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 

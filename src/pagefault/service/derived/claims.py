@@ -329,7 +329,7 @@ class Claims:
         return found
 
     def told(self, state: SessionState, now_ms: int | None = None) -> list[ClaimInfo]:
-        """Every claim with what became of it by now, or as far as age goes by `now_ms`, oldest first."""
+        """Every claim with what became of it by now, oldest first; its age is that at `now_ms`."""
         book = self.book(state)
         is_withdrawn = self._runtime.quarantine.is_withdrawn
         read = [

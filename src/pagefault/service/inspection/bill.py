@@ -8,7 +8,7 @@ in that, so it comes out a little too cheap.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -42,6 +42,7 @@ from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 
 _GOES_ON: Final = ("same", "extended", SERVED)
+_UNSETTLED: Final = 64  # of the newest requests, a report may yet come
 _PROVIDERS_DOING: Final = (Disagreement.LESS, Disagreement.NONE_AT_ALL)
 
 
@@ -89,42 +90,41 @@ def _row_of(item: BillItem, by: BillBy) -> str:
 
 def items_of(runtime: Runtime, row: SessionRow) -> list[BillItem]:
     """The requests of a session, oldest first."""
-    default = runtime.epochs.prices
-    configured = default if default != UNKNOWN.prices else None
-    called = row.name or row.session_id
+    fold = RequestFold(runtime, row)
     proxied = runtime.events_of(row.session, ("relayed", "reported"))
     if any(isinstance(event.body, Relayed) for event in proxied):
-        ledger = Ledger(row.session)
         for event in proxied:
-            ledger.fold(event)
-        return list(_relayed(called, ledger.entries, configured))
-    if not any(runtime.index.events(row.session, types=("packed",))):
-        return []
-    history = _History(runtime, Ledger(row.session))
-    for event in records(runtime, runtime.scope(row.session)):
-        history.fold(event)
-    return list(history.items(called, configured))
+            fold.fold(event)
+    elif any(runtime.index.events(row.session, types=("packed",))):
+        for event in records(runtime, runtime.scope(row.session)):
+            fold.fold(event)
+    return fold.items()
 
 
 # --- what a proxy passed on -----------------------------------------------------------------------
 
 
-def _relayed(
-    called: str, entries: Collection[Entry], configured: PriceList | None
-) -> Iterator[BillItem]:
+@dataclass(slots=True)
+class _PassedOn:
+    """Weighs the requests that a proxy passed on, in their order."""
+
+    called: str
+    configured: PriceList | None
     before: Entry | None = None
-    own = added = 0  # tokens of the client's request before, and of what we put into it
-    for entry in entries:
+    own: int = 0  # tokens of the client's request before
+    added: int = 0  # and of what we put into it
+
+    def item(self, entry: Entry) -> BillItem:
         told = entry.relayed
         assert told is not None, "it is a proxied session's"
         model = find_model(told.model)
-        prices = configured or (model.prices if model.is_known else None)
-        entry, is_restart = _as_it_went_on(entry, before, prices or UNKNOWN.prices)
+        prices = self.configured or (model.prices if model.is_known else None)
+        entry, is_restart = _as_it_went_on(entry, self.before, prices or UNKNOWN.prices)
         is_ours = told.change == SERVED
-        without, shared = _clients(entry, own, is_restart=is_restart)
+        without, shared = _clients(entry, self.own, is_restart=is_restart)
         line = entry.line(prices or UNKNOWN.prices)
-        yield BillItem(
-            session=called,
+        item = BillItem(
+            session=self.called,
             model=told.model,
             at_ms=entry.at_ms,
             tokens=told.tokens,
@@ -132,12 +132,12 @@ def _relayed(
             before=entry.before_tokens,
             shared=entry.shared_tokens,
             new=max(0, without - shared),
-            without=own if is_ours else without,
+            without=self.own if is_ours else without,
             without_shared=shared,
             is_ours=is_ours,
             left=told.left_tokens,
             added=told.added_tokens,
-            added_new=max(0, told.added_tokens - added),
+            added_new=max(0, told.added_tokens - self.added),
             is_cold=entry.packed.is_cold,
             is_unmarked=bool(prices and prices.takes_marks and entry.is_unmarked),
             is_marked_here=bool(prices and prices.takes_marks and told.is_marked_here),
@@ -148,9 +148,10 @@ def _relayed(
             disagreement=line.disagreement,
             prices=prices,
         )
-        before = entry
+        self.before = entry
         if not is_ours:
-            own, added = without, told.added_tokens
+            self.own, self.added = without, told.added_tokens
+        return item
 
 
 def _as_it_went_on(entry: Entry, before: Entry | None, prices: PriceList) -> tuple[Entry, bool]:
@@ -209,11 +210,14 @@ class _Asked:
 
 
 @dataclass(slots=True)
-class _History:
-    """A fold of a session's records, its ancestors' before them."""
+class RequestFold:
+    """A fold of a session's requests: it is told the session's records, its ancestors' before them.
+    Of a session whose requests a proxy passed on, these and the reports on them are enough.
+    """
 
     runtime: Runtime
-    ledger: Ledger
+    row: SessionRow
+    ledger: Ledger = field(init=False)
     _asked: list[_Asked] = field(default_factory=list)
     _sizes: dict[PageId, int] = field(default_factory=dict)
     _said: int = 0
@@ -223,10 +227,20 @@ class _History:
     _calls: int = 0  # of memory's tools, since the request before
     _news: int = 0  # pages since then
     _model: str = ""
+    _relayed: list[int] = field(default_factory=list)  # which of the entries a proxy passed on
+    _is_relayed: bool = False
+    _settled: list[BillItem] = field(default_factory=list)
+    _weighing: _PassedOn = field(init=False)  # after these
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.row.session)
+        self._weighing = self._weighs()
 
     def fold(self, event: Event) -> None:
         known = len(self.ledger.entries)
         self.ledger.fold(event)
+        if len(self.ledger.entries) > known and isinstance(event.body, Relayed):
+            self._relayed.append(known)
         match event.body:
             case SessionOpened(system=system) | SessionConfigured(system=system):
                 self._system = self.runtime.counter.count(system) if system else 0
@@ -262,33 +276,63 @@ class _History:
             )
         self._before, self._brought, self._calls, self._news = full, 0, 0, 0
 
-    def items(self, called: str, configured: PriceList | None) -> Iterator[BillItem]:
-        for entry, asked in zip(self.ledger.entries, self._asked, strict=True):
-            model = find_model(asked.model)
-            known = model.prices if model.is_known else None
-            prices = configured or entry.priced or known
-            line = entry.line(prices or UNKNOWN.prices)
-            yield BillItem(
-                session=called,
-                model=asked.model,
-                at_ms=entry.at_ms,
-                tokens=entry.packed.tokens,
-                predicted_cached=line.predicted_cached,
-                volatile=entry.packed.tail,
-                before=entry.before_tokens,
-                shared=entry.shared_tokens,
-                new=entry.new_tokens,
-                without=asked.full,
-                without_shared=min(asked.shared, asked.full),
-                is_ours=asked.is_ours,
-                left=max(0, asked.full - entry.packed.tokens),
-                added=asked.brought,
-                added_new=asked.brought,
-                is_cold=entry.packed.is_cold,
-                epoch=entry.epoch,
-                broke=_why(line),
-                window=model.window_tokens if model.is_known else 0,
-                usage=line.reported,
-                disagreement=line.disagreement,
-                prices=prices,
-            )
+    def size_of(self, page_id: PageId) -> int:
+        """The tokens of a page; 0 of one that no record has told of."""
+        return self._sizes.get(page_id, 0)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Those that `items` tells of, in the same order: where a proxy passed any on, these."""
+        every = self.ledger.entries
+        return [every[number] for number in self._relayed] if self._relayed else every
+
+    def items(self) -> list[BillItem]:
+        """The requests so far, oldest first. Those that no report is to be expected of any more are
+        weighed once.
+        """
+        count = len(self._relayed or self.ledger.entries)
+        settled = max(0, count - _UNSETTLED)
+        if self._is_relayed is not bool(self._relayed):  # the first that was, after others
+            self._is_relayed, self._settled, self._weighing = True, [], self._weighs()
+        for number in range(len(self._settled), settled):
+            self._settled.append(self._item(self._weighing, number))
+        rest = replace(self._weighing)
+        return self._settled + [self._item(rest, n) for n in range(settled, count)]
+
+    def _weighs(self) -> _PassedOn:
+        default = self.runtime.epochs.prices
+        configured = default if default != UNKNOWN.prices else None
+        return _PassedOn(self.row.name or self.row.session_id, configured)
+
+    def _item(self, weighing: _PassedOn, number: int) -> BillItem:
+        if self._relayed:
+            return weighing.item(self.ledger.entries[self._relayed[number]])
+        entry, asked = self.ledger.entries[number], self._asked[number]
+        model = find_model(asked.model)
+        known = model.prices if model.is_known else None
+        prices = weighing.configured or entry.priced or known
+        line = entry.line(prices or UNKNOWN.prices)
+        return BillItem(
+            session=weighing.called,
+            model=asked.model,
+            at_ms=entry.at_ms,
+            tokens=entry.packed.tokens,
+            predicted_cached=line.predicted_cached,
+            volatile=entry.packed.tail,
+            before=entry.before_tokens,
+            shared=entry.shared_tokens,
+            new=entry.new_tokens,
+            without=asked.full,
+            without_shared=min(asked.shared, asked.full),
+            is_ours=asked.is_ours,
+            left=max(0, asked.full - entry.packed.tokens),
+            added=asked.brought,
+            added_new=asked.brought,
+            is_cold=entry.packed.is_cold,
+            epoch=entry.epoch,
+            broke=_why(line),
+            window=model.window_tokens if model.is_known else 0,
+            usage=line.reported,
+            disagreement=line.disagreement,
+            prices=prices,
+        )

@@ -14,7 +14,7 @@ A fold of the log. Blocks on the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
@@ -25,7 +25,7 @@ from pagefault.model.ids import PageId, Seq, TurnNo
 from pagefault.model.kinds import NOT_SAID, Level, Role
 from pagefault.model.page import SessionRow
 from pagefault.pack.bill import BillItem
-from pagefault.service.inspection.bill import items_of
+from pagefault.service.inspection.bill import RequestFold
 from pagefault.service.inspection.relayed_window import RelayedWindow
 from pagefault.service.inspection.residents import Residents
 from pagefault.service.restore import records
@@ -104,27 +104,20 @@ def memory_map(runtime: Runtime, row: SessionRow, *, rows: int, columns: int) ->
     """The map of a session, with at most so many rows and columns. A fork's requests are its own;
     its messages are those of its ancestors, too.
     """
-    items = items_of(runtime, row)
-    ends = _ends(len(items), columns)
-    is_proxied = any(runtime.index.events(row.session, types=("relayed",)))
-    window = RelayedWindow() if is_proxied else Residents(runtime.limits)
-    fold = _Fold(row, window, frozenset(ends))
+    requests = RequestFold(runtime, row)
+    fold = map_fold(runtime, row, columns=columns)
     for event in records(runtime, runtime.scope(row.session)):
+        requests.fold(event)
         fold.fold(event)
-    shown = tuple(_columns(items, ends, fold.marks))
-    return MemoryMap(
-        messages=len(fold.messages),
-        requests=len(items),
-        columns=shown,
-        rows=tuple(_rows(fold.messages, len(shown), rows)),
-    )
+    return fold.map(requests.items(), rows=rows)
 
 
-def _ends(number: int, most: int) -> list[int]:
-    """The last of each bucket of requests."""
-    step = -(-number // most) if number else 1
-    ends = list(range(step - 1, number, step))
-    return ends if not number or (ends and ends[-1] == number - 1) else [*ends, number - 1]
+def map_fold(runtime: Runtime, row: SessionRow, *, columns: int) -> MapFold:
+    """A fold that comes to at most so many columns by the requests that there are now."""
+    relayed = runtime.index.events(row.session, types=("relayed",))
+    number = len(relayed or runtime.index.events(row.session, types=("packed",)))
+    window = RelayedWindow() if relayed else Residents(runtime.limits)
+    return MapFold(row, window, step=max(1, -(-number // columns)))
 
 
 def _columns(
@@ -152,30 +145,35 @@ def _columns(
 
 @dataclass(slots=True, eq=False)
 class _Message:
-    """A message and where columns had it. `open` is the column that its last span began in."""
+    """A message and where columns had it: `spans` that ended, and the `place` that it has been in
+    since the column `open`. So many requests were `asked` before it was said.
+    """
 
     page_id: PageId
     tokens: int
     role: Role
     at_ms: int
-    since: int
+    asked: int
     spans: list[tuple[int, int, MapPlace]] = field(default_factory=list)
     place: MapPlace | None = None
     open: int = 0
 
 
 @dataclass(slots=True)
-class _Fold:
-    """Folds the records of a session, its ancestors' before them."""
+class MapFold:
+    """A fold. It is told the records of a session, its ancestors' before them; every `step`
+    requests are a column, the last of which may have fewer.
+    """
 
     session: SessionRow
     window: Residents | RelayedWindow
-    ends: frozenset[int]  # the requests that columns show
+    step: int
     messages: list[_Message] = field(default_factory=list)
     marks: list[tuple[Seq, TurnNo]] = field(default_factory=list)  # of the session's own requests
     _by_page: dict[PageId, _Message] = field(default_factory=dict)
-    _column: int = 0
-    _shown: list[_Message] = field(default_factory=list)
+    _ended: int = 0  # columns
+    _shown: dict[int, _Message] = field(default_factory=dict)  # by the last of these
+    _pages: tuple[PageId, ...] = ()  # that the newest request showed, where no proxy passed it on
 
     def fold(self, event: Event) -> None:
         self.window.fold(event)
@@ -184,8 +182,10 @@ class _Fold:
             self._fold_said(event, body)
         elif isinstance(body, self._request()) and event.session == self.session.session:
             self.marks.append((event.seq, event.turn))
-            if len(self.marks) - 1 in self.ends:
-                self._end_column(self._pages())
+            if isinstance(self.window, Residents):
+                self._pages = tuple(self.window.pages)
+            if len(self.marks) % self.step == 0:
+                self._end_column()
 
     def _fold_said(self, event: Event, body: OriginalBody) -> None:
         first = self._by_page.get(body.part_of) if body.part else None
@@ -193,59 +193,96 @@ class _Fold:
             first.tokens += body.tokens
             self._by_page[body.page_id] = first
             return
-        said = _Message(body.page_id, body.tokens, body.role, event.at_ms, self._column)
+        said = _Message(body.page_id, body.tokens, body.role, event.at_ms, len(self.marks))
         self._by_page[body.page_id] = said
         self.messages.append(said)
 
     def _request(self) -> type[Packed | Relayed]:
         return Packed if isinstance(self.window, Residents) else Relayed
 
-    def _pages(self) -> Iterable[PageId]:
-        if isinstance(self.window, Residents):
-            return self.window.pages
-        return (seen.row.page_id for seen in self.window.seen() if seen.level < Level.REFERENCE)
+    def _showing(self) -> dict[int, _Message]:
+        """What the newest request showed."""
+        pages: Iterable[PageId] = self._pages
+        if isinstance(self.window, RelayedWindow):
+            seen = self.window.seen_by(self.marks[-1][0])
+            pages = (one.row.page_id for one in seen if one.level < Level.REFERENCE)
+        return {id(one): one for one in map(self._by_page.get, pages) if one is not None}
 
-    def _end_column(self, pages: Iterable[PageId]) -> None:
-        found = {id(one): one for one in map(self._by_page.get, pages) if one is not None}
-        for one in self._shown:
-            if id(one) not in found:
-                _close(one, self._column - 1)
+    def _end_column(self) -> None:
+        found = self._showing()
+        for number, one in self._shown.items():
+            if number not in found:
+                assert one.place is not None, "it was shown"
+                one.spans.append((one.open, self._ended - 1, one.place))
+                one.place = None
         for one in found.values():
             if one.place is None:
-                is_new = one.since == self._column
-                one.place = MapPlace.IN_WINDOW if is_new else MapPlace.BROUGHT_BACK
-                one.open = self._column
-        self._shown = list(found.values())
-        self._column += 1
-        if len(self.marks) - 1 == max(self.ends):
-            for one in self._shown:
-                _close(one, self._column - 1)
-            self._shown = []
+                one.place, one.open = self._enters(one), self._ended
+        self._shown = found
+        self._ended += 1
+
+    def _enters(self, one: _Message) -> MapPlace:
+        """The place of what the column before did not show, and the next one does."""
+        is_new = one.asked // self.step == self._ended
+        return MapPlace.IN_WINDOW if is_new else MapPlace.BROUGHT_BACK
+
+    def map(self, items: Sequence[BillItem], *, rows: int) -> MemoryMap:
+        """The map so far; `items` are the session's requests (`bill.py`). With 0 rows it is the
+        columns alone, which takes no time.
+        """
+        ends = [number * self.step - 1 for number in range(1, self._ended + 1)]
+        is_open = len(self.marks) > self._ended * self.step
+        if is_open:
+            ends.append(len(self.marks) - 1)
+        placed: list[_Placed] = []
+        if rows:
+            last = self._showing() if is_open else {}
+            placed = [self._placed(one, last, is_open=is_open) for one in self.messages]
+        return MemoryMap(
+            messages=len(self.messages),
+            requests=len(self.marks),
+            columns=tuple(_columns(items, ends, self.marks)),
+            rows=tuple(_rows(placed, len(ends), rows)) if rows else (),
+        )
+
+    def _placed(self, one: _Message, last: Mapping[int, _Message], *, is_open: bool) -> _Placed:
+        spans = list(one.spans)
+        is_last = id(one) in last
+        if one.place is not None:
+            spans.append((one.open, self._ended - 1 + is_last, one.place))
+        elif is_last:
+            spans.append((self._ended, self._ended, self._enters(one)))
+        columns = self._ended + is_open
+        since = one.asked // self.step if one.asked < len(self.marks) else columns
+        return _Placed(one, since, spans)
 
 
-def _close(one: _Message, last: int) -> None:
-    assert one.place is not None, "it was shown"
-    one.spans.append((one.open, last, one.place))
-    one.place = None
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A message, the first column that could have shown it, and the columns that did."""
+
+    of: _Message
+    since: int
+    spans: Sequence[tuple[int, int, MapPlace]]
 
 
-def _rows(messages: Sequence[_Message], columns: int, most: int) -> Iterator[MapRow]:
+def _rows(messages: Sequence[_Placed], columns: int, most: int) -> Iterator[MapRow]:
     step = -(-len(messages) // most) if messages else 1
     for start in range(0, len(messages), step):
         group = messages[start : start + step]
         yield MapRow(
-            first=group[0].page_id,
-            last=group[-1].page_id,
+            first=group[0].of.page_id,
+            last=group[-1].of.page_id,
             messages=len(group),
-            tokens=sum(one.tokens for one in group),
-            role=group[0].role,
-            at_ms=group[0].at_ms,
+            tokens=sum(one.of.tokens for one in group),
+            role=group[0].of.role,
+            at_ms=group[0].of.at_ms,
             since=group[0].since,
             spans=tuple(_spans(group, columns)),
         )
 
 
-def _spans(group: Sequence[_Message], columns: int) -> Iterator[MapSpan]:
+def _spans(group: Sequence[_Placed], columns: int) -> Iterator[MapSpan]:
     """The places of a group, column by column, joined."""
     said, shown, back = (
         _counts(columns, ((one.since, columns - 1) for one in group)),

@@ -47,7 +47,7 @@ class Recollection:
 
 def recollections(runtime: Runtime, row: SessionRow) -> list[Recollection]:
     """Those of a session, oldest first; a fork's are its own."""
-    fold = _Fold(row, Residents(runtime.limits))
+    fold = RecollectionFold(row, Residents(runtime.limits))
     for event in records(runtime, runtime.scope(row.session)):
         fold.fold(event)
     return fold.told()
@@ -65,7 +65,9 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class _Fold:
+class RecollectionFold:
+    """A fold. It is told the records of a session, its ancestors' before them."""
+
     session: SessionRow
     residents: Residents
     _pages: set[PageId] = field(default_factory=set)
@@ -112,6 +114,7 @@ class _Fold:
         return CitedAs.NOT_SHOWN if page_id in self._pages else CitedAs.NO_SUCH_PAGE
 
     def told(self) -> list[Recollection]:
+        """Those of the session itself so far, oldest first."""
         return [
             Recollection(
                 turn=one.turn,

@@ -7,7 +7,7 @@ the same engine that decided it (`window/engine.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
@@ -24,14 +24,13 @@ from pagefault.model.events import (
     Said,
     row_of,
 )
-from pagefault.model.ids import PageId, Seq
+from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import ItemKind, Level, Role
 from pagefault.model.page import PageRow
 from pagefault.pack.envelope import own_level
 from pagefault.window.engine import lay_out
 from pagefault.window.law import Law
-from pagefault.window.slots import FRONT, Form, Item, Slot, Window
-from pagefault.window.tree import Windows
+from pagefault.window.slots import FRONT, WHOLE_CONVERSATION, Form, Item, Slot, Window
 
 _LAW: Final = Law()
 
@@ -59,6 +58,13 @@ class Seen:
     place: str  # turn, stub, recalled, core, faulted
 
 
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    seq: Seq  # of the request with which it began
+    window: Window
+    core: tuple[Seen, ...]  # behind its notice
+
+
 @dataclass(slots=True, eq=False)
 class _Node:
     key: str  # the first page that was ever said there
@@ -77,17 +83,16 @@ class RelayedWindow:
     _rows: dict[PageId, PageRow] = field(default_factory=dict)
     _sizes: dict[PageId, int] = field(default_factory=dict)  # in bytes
     _faults: dict[Seq, Faulted] = field(default_factory=dict)  # that the proxy served
-    _windows: Windows = field(default_factory=Windows)
-    _inserts: dict[str, list[Seen]] = field(default_factory=dict)  # before which node
-    _cores: dict[str, list[Seen]] = field(default_factory=dict)  # behind the notice of which epoch
+    _ends: dict[Seq, _Node | None] = field(default_factory=dict)  # by request, in their order
+    _begun: dict[str, list[_Epoch]] = field(default_factory=dict)  # at which node, in their order
+    _inserts: dict[str, list[tuple[Seq, Seen]]] = field(default_factory=dict)  # before which node
     _newest: _Node | None = None
-    _end: _Node | None = None  # of the newest request
     last: Relayed | None = None
 
     def fold(self, event: Event) -> None:
         match event.body:
             case Relayed() as told:
-                self._fold_relayed(told)
+                self._fold_relayed(event.seq, told)
             case Faulted(relayed=True, refusal="", already_mapped=False) as fault:
                 self._faults[event.seq] = fault
             case PageBody() as body:
@@ -126,18 +131,19 @@ class RelayedWindow:
         level = Level(fault.level)
         yield Seen(row, level or own_level(row), fault.tokens, "faulted")
 
-    def _fold_relayed(self, told: Relayed) -> None:
+    def _fold_relayed(self, seq: Seq, told: Relayed) -> None:
         self.last = told
-        self._end = self._nodes.get(told.upto, self._newest)
+        self._ends[seq] = self._nodes.get(told.upto, self._newest)
         at = self._nodes.get(told.epoch_at)
         if told.epoch and at is not None:
-            self._windows.begin(window_of(told, at.key, self._key))
-            self._cores[at.key] = list(self._quoted(told.core, "core"))
+            core = tuple(self._quoted(told.core, "core"))
+            epoch = _Epoch(seq, window_of(told, at.key, self._key), core)
+            self._begun.setdefault(at.key, []).append(epoch)
         opening = self._nodes.get(told.opening)
         if opening is not None:
             spans = {one.page_id: one.end - one.start for one in told.passages}
             here = [page_id for page_id in told.recalled if page_id not in told.core]
-            quoted = self._quoted(here, "recalled", spans)
+            quoted = ((seq, seen) for seen in self._quoted(here, "recalled", spans))
             self._inserts.setdefault(opening.key, []).extend(quoted)
 
     def _key(self, page_id: PageId) -> str:
@@ -160,26 +166,56 @@ class RelayedWindow:
 
     def seen(self) -> list[Seen]:
         """What the newest request showed, in its order, and what was said after it."""
+        newest = next(reversed(self._ends), NOTHING)
+        path = self._path(newest)
+        after: list[_Node] = []
+        node = path[-1].newest if path else None
+        while node is not None:
+            after.append(node)
+            node = node.newest
+        return list(self._shown_of(path, newest, after))
+
+    def seen_by(self, request: Seq) -> list[Seen]:
+        """What the request of this record showed, in its order; of a message that was edited since,
+        the words that stand there now.
+        """
+        return list(self._shown_of(self._path(request), request))
+
+    def _path(self, request: Seq) -> list[_Node]:
         path: list[_Node] = []
-        node = self._end
+        node = self._ends.get(request)
         while node is not None:
             path.append(node)
             node = node.parent
         path.reverse()
-        window = self._windows.at(one.key for one in reversed(path))
-        while path and path[-1].newest is not None:
-            path.append(path[-1].newest)
-        by_key = {one.key: one for one in path}
-        slots = lay_out(window, [one.item for one in path], _LAW)
-        return [seen for slot in slots for seen in self._shown(slot, by_key)]
+        return path
 
-    def _shown(self, slot: Slot, nodes: dict[str, _Node]) -> Iterator[Seen]:
-        if slot.anchor == FRONT:
-            yield from self._cores.get(slot.id, ())
-            return
+    def _shown_of(
+        self, path: Sequence[_Node], upto: Seq, after: Sequence[_Node] = ()
+    ) -> Iterator[Seen]:
+        """What is shown of a path, and of what comes `after` it, as the records up to one of them
+        tell: the window of the path's nearest epoch, and what was quoted by then.
+        """
+        epoch = next(filter(None, (self._epoch(one.key, upto) for one in reversed(path))), None)
+        window = WHOLE_CONVERSATION if epoch is None else epoch.window
+        nodes = [*path, *after]
+        by_key = {one.key: one for one in nodes}
+        for slot in lay_out(window, [one.item for one in nodes], _LAW):
+            if slot.anchor == FRONT:
+                core = self._epoch(slot.id, upto)
+                yield from core.core if core is not None else ()
+            else:
+                yield from self._shown(slot, by_key, upto)
+
+    def _epoch(self, key: str, upto: Seq) -> _Epoch | None:
+        """The last that began at a node by then."""
+        begun = reversed(self._begun.get(key, ()))
+        return next((one for one in begun if one.seq <= upto), None)
+
+    def _shown(self, slot: Slot, nodes: dict[str, _Node], upto: Seq) -> Iterator[Seen]:
         if slot.form is Form.ABSENT:
             return
-        yield from self._inserts.get(slot.id, ())
+        yield from (seen for seq, seen in self._inserts.get(slot.id, ()) if seq <= upto)
         rows = [self._rows[page_id] for page_id in nodes[slot.id].pages]
         if slot.form is Form.STUB:
             yield Seen(rows[0], Level.REFERENCE, 0, "stub")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pagefault.model.errors import PagefaultError
-from pagefault.model.events import Body, Relayed, Reported
+from pagefault.model.events import Body, Event, Relayed, Reported
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
 from pagefault.service.inspection.ledger import Ledger, prices_of
@@ -52,24 +52,43 @@ class Folded:
 
 def fold_session(runtime: Runtime, session: SessionNo) -> Folded:
     """Every record that the session sees, folded. Blocks on the store."""
-    scope = runtime.scope(session)
+    folding = Folding(runtime, session)
+    for event in records(runtime, runtime.scope(session)):
+        folding.fold(event)
+    return folding.folded()
 
-    def text_of(page_id: PageId) -> str:
-        row = runtime.index.find_page(scope, page_id)
-        try:
-            return runtime.pages.read(row).text if row is not None else ""
-        except PagefaultError:  # forgotten, damaged, or in an archive that is not here
-            return ""
 
-    folded = Folded(Meter(session, limits=runtime.limits, text_of=text_of), Ledger(session))
-    passed_on: list[Body] = []
-    for event in records(runtime, scope):
-        folded.meter.fold(event)
-        folded.ledger.fold(event)
-        if event.session == session and isinstance(event.body, Relayed | Reported):
-            passed_on.append(event.body)
-    archived = runtime.log.archived([row.seq for row in folded.meter.rows.values()])
-    return replace(folded, proxied=proxied_of(passed_on), archived=archived)
+class Folding:
+    """A fold of the records that a session sees, for `report`."""
+
+    def __init__(self, runtime: Runtime, session: SessionNo, ledger: Ledger | None = None) -> None:
+        """A `ledger` that is given is told the records by whoever gives it."""
+        scope = runtime.scope(session)
+
+        def text_of(page_id: PageId) -> str:
+            row = runtime.index.find_page(scope, page_id)
+            try:
+                return runtime.pages.read(row).text if row is not None else ""
+            except PagefaultError:  # forgotten, damaged, or in an archive that is not here
+                return ""
+
+        self._runtime, self._session = runtime, session
+        self._own_ledger = ledger is None
+        self._ledger = Ledger(session) if ledger is None else ledger
+        self._meter = Meter(session, limits=runtime.limits, text_of=text_of)
+        self._passed_on: list[Body] = []
+
+    def fold(self, event: Event) -> None:
+        self._meter.fold(event)
+        if self._own_ledger:
+            self._ledger.fold(event)
+        if event.session == self._session and isinstance(event.body, Relayed | Reported):
+            self._passed_on.append(event.body)
+
+    def folded(self) -> Folded:
+        """What they tell so far."""
+        archived = self._runtime.log.archived([row.seq for row in self._meter.rows.values()])
+        return Folded(self._meter, self._ledger, archived, proxied_of(self._passed_on))
 
 
 def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: bool) -> Metrics:

@@ -204,14 +204,17 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
         epoch=state.epoch,
         request=-1 if packed is None else packed.request,
         request_tokens=0 if packed is None else packed.tokens,
-        pages=tuple(_in_window(state, partial)),
+        pages=tuple(in_window(state, partial)),
         pinned=tuple(state.pins_there()),
     )
 
 
-def _in_window(
-    state: SessionState, partial: dict[str, tuple[PageId, Level, int]]
+def in_window(
+    state: SessionState, partial: Mapping[str, tuple[PageId, Level, int]]
 ) -> Iterator[InWindow]:
+    """The pages that a session's window shows, in its order. `partial` has what calls of the model
+    brought in that shows less than a whole page, by the call.
+    """
     for entry in state.layout.entries():
         match entry:
             case Shown(page=page):

@@ -1,0 +1,103 @@
+// Everything on these pages works without this file: it keeps them up to date, lets the slider move
+// the window while it is dragged, and adds a few keys. All that is shown is made by the server.
+"use strict";
+
+const body = document.body;
+const base = body.dataset.base;
+const SHARE = 20; // refreshing takes at most this part of the time: a twentieth
+
+document.documentElement.classList.add("js");
+
+// --- a part of the page is put in the place of what it showed before ---
+
+let took = 0; // ms that the last fetch needed
+let under_way = null;
+
+async function show(address, { push = false } = {}) {
+  under_way?.abort();
+  const mine = (under_way = new AbortController());
+  const began = performance.now();
+  let page;
+  try {
+    const answer = await fetch(address, { signal: mine.signal, headers: { accept: "text/html" } });
+    if (!answer.ok) return false;
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch (error) {
+    if (error.name === "AbortError") return false;
+    throw error;
+  }
+  took = performance.now() - began;
+  for (const part of document.querySelectorAll("[id^=part-]")) {
+    const fresh = page.getElementById(part.id);
+    if (!fresh || fresh.isEqualNode(part) || part.contains(document.activeElement) && !push) continue;
+    const scroll = [...part.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    part.replaceWith(document.importNode(fresh, true));
+    document.getElementById(part.id).querySelectorAll(".scroll").forEach((one, n) => {
+      one.scrollLeft = scroll[n] ?? 0;
+    });
+  }
+  const slider = document.getElementById("request");
+  const fresh = page.getElementById("request");
+  if (slider && fresh) {
+    slider.max = fresh.max;
+    if (document.activeElement !== slider || !push) slider.value = fresh.value;
+  }
+  if (push) history.replaceState(null, "", address);
+  return true;
+}
+
+// --- live ---
+
+const live = document.getElementById("live");
+let due = false;
+let timer = null;
+
+function say(words, on) {
+  live.textContent = words;
+  live.classList.toggle("on", on);
+}
+
+function refresh() {
+  due = true;
+  if (timer === null && !document.hidden) timer = setTimeout(now, Math.max(150, SHARE * took));
+}
+
+async function now() {
+  due = false;
+  await show(location.href).catch(() => say("not connected", false));
+  timer = null;
+  if (due) refresh();
+}
+
+function follow() {
+  const events = new EventSource(`${base}/events`);
+  events.onopen = () => say("live", true);
+  events.onerror = () => say("not connected", false);
+  events.addEventListener("change", refresh);
+  addEventListener("pagehide", () => events.close());
+}
+if ("EventSource" in window) follow();
+document.addEventListener("visibilitychange", () => due && refresh());
+
+// --- the slider, and keys ---
+
+document.addEventListener("input", ({ target }) => {
+  if (target.id !== "request") return;
+  const place = new URL(target.form.action);
+  place.searchParams.set("request", target.value);
+  show(place.href, { push: true }).catch(() => say("not connected", false));
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest("input, textarea, select, [tabindex='0']");
+  if (event.key === "/" && !typing) {
+    event.preventDefault();
+    document.getElementById("search").focus();
+  } else if (event.key === "Escape" && event.target.id === "search") {
+    event.target.blur();
+  } else if (!typing && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+    const step = document.querySelector(event.key === "ArrowLeft" ? "a[rel=prev]" : "a[rel=next]");
+    if (step) show(step.href, { push: true }).catch(() => say("not connected", false));
+  }
+});

@@ -1,0 +1,200 @@
+"""Everything that is told of a session, from one read of its records, and kept up as more come.
+
+What each of the folds here tells is also asked for alone, by the verbs of a session. Who shows many
+of them, or shows them again and again, takes them from here: a record is read once.
+
+Invariants:
+ (1) Every fold was told the same records, those up to `upto`.
+ (2) What was folded is never taken back: where something was forgotten, or the map has come to
+     twice its columns, who holds this makes another (`is_outgrown`).
+
+Blocks on the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.events import DerivedBody, Event, Faulted, Packed, Relayed
+from pagefault.model.ids import NOTHING, PageId, Seq
+from pagefault.model.kinds import FaultReason, Level
+from pagefault.model.page import SessionRow
+from pagefault.pack.bill import Bill, BillItem, add_up
+from pagefault.pack.count import tools_tokens
+from pagefault.paging.pressure import Callback, Gauge, Pressure
+from pagefault.service.inspection.bill import RequestFold
+from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.memory_map import COLUMNS, MemoryMap, map_fold
+from pagefault.service.inspection.recollections import Recollection, RecollectionFold
+from pagefault.service.inspection.relayed_window import RelayedWindow
+from pagefault.service.inspection.report import Folded, Folding
+from pagefault.service.inspection.residents import Residents
+from pagefault.service.inspection.timetravel import InWindow, in_window
+from pagefault.service.restore import records, restore_at
+from pagefault.service.runtime import Runtime
+
+AT_ONCE: Final = 128
+"""Records that are folded before others are let in: some ten milliseconds of work."""
+JUDGED_MAX: Final = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A page that a request was the first to show again. `reason` is the model's, where it asked
+    for the page; None where the runtime brought it.
+    """
+
+    page_id: PageId
+    reason: FaultReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWindow:
+    """What a request held: its pages in order, and the tokens of what is no page. `rules` are the
+    instructions and whatever frames the pages; of a request that a proxy passed on, the client's
+    tools are among it.
+    """
+
+    pages: tuple[InWindow, ...]
+    rules_tokens: int
+    tools_tokens: int = 0
+
+
+class SessionFold:
+    """For one thread at a time."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        row: SessionRow,
+        *,
+        columns: int = COLUMNS,
+        judged_max: int = JUDGED_MAX,
+    ) -> None:
+        """A session of more records than `judged_max` is not judged: that would take longer than
+        all the rest.
+        """
+        self.upto = NOTHING  # the last record that was folded
+        self.row = row
+        self.requests = RequestFold(runtime, row)
+        self.brought: list[tuple[Brought, ...]] = []  # by request
+        self.brought_pages = self.brought_tokens = 0
+        self.gauge = Gauge()  # the pressure on the window, request by request
+        self.runtime = runtime
+        self._columns = columns
+        self._scope = runtime.scope(row.session)
+        self._map = map_fold(runtime, row, columns=columns)
+        self._recollections = RecollectionFold(row, Residents(runtime.limits))
+        is_judged = len(runtime.index.events(row.session)) <= judged_max
+        self._report = Folding(runtime, row.session, self.requests.ledger) if is_judged else None
+        self._partial: list[tuple[Seq, str, tuple[PageId, Level, int]]] = []
+        self._derived: set[PageId] = set()
+        self._asked: list[Brought] = []  # since the request before
+        self._window_tokens = 0
+
+    def on_pressure(self, callback: Callback) -> Callable[[], None]:
+        """As `Session.on_pressure`, of whoever packs or passes on the session's requests."""
+        return self.gauge.on_change(callback)
+
+    @property
+    def is_passed_on(self) -> bool:
+        """Whether a proxy passes the session's requests on."""
+        return isinstance(self._map.window, RelayedWindow)
+
+    @property
+    def pressure(self) -> Pressure:
+        return self.gauge.level
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the map has too many columns by now, so that a new fold would have fewer."""
+        return len(self._map.marks) > 2 * self._columns * self._map.step
+
+    def advance(self, let_in: Callable[[], None] = lambda: None) -> None:
+        """Fold what was written since; `let_in` is called now and then, for who must not be in the
+        way for long. What it raises ends this, and the rest is folded the next time.
+        """
+        for number, event in enumerate(records(self.runtime, self._scope, after=self.upto), 1):
+            self._fold(event)
+            self.upto = event.seq
+            if number % AT_ONCE == 0:
+                let_in()
+
+    def _fold(self, event: Event) -> None:
+        self.requests.fold(event)
+        self._map.fold(event)
+        self._recollections.fold(event)
+        if self._report is not None:
+            self._report.fold(event)
+        body = event.body
+        if isinstance(body, DerivedBody):
+            self._derived.add(body.page_id)
+        if event.session != self.row.session:
+            return
+        match body:
+            case Packed() if isinstance(self._map.window, Residents):
+                self._window_tokens = self._map.window.window_tokens
+                self._sent(body.tokens, (one.page_id for one in body.recalled))
+            case Relayed() if isinstance(self._map.window, RelayedWindow):
+                self._window_tokens = body.window_tokens
+                core = frozenset(body.core)
+                self._sent(body.tokens, (one for one in body.recalled if one not in core))
+            case Faulted(refusal="", already_mapped=False):
+                self._asked.append(Brought(body.page_id, body.reason))
+                if body.level and not body.relayed:
+                    part = body.page_id, Level(body.level), body.tokens
+                    self._partial.append((event.seq, body.call_id, part))
+            case _:
+                pass  # it is no request, and brings nothing
+
+    def _sent(self, tokens: int, recalled: Iterable[PageId]) -> None:
+        by_itself = (Brought(one) for one in recalled if one not in self._derived)
+        brought = (*self._asked, *by_itself)
+        self.brought.append(brought)
+        self.brought_pages += len(brought)
+        self.brought_tokens += sum(self.requests.size_of(one.page_id) for one in brought)
+        if self._window_tokens:
+            self.gauge.note(tokens / self._window_tokens, len(self._asked))
+        self._asked = []
+
+    # --- what is told -------------------------------------------------------------------------
+
+    @property
+    def window_tokens(self) -> int:
+        """The limit of the newest request; 0 where it has none, or there was no request."""
+        return self._window_tokens
+
+    def items(self) -> list[BillItem]:
+        return self.requests.items()
+
+    def bill(self, items: Iterable[BillItem]) -> Bill:
+        return add_up(((one.session, one) for one in items), by="session", per_million={})
+
+    def map(self, items: Sequence[BillItem], *, rows: int) -> MemoryMap:
+        """As `MapFold.map`."""
+        return self._map.map(items, rows=rows)
+
+    def recollections(self) -> list[Recollection]:
+        return self._recollections.told()
+
+    def folded(self) -> Folded | None:
+        """What `report` judges the session by, where it is judged."""
+        return None if self._report is None else self._report.folded()
+
+    def held(self, entry: Entry) -> HeldWindow:
+        """What one of `requests.entries` held."""
+        window, tools = self._map.window, 0
+        if isinstance(window, RelayedWindow):
+            pages = tuple(
+                InWindow(one.row.page_id, one.level, one.tokens, one.place)
+                for one in window.seen_by(entry.seq)
+            )
+        else:
+            state = restore_at(self.runtime, self.row, entry.seq)
+            partial = {call: part for seq, call, part in self._partial if seq <= entry.seq}
+            pages = tuple(in_window(state, partial))
+            tools = tools_tokens(state.counter, state.layout.tools)
+        rest = entry.packed.tokens - tools - sum(one.tokens for one in pages)
+        return HeldWindow(pages, max(0, rest), tools)
