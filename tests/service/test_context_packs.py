@@ -17,6 +17,7 @@ import pagefault
 from pagefault import BadInput, Commit, ContextPack, Memory, Session, ToolCall
 from pagefault.lab.transcripts import Conversation, read_conversations
 from pagefault.lab.turns import ConversationClock, say
+from pagefault.model.times import DAY_MS
 from pagefault.pack.count import O200k
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.packs import session_items
@@ -213,6 +214,21 @@ async def test_a_claim_whose_words_are_gone_is_in_no_pack() -> None:
         for pack in (await session.pack("PostgreSQL", at=AT), await session.handoff(at=AT)):
             assert "PostgreSQL" not in pack.text("md")
             assert "PostgreSQL" not in json.dumps([line.text for _, line in pack.lines])
+
+
+async def test_a_claim_whose_time_is_over_when_the_pack_is_made_is_told_of_and_not_told() -> None:
+    clock = Clock()
+    async with open_memory(":memory:", clock=clock, sync="os") as memory:
+        session = await work(memory)
+        told_ms = int(clock.at_s * 1000)
+        soon = await session.pack(at=told_ms + DAY_MS)
+        late = await session.pack(at=told_ms + 40 * DAY_MS)
+
+        assert "Decision: Let's use PostgreSQL 16" in soon.text(), "the control"
+        assert not late.recent_decisions
+        assert late.validation_report.stale == 1
+        [why] = [one.why for one in late.left_out if one.ref == "clm_1"]
+        assert why == "stale claim: not checked for too long"
 
 
 async def test_what_waits_in_quarantine_is_in_no_pack_until_it_is_approved(

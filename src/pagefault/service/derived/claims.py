@@ -329,7 +329,9 @@ class Claims:
         return found
 
     def told(self, state: SessionState, now_ms: int | None = None) -> list[ClaimInfo]:
-        """Every claim with what became of it by now, oldest first; its age is that at `now_ms`."""
+        """Every claim with what became of it, oldest first; what lapses did by `now_ms`, else by
+        now.
+        """
         book = self.book(state)
         is_withdrawn = self._runtime.quarantine.is_withdrawn
         read = [
@@ -342,9 +344,8 @@ class Claims:
         if gone:  # in an archive that is away: what rests on these is not proved, either
             book = book.copy()
             book.lost(one.claim_id for one in gone)
-        if now_ms is None:
-            now_ms = self._runtime.clock.now_ms()
-        return [self._told(page, held, quotes, book, now_ms) for held, page, quotes in known]
+        at_ms = self._runtime.clock.now_ms() if now_ms is None else now_ms
+        return [self._told(page, held, quotes, book, at_ms) for held, page, quotes in known]
 
     def _withdrawn(self, page: Page) -> Held:
         held = held_as_written(page, is_adopted=self._runtime.is_adopted)

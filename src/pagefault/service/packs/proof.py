@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pagefault.model.kinds import CheckOutcome
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.truth.claim import Authority
 from pagefault.truth.held import Status
@@ -13,7 +14,7 @@ class Proof(StrEnum):
     PASS = "pass"  # it holds, on the user's word, and its words are where it says
     UNPROVED = "unproved"  # it would hold, and nobody confirmed it
     STALE = "stale"  # what it rests on changed or is gone, or its time is over
-    FAILED = "failed"  # a person took it back with what it rests on
+    FAILED = "failed"  # a check of it failed, or a person took it back with what it rests on
     CLOSED = "closed"  # another took its place, or took it back: it is history
 
 
@@ -25,7 +26,8 @@ def proof_of(claim: ClaimInfo) -> Proof:
         case Status.UNTRUSTED:
             return Proof.UNPROVED
         case Status.STALE | Status.EXPIRED:
-            return Proof.STALE
+            has_failed = claim.checked is not None and claim.checked.outcome is CheckOutcome.FAIL
+            return Proof.FAILED if has_failed else Proof.STALE
         case Status.WITHDRAWN:
             return Proof.FAILED
         case Status.SUPERSEDED | Status.RETRACTED | Status.CLOSING:

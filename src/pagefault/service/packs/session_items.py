@@ -26,6 +26,7 @@ from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.trust import is_untrusted
 from pagefault.pack.context_forms import one_line
 from pagefault.pack.context_pack import (
+    SECTIONS,
     LeftOut,
     PackEvidence,
     PackSpan,
@@ -81,8 +82,9 @@ _SECTION_OF: Final = {
     ClaimType.RETRACTION: "recent_decisions",
     ClaimType.TASK: "active_tasks",
     ClaimType.GOAL: "active_tasks",
+    ClaimType.PROCEDURE: "procedures",
 }
-"""Where a claim stands; of any other kind in the summary."""
+"""Where a claim stands; of any other kind in the summary, as where a pack has no such section."""
 
 _MARKS: Final = {
     Proof.UNPROVED: "(proposed, not confirmed) ",
@@ -158,20 +160,23 @@ class SessionItems:
             if proof is Proof.CLOSED and not (is_news and all(claim.quotes)):
                 continue
             found.proofs[proof] += 1
-            section = _SECTION_OF.get(ClaimType(claim.type), "summary")
+            section = _section_of(ClaimType(claim.type), asked.pack_type)
             if proof not in (Proof.PASS, Proof.CLOSED) and not asked.unproved:
                 ref = quoted.ref(self._session_id, claim.claim_id)
-                found.left_out.append(LeftOut(ref=ref, section=section, why=f"{proof} claim"))
+                because = f"{proof} claim" + (f": {claim.why}" if claim.why else "")
+                found.left_out.append(LeftOut(ref=ref, section=section, why=because))
                 continue
             place, hit = places.get(claim.claim_id, (UNRANKED, None))
             why = f"a {claim.type} that holds" if proof is Proof.PASS else f"a {claim.type}"
             if hit is not None:
                 why += f", number {place + 1} of the claims that bear on {asked.query!r}"
+            others = [quoted.ref(self._session_id, one) for one in claim.contradicts]
+            against = f" (contradicted by {', '.join(others)})" if others else ""
             found.items.append(
                 PackItem(
                     section=section,
                     tier=tiers.claims if hit is None else tiers.matched,
-                    text=_MARKS.get(proof, "") + one_line(claim.text),
+                    text=_MARKS.get(proof, "") + one_line(claim.text) + against,
                     evidence=self._of_claim(claim, row, quoted, section, hit),
                     reason=f"{why}; {_standing(proof)}",
                     rank=place,
@@ -249,13 +254,14 @@ class SessionItems:
                     at_ms=page.row.said_ms,
                     origin=quoted.bound(page),
                 )
+        section = _section_of(ClaimType.PROCEDURE, asked.pack_type)
         for page in self._pages((Kind.PROCEDURE,), quoted, RECENT):
             text = one_line(page.text)
             yield PackItem(
-                section="procedures",
+                section=section,
                 tier=tiers.claims,
                 text=text,
-                evidence=quoted.evidence(page.row, self._session_id, "procedures", text),
+                evidence=quoted.evidence(page.row, self._session_id, section, text),
                 reason="a procedure that the user told",
                 at_ms=page.row.said_ms,
             )
@@ -439,6 +445,12 @@ class SessionItems:
             and not one.withdrawn
             and (one.origin != IMPORT or one.seq < approved[one.session_id])
         ]
+
+
+def _section_of(kind: ClaimType, pack_type: PackType) -> str:
+    """Where a claim of this kind stands, in a pack that has such a section."""
+    section = _SECTION_OF.get(kind, "summary")
+    return section if any(rule.name == section for rule in SECTIONS[pack_type]) else "summary"
 
 
 def _standing(proof: Proof) -> str:
