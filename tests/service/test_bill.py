@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import pagefault
@@ -76,3 +78,40 @@ async def test_epochs_of_a_session_cost_what_they_write_again(memory: Memory) ->
     assert told.cost == pytest.approx(
         sum(entry.line(PRICES).predicted_cost for entry in await session.ledger()), rel=0.01
     )
+
+
+class Former:
+    """A model that talks, and remembers one sentence of each range; its usage is that of caches."""
+
+    def __init__(self) -> None:
+        self.formed = 0
+
+    async def reply(self, request: pagefault.Request):  # type: ignore[no-untyped-def]
+        asked = request.messages[-1].content
+        first = re.search(r"turns from \((\w+)\)", asked)
+        if first is None:
+            yield pagefault.Reply(text=words(40, "noted"))
+        else:
+            self.formed += 1
+            said = f'summary: They planned. [ref: {first[1]}] "the survey"'
+            usage = pagefault.Usage(input_tokens=request.tokens, output_tokens=7, cached_tokens=800)
+            yield pagefault.Reply(text=said, usage=usage)
+
+
+async def test_what_is_asked_to_form_memory_is_paid_and_counted_against_us() -> None:
+    limits = pagefault.Limits(summarised_tokens_max=300)
+    async with pagefault.open(":memory:", prices=PRICES, window=16_000, limits=limits) as memory:
+        session, model = await memory.session("s"), Former()
+        for turn in range(6):
+            await session.user(f"About the survey, {words(40, f't{turn}w')}")
+            await session.run(model)
+        before = (await memory.bill("s")).total
+        await session.form(model)
+        after = (await memory.bill("s")).total
+        assert model.formed > 1
+        assert (before.formation.requests, after.formation.requests) == (0, model.formed)
+        assert after.requests == before.requests + model.formed
+        assert after.without_cost == before.without_cost
+        assert after.formation.cost > 0
+        assert after.net == pytest.approx(before.net - after.formation.cost)
+        assert after.formation_output_tokens == 7 * model.formed

@@ -58,8 +58,8 @@ def bill(
     cached_tokens, cached_share, cost, compared: {requests, tokens, cost}, without_tokens,
     without_cached_tokens, without_cached_share, without_cost, net, net_share, left_tokens,
     output_tokens, reported: {requests, tokens, cost, estimate}, rewritten, added, memory_calls,
-    impossible, misses: {WHY: …}, unmarked: {…, marking_saves}, marked_here: {…, saved}, money,
-    compared_money, without_money, net_money}], total}.
+    formation, impossible, misses: {WHY: …}, unmarked: {…, marking_saves}, marked_here: {…, saved},
+    money, compared_money, without_money, net_money}], total}.
     """
     per_million = dict(map(_priced, worth))
     now = datetime.now().astimezone()
@@ -155,6 +155,7 @@ def _parts(total: BillRow) -> list[list[str]]:
         _part("written again by epochs", total.rewritten),
         _part("quotes, notices and tools that we put in", total.added),
         _part("asked again after calls of memory's tools", total.memory_calls),
+        _part("asked to form memory", total.formation),
     ]
 
 

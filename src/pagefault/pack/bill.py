@@ -8,7 +8,8 @@ Theory. A request of N tokens, of which C are read from the provider's cache, co
                    this had lapsed, or the client itself changed its beginning
     not possible   where that is more than the model's window, there is no such request: it is
                    counted, and neither its price nor ours is compared
-    nothing        where the model called memory's tools and was asked again: that is our doing
+    nothing        where the model called memory's tools and was asked again, or was asked to form
+                   memory: that is our doing
     uncached       where the provider caches at marks alone, and the client sets none: whether we
                    set some for it or not
 
@@ -62,7 +63,8 @@ _NO_REPORT: Final = (Disagreement.UNREPORTED, Disagreement.COUNTED)
 class BillItem:
     """One request, as the log tells of it; tokens by our count. `without` is what the client would
     have sent itself, and `without_shared` how much of that it had sent before; with `is_ours` it
-    would have asked nothing: the model had called memory's tools, and was asked again.
+    would have asked nothing: the model had called memory's tools, and was asked again, or, with
+    `is_formation`, was asked to form memory.
     """
 
     session: str
@@ -77,6 +79,7 @@ class BillItem:
     without: int = 0
     without_shared: int = 0
     is_ours: bool = False
+    is_formation: bool = False
     left: int = 0
     added: int = 0  # tokens in it that we put in
     added_new: int = 0  # of these, tokens that did not stand in the request before it
@@ -140,6 +143,8 @@ class BillRow:
         default_factory=BillPart
     )  # asked again after calls of memory's tools
     memory_output_tokens: int = 0  # of the answers to these
+    formation: BillPart = field(default_factory=BillPart)  # asked to form memory
+    formation_output_tokens: int = 0  # of the answers to these
     impossible: BillPart = field(
         default_factory=BillPart
     )  # larger than the model's window without us
@@ -186,6 +191,7 @@ class BillRow:
             del told[name]
         told["reported"]["estimate"] = told.pop("reported_estimate")
         told["memory_calls"]["output_tokens"] = told.pop("memory_output_tokens")
+        told["formation"]["output_tokens"] = told.pop("formation_output_tokens")
         told["unmarked"]["marking_saves"] = told.pop("marking_saves")
         told["marked_here"]["saved"] = told.pop("marks_saved")
         told["cached_share"] = self.cached_share
@@ -312,7 +318,10 @@ def _add(
     row.output_tokens += output
     without = round(item.without * scale)
     is_possible = not item.window or without <= item.window
-    if item.is_ours:
+    if item.is_formation:
+        _count(row.formation, tokens, cost)
+        row.formation_output_tokens += output
+    elif item.is_ours:
         _count(row.memory_calls, tokens, cost)
         row.memory_output_tokens += output
     elif not is_possible:

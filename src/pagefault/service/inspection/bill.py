@@ -19,6 +19,8 @@ from pagefault.model.events import (
     CallRefused,
     Event,
     Faulted,
+    FormationBegun,
+    FormationEnded,
     MemoryCalled,
     OriginalBody,
     Packed,
@@ -33,6 +35,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import NOT_SAID
 from pagefault.model.page import SessionRow
 from pagefault.model.prices import PriceList
+from pagefault.model.request import Usage
 from pagefault.pack.bill import Bill, BillItem, add_up
 from pagefault.pack.count import MESSAGE_TOKENS
 from pagefault.pack.ledger import Broke, Disagreement, Line
@@ -98,7 +101,7 @@ def items_of(runtime: Runtime, row: SessionRow) -> list[BillItem]:
     elif any(runtime.index.events(row.session, types=("packed",))):
         for event in records(runtime, runtime.scope(row.session)):
             fold.fold(event)
-    return fold.items()
+    return [*fold.items(), *fold.formations()]
 
 
 # --- what a proxy passed on -----------------------------------------------------------------------
@@ -210,6 +213,17 @@ class _Asked:
 
 
 @dataclass(slots=True)
+class _Tried:
+    """A request that asked to form memory, and what the provider counted for it, where it said."""
+
+    at_ms: int
+    tokens: int
+    read: int  # tokens of what the last request showed, with which it begins
+    model: str
+    usage: Usage | None = None
+
+
+@dataclass(slots=True)
 class RequestFold:
     """A fold of a session's requests: it is told the session's records, its ancestors' before them.
     Of a session whose requests a proxy passed on, these and the reports on them are enough.
@@ -229,6 +243,7 @@ class RequestFold:
     _model: str = ""
     _relayed: list[int] = field(default_factory=list)  # which of the entries a proxy passed on
     _is_relayed: bool = False
+    _tried: list[_Tried] = field(default_factory=list)
     _settled: list[BillItem] = field(default_factory=list)
     _weighing: _PassedOn = field(init=False)  # after these
 
@@ -258,6 +273,16 @@ class RequestFold:
                     self._said += body.tokens + (0 if body.part else MESSAGE_TOKENS)
             case Packed() as packed:
                 self._fold_packed(packed, is_own=len(self.ledger.entries) > known)
+            case FormationBegun(tokens=tokens) as begun if tokens and self._is_own(event):
+                self._tried.append(_Tried(event.at_ms, tokens, self._read(begun), self._model))
+            case FormationEnded(input_tokens=counted) as ended if (
+                counted and self._tried and self._is_own(event)
+            ):
+                self._tried[-1].usage = Usage(
+                    input_tokens=counted,
+                    output_tokens=ended.output_tokens,
+                    cached_tokens=ended.cached_tokens,
+                )
             case _:
                 pass  # it neither adds to the history nor is a request
 
@@ -275,6 +300,34 @@ class RequestFold:
                 )
             )
         self._before, self._brought, self._calls, self._news = full, 0, 0, 0
+
+    def _is_own(self, event: Event) -> bool:
+        return event.session == self.row.session
+
+    def _read(self, begun: FormationBegun) -> int:
+        sent = self.ledger.entries[-1].packed.tokens if self.ledger.entries else 0
+        return min(sent, begun.tokens) if begun.reads_window else 0
+
+    def formations(self) -> list[BillItem]:
+        """The requests so far that asked to form memory, oldest first."""
+        return [self._formation(one) for one in self._tried]
+
+    def _formation(self, tried: _Tried) -> BillItem:
+        model = find_model(tried.model)
+        priced = self.ledger.entries[-1].priced if self.ledger.entries else None
+        prices = self._weighing.configured or priced or (model.prices if model.is_known else None)
+        return BillItem(
+            session=self._weighing.called,
+            model=tried.model,
+            at_ms=tried.at_ms,
+            tokens=tried.tokens,
+            predicted_cached=(prices or UNKNOWN.prices).cacheable(tried.read),
+            is_ours=True,
+            is_formation=True,
+            usage=tried.usage,
+            disagreement=Disagreement.NOTHING if tried.usage else Disagreement.UNREPORTED,
+            prices=prices,
+        )
 
     def size_of(self, page_id: PageId) -> int:
         """The tokens of a page; 0 of one that no record has told of."""

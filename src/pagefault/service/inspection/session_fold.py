@@ -170,7 +170,8 @@ class SessionFold:
         return self.requests.items()
 
     def bill(self, items: Iterable[BillItem]) -> Bill:
-        return add_up(((one.session, one) for one in items), by="session", per_million={})
+        every = (*items, *self.requests.formations())
+        return add_up(((one.session, one) for one in every), by="session", per_million={})
 
     def map(self, items: Sequence[BillItem], *, rows: int) -> MemoryMap:
         """As `MapFold.map`."""
