@@ -21,7 +21,7 @@ ROOT: Final = Path(__file__).parent.parent
 NAV: Final[dict[str, tuple[str, ...]]] = {
     "Begin": ("README", "library", "clients", "cli"),
     "Use": ("wrap", "proxy", "bill", "mcp", "sdks", "frameworks", "tools", "import", "export"),
-    "Look": ("report", "events"),
+    "Look": ("report", "studio", "notebooks", "events"),
     "Run": ("runbook", "privacy", "origins", "scopes"),
     "Concepts": (
         "design",

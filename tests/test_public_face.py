@@ -230,7 +230,14 @@ NO_CALL = {"archive", "upgrade", "repair", "rebuild", "config", "models", "chat"
 def _texts() -> Iterator[tuple[str, str]]:
     """The texts of the library, front ends apart, without what documents it."""
     for path in sorted(SOURCES.rglob("*.py")):
-        if path.relative_to(SOURCES).parts[0] in ("cli", "lab", "proxy", "testing", "views"):
+        if path.relative_to(SOURCES).parts[0] in (
+            "cli",
+            "lab",
+            "proxy",
+            "studio",
+            "testing",
+            "views",
+        ):
             continue
         tree = ast.parse(path.read_text())
         said = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}

@@ -134,6 +134,7 @@ LEFT_OUT = {
     "chat",
     "serve",
     "statusline",
+    "studio",  # it draws on a terminal: tests/studio
     "models",
     "schema",
     "embed",

@@ -31,6 +31,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "pages": "List, show, search and pin pages.",
         "claims": "List, show, add and retract claims: decisions, preferences, facts and rules.",
         "status": "How a session stands: its window, what came back, and what needs a look.",
+        "studio": "Look through a memory, travel in time, and correct what it holds true.",
         "report": "A session on one page of HTML: what each request held, what came back, what it "
         "cost.",
         "at": "What the window held at some time.",

@@ -16,7 +16,7 @@ from pagefault.language.sought import alternatives
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
-from pagefault.model.shown import counted, html_table, inert, marked_html, minute
+from pagefault.model.reprs import counted, html_table, inert, marked_html, minute
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.certainty import is_sure

@@ -17,7 +17,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.kinds import REGION_PREFIX, Profile
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
-from pagefault.model.shown import counted
+from pagefault.model.reprs import counted
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.search import SearchResult

@@ -17,7 +17,7 @@ from pagefault.engine.api import Engine
 from pagefault.model.events import Event, SessionOpened
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import ControlMode
-from pagefault.model.shown import counted, inert
+from pagefault.model.reprs import counted, inert
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_control, a_count, a_span_s, check_name
 from pagefault.service.control import Overlay

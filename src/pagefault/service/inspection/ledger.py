@@ -56,8 +56,8 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
+from pagefault.model.reprs import counted, html_table, minute
 from pagefault.model.request import Usage
-from pagefault.model.shown import counted, html_table, minute
 from pagefault.model.signatures import checked
 from pagefault.model.times import iso_utc
 from pagefault.pack import ledger

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pagefault.model.shown import counted
+from pagefault.model.reprs import counted
 
 if TYPE_CHECKING:
     from pagefault.service.inspection.memory_map import MemoryMap

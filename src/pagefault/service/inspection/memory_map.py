@@ -24,7 +24,7 @@ from pagefault.model.events import Event, OriginalBody, Packed, Relayed, Shared
 from pagefault.model.ids import PageId, Seq, TurnNo
 from pagefault.model.kinds import Level, Role
 from pagefault.model.page import SessionRow
-from pagefault.model.shown import counted
+from pagefault.model.reprs import counted
 from pagefault.pack.bill import BillItem
 from pagefault.service.inspection.bill import items_of
 from pagefault.service.inspection.map_drawing import draw

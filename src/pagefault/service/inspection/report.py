@@ -9,7 +9,7 @@ from pagefault.model.errors import PagefaultError
 from pagefault.model.events import Body, Relayed, Reported
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
-from pagefault.model.shown import counted
+from pagefault.model.reprs import counted
 from pagefault.service.inspection.ledger import Ledger, prices_of
 from pagefault.service.inspection.metrics import Meter, Tally
 from pagefault.service.inspection.relayed import Proxied, proxied_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pagefault.model.kinds import ClaimType
 from pagefault.model.page import is_derived
-from pagefault.model.shown import bar, counted, inert
+from pagefault.model.reprs import bar, counted, inert
 from pagefault.pack.count import tools_tokens
 from pagefault.paging.budget import TokenBudget, token_budget
 from pagefault.paging.pressure import Gauge

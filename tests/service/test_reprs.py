@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pagefault.sync
 from pagefault import PageId
-from pagefault.model.shown import bar, html_table, inert, marked_html
+from pagefault.model.reprs import bar, html_table, inert, marked_html
 from pagefault.recall.search import SearchResult
 from tests.service.memories import fault, words
 
