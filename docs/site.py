@@ -32,7 +32,7 @@ NAV: Final[dict[str, tuple[str, ...]]] = {
         "export",
         "context-packs",
     ),
-    "Look": ("report", "dashboard", "events"),
+    "Look": ("report", "dashboard", "studio", "notebooks", "events"),
     "Run": ("runbook", "privacy", "origins", "scopes"),
     "Concepts": (
         "design",

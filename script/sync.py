@@ -210,6 +210,8 @@ def _class(face: Face) -> str:
         f"        self.{face.held} = {given}",
         "",
     ]
+    if not face.bases:  # what stands here for another looks like it
+        lines += ["    def __repr__(self) -> str:", f"        return repr(self.{face.held})", ""]
     for name, kind, doc in face.attributes:
         lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{doc}"""']
         lines += [f"        return self.{face.held}.{name}", ""]

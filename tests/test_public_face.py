@@ -235,6 +235,7 @@ def _texts() -> Iterator[tuple[str, str]]:
             "dashboard",
             "lab",
             "proxy",
+            "studio",
             "testing",
             "views",
         ):

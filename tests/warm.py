@@ -247,8 +247,12 @@ def prepare() -> None:
     from pagefault.pack.count import O200k
     from pagefault.store import codec
 
-    # What is plugged into other packages loads these, and no command does.
-    others = "pagefault.testing", "pagefault.cli.__main__", "pagefault.integrations."
+    # What is plugged into other packages loads these, and no command does; but `studio`, which
+    # needs a package that may not be there.
+    others = (
+        *("pagefault.testing", "pagefault.cli.__main__"),
+        *("pagefault.integrations.", "pagefault.studio."),
+    )
     for module in walk_packages(pagefault.__path__, "pagefault."):
         if not module.name.startswith(others):
             import_module(module.name)

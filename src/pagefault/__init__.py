@@ -152,7 +152,7 @@ if TYPE_CHECKING:
     from pagefault.service.facades.notebook import ImportedBlocks, NotImported
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
-    from pagefault.service.inspection.ledger import Entry
+    from pagefault.service.inspection.ledger import Entries, Entry
     from pagefault.service.inspection.memory_map import (
         MapColumn,
         MapPlace,
@@ -257,6 +257,7 @@ __all__ = [
     "EngineGarbled",
     "EngineRefused",
     "EngineUnreachable",
+    "Entries",
     "Entry",
     "Event",
     "EventType",
@@ -460,6 +461,7 @@ _HOMES = {
     "EngineGarbled": "model.errors",
     "EngineRefused": "model.errors",
     "EngineUnreachable": "model.errors",
+    "Entries": "service.inspection.ledger",
     "Entry": "service.inspection.ledger",
     "Event": "model.events",
     "EventType": "model.kinds",

@@ -60,7 +60,7 @@ from pagefault.service.facades.heater import HeatStatus, RecallResult, SpillResu
 from pagefault.service.facades.notebook import ImportedBlocks
 from pagefault.service.forget import Forgetting
 from pagefault.service.inspection.checkpoints import Checkpoint
-from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.ledger import Entries
 from pagefault.service.inspection.memory_map import COLUMNS, ROWS, MemoryMap
 from pagefault.service.inspection.received import ConversationItem
 from pagefault.service.inspection.recollections import Recollection
@@ -126,6 +126,9 @@ class _Asks:
 
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
+
+    def __repr__(self) -> str:
+        return repr(self._asking)
 
     def recall(
         self,
@@ -1766,7 +1769,7 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
 
-    def ledger(self) -> list[Entry]:
+    def ledger(self) -> Entries:
         """Every request of this session: what it shared with the one before, what the provider
         reported. `Entry.line(prices)` tells what it should have cost.
         """
@@ -1877,6 +1880,9 @@ class DeferredPage:
 
     def __init__(self, deferredpage: _deferred.DeferredPage) -> None:
         self.asynchronous = deferredpage
+
+    def __repr__(self) -> str:
+        return repr(self.asynchronous)
 
     @property
     def page_id(self) -> PageId:

@@ -158,6 +158,7 @@ LEFT_OUT = {
     "dashboard",
     "serve",
     "statusline",
+    "studio",  # it draws on a terminal: tests/studio
     "models",
     "schema",
     "embed",

@@ -38,6 +38,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "synopsis": "What a session, or a project, is about, and how its work is run.",
         "digest": "What changed since some time: commits, files, tests, decisions.",
         "status": "How a session stands: its window, what came back, and what needs a look.",
+        "studio": "Look through a memory, travel in time, and correct what it holds true.",
         "report": "A session on one page of HTML: what each request held, what came back, what it "
         "cost.",
         "dashboard": "A page in the browser that shows a memory as it is used: read-only, live.",

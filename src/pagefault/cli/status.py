@@ -10,13 +10,13 @@ import click
 from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
-from pagefault.cli.term import Term, iso, plural
+from pagefault.cli.term import Term, plural
 from pagefault.views.concerns import Concern, concerns_of
 
 if TYPE_CHECKING:
     from pagefault.pack.ledger import Line
     from pagefault.service.derived.embedding import EmbeddingStatus
-    from pagefault.service.inspection.ledger import Entry
+    from pagefault.service.inspection.ledger import Entries, Entry
     from pagefault.service.inspection.relayed import Proxied
     from pagefault.service.inspection.report import Metrics
     from pagefault.service.inspection.status import Status
@@ -269,10 +269,10 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,
     disagreement}], summary}.
     """
-    from pagefault.pack.ledger import summary, to_dict
+    from pagefault.pack.ledger import summary
     from pagefault.service.inspection.ledger import prices_of
 
-    async def read() -> tuple[str, Any, list[Entry]]:
+    async def read() -> tuple[str, Any, Entries]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             entries = await session.ledger()
@@ -281,17 +281,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     name, prices, entries = app.run(read())
     lines = [entry.line(prices) for entry in entries]
     if as_json:
-        calls = [
-            {
-                "request": entry.packed.request,
-                "turn": entry.turn,
-                "seq": entry.seq,
-                "at": iso(entry.at_ms),
-                "change": entry.relayed.change if entry.relayed is not None else None,
-            }
-            | to_dict(line)
-            for entry, line in zip(entries, lines, strict=True)
-        ]
+        calls = entries.to_dicts(prices)
         told = summary(prices, lines)
         app.term.data({"session": name, "prices": prices.name, "calls": calls, "summary": told})
         return

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.language.analyzer import query_terms, unseen_joints
 from pagefault.language.kin import kin_of
@@ -15,6 +16,7 @@ from pagefault.language.sought import alternatives
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
+from pagefault.model.reprs import counted, html_table, inert, marked_html, minute
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.certainty import is_sure
@@ -97,6 +99,41 @@ class SearchHit:
     project: str = ""
     lapse: str = ""
 
+    @property
+    def who(self) -> str:
+        """Who said it, where its record tells; else in which role."""
+        return self.speaker or str(self.page.role)
+
+    @property
+    def when(self) -> str:
+        """When it was said, in its own words, else in UTC to the minute."""
+        return self.occurred_at or minute(self.page.said_ms)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, a column each."""
+        return {
+            "page_id": self.page.page_id,
+            "session_id": self.session_id,
+            "who": self.who,
+            "when": self.when,
+            "said_ms": self.page.said_ms,
+            "turn": self.page.turn,
+            "kind": str(self.page.kind),
+            "origin": str(self.page.origin),
+            "tokens": self.page.tokens,
+            "score": self.score,
+            "relevance": self.relevance,
+            "coverage": self.coverage,
+            "why": self.why,
+            "excerpt": self.excerpt,
+            "source": self.source,
+            "project": self.project,
+        }
+
+    def __repr__(self) -> str:
+        told = (self.page.page_id, inert(self.who, 24), inert(self.when, 24))
+        return " · ".join((*told, inert(self.excerpt)))
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
@@ -139,6 +176,31 @@ class SearchResult:
             return self
         hits = (replace(hit, archive=archives.get(hit.page.seq, "")) for hit in self.hits)
         return replace(self, hits=tuple(hits))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The hits as plain values, best first: a row each of a data frame."""
+        return [hit.to_dict() for hit in self.hits]
+
+    @property
+    def _count(self) -> str:
+        shown, found = len(self.hits), counted(self.total, "page") + " found"
+        return found if shown == self.total else f"{found}, {shown:,} shown"
+
+    def __repr__(self) -> str:
+        return "\n".join((self._count, *(f"  {hit!r}" for hit in self.hits)))
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                escape(hit.page.page_id),
+                escape(hit.who),
+                escape(hit.when),
+                marked_html(hit.excerpt, hit.marks),
+                f"{hit.page.tokens:,}",
+            )
+            for hit in self.hits
+        )
+        return html_table(("page", "who", "when", "excerpt", "tokens"), rows, self._count)
 
 
 _NOTHING_FOUND: Final = SearchResult()

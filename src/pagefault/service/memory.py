@@ -18,6 +18,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.kinds import REGION_PREFIX, Profile
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.reprs import counted
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.search import SearchResult
@@ -60,6 +61,10 @@ from pagefault.store.api import PageFilter
 @checked_verbs(usable=check_open)
 class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretaker):
     """Made by `pagefault.open`. Use it from one event loop."""
+
+    def __repr__(self) -> str:
+        where = "in this process" if self._home is None else repr(str(self._home))
+        return f"Memory {where} · {counted(self._store.log.head(), 'record')}"
 
     @property
     def notices(self) -> list[str]:

@@ -18,6 +18,7 @@ from pagefault.engine.api import Engine
 from pagefault.model.events import Event, SessionOpened
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import ControlMode
+from pagefault.model.reprs import counted, inert
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_control, a_count, a_span_s, check_name
 from pagefault.service.control import Overlay
@@ -62,7 +63,15 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
         self.kept_as: SessionNo | None = None if overlay else owned.session  # what of it is kept
 
     def __repr__(self) -> str:
-        return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
+        state = self._state
+        told = [
+            f"Session {inert(self.name or self.session_id)!r}",
+            counted(state.turn + 1, "turn"),
+            counted(state.order_next, "page"),
+        ]
+        if not state.is_relayed:  # what the window of such a one holds is its client's affair
+            told.append(f"window {state.layout.tokens():,}/{state.window_tokens:,}")
+        return " · ".join(told)
 
     async def run(
         self,

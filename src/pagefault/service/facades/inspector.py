@@ -22,7 +22,7 @@ from pagefault.paging.pressure import Callback
 from pagefault.service.arguments import a_time, an_actor
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.checkpoints import Checkpoint, checkpoints
-from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.ledger import Entries
 from pagefault.service.inspection.memory_map import COLUMNS, ROWS, MemoryMap, memory_map
 from pagefault.service.inspection.received import ConversationItem, client_json, items_of
 from pagefault.service.inspection.recollections import Recollection, recollections
@@ -78,7 +78,7 @@ class Inspector(SessionParts):
         """
         return report(await self._folded(), self._runtime, self._state, per_turn=per_turn)
 
-    async def ledger(self) -> list[Entry]:
+    async def ledger(self) -> Entries:
         """Every request of this session: what it shared with the one before, what the provider
         reported. `Entry.line(prices)` tells what it should have cost.
         """

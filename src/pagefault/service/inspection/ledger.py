@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from statistics import mean
 from typing import Any, Final, assert_never
 
@@ -59,13 +60,16 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
+from pagefault.model.reprs import counted, html_table, minute
 from pagefault.model.request import Usage
 from pagefault.model.signatures import checked
+from pagefault.model.times import iso_utc
 from pagefault.pack import ledger
 from pagefault.pack.cost import effective_input_cost
 from pagefault.policy import hindsight
 
 _HEAD_CHANGED: Final = frozenset({"configured", "renderer", "tools"})  # epochs that keep nothing
+_ROWS_SHOWN: Final = 30
 _FORCED: Final = frozenset(
     {"configured", "renderer", "tools", "forgotten", "scrubbed", "revoked", "lapsed", "lost"}
 )
@@ -142,6 +146,55 @@ class Entry:
         return not (one.is_marked or one.is_marked_here)
 
 
+class Entries(list[Entry]):
+    """The calls of a session, oldest first: a list, and what a prompt or a data frame asks of one.
+
+    Where no prices are given, those count that the calls themselves name (`prices_of`).
+    """
+
+    @checked
+    def to_dicts(self, prices: PriceList | None = None) -> list[dict[str, Any]]:
+        """The calls as plain values: a row each of a data frame. Costs are in input tokens."""
+        prices = prices or prices_of(self, UNKNOWN.prices)
+        return [
+            {
+                "request": one.packed.request,
+                "turn": one.turn,
+                "seq": one.seq,
+                "at": iso_utc(one.at_ms),
+                "change": one.relayed.change if one.relayed is not None else None,
+            }
+            | ledger.to_dict(one.line(prices))
+            for one in self
+        ]
+
+    def __repr__(self) -> str:
+        sent, shared = sum(o.packed.tokens for o in self), sum(o.shared_tokens for o in self)
+        told = f"Ledger · {counted(len(self), 'request')} · {sent:,} tokens sent"
+        if sent:
+            told += f", {shared / sent:.0%} of them as in the request before"
+        reports = sum(one.reported is not None for one in self)
+        return f"{told} · {counted(reports, 'report')} of the provider"
+
+    def _repr_html_(self) -> str:
+        last = self[-_ROWS_SHOWN:]
+        rows = (
+            (
+                str(one.packed.request),
+                str(one.turn),
+                minute(one.at_ms),
+                f"{one.packed.tokens:,}",
+                f"{one.shared_tokens:,}",
+                "" if one.reported is None else f"{one.reported.input_tokens:,}",
+                escape(one.epoch.replace("_", " ")),
+            )
+            for one in last
+        )
+        head = ("request", "turn", "when", "tokens", "as before", "reported", "rewritten for")
+        note = repr(self) + (f" · the last {len(last)} of them" if len(last) < len(self) else "")
+        return html_table(head, rows, note)
+
+
 def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:
     """What calls are weighed by: `default`; or where that is nobody's in particular, what the last
     of them was weighed by when it was packed; where a proxy passed it on, the list of the model
@@ -166,7 +219,7 @@ class Ledger:
         self._epoch = ""
         self._tools_changed = False
         self._priced: PriceList | None = None
-        self.entries: list[Entry] = []
+        self.entries = Entries()
 
     def fold(self, event: Event) -> None:
         match event.body:

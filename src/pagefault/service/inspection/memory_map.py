@@ -18,14 +18,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from pagefault.model.events import Event, OriginalBody, Packed, Relayed
 from pagefault.model.ids import PageId, Seq, TurnNo
 from pagefault.model.kinds import NOT_SAID, Level, Role
 from pagefault.model.page import SessionRow
+from pagefault.model.reprs import counted
 from pagefault.pack.bill import BillItem
 from pagefault.service.inspection.bill import RequestFold
+from pagefault.service.inspection.map_drawing import draw
 from pagefault.service.inspection.relayed_window import RelayedWindow
 from pagefault.service.inspection.residents import Residents
 from pagefault.service.restore import records
@@ -98,6 +100,37 @@ class MemoryMap:
     requests: int
     columns: tuple[MapColumn, ...]
     rows: tuple[MapRow, ...]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Where each row was and when, for a table or a chart: a dict for each of its spans, with
+        the requests that it goes from and to. A row that no request showed has none.
+        """
+        return [
+            {
+                "row": number,
+                "first": row.first,
+                "last": row.last,
+                "messages": row.messages,
+                "tokens": row.tokens,
+                "role": str(row.role),
+                "at_ms": row.at_ms,
+                "place": str(span.place),
+                "first_request": self.columns[span.first].first,
+                "last_request": self.columns[span.last].last,
+            }
+            for number, row in enumerate(self.rows)
+            for span in row.spans
+        ]
+
+    def __repr__(self) -> str:
+        rewrites = sum(bool(one.rewrite) for one in self.columns)
+        return (
+            f"Memory map · {counted(self.messages, 'message')} · "
+            f"{counted(self.requests, 'request')} · {counted(rewrites, 'rewrite')}"
+        )
+
+    def _repr_html_(self) -> str:
+        return draw(self)
 
 
 def memory_map(runtime: Runtime, row: SessionRow, *, rows: int, columns: int) -> MemoryMap:

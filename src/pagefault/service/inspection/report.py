@@ -9,6 +9,7 @@ from pagefault.model.errors import PagefaultError
 from pagefault.model.events import Body, Event, Relayed, Reported
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
+from pagefault.model.reprs import counted
 from pagefault.service.inspection.ledger import Ledger, prices_of
 from pagefault.service.inspection.metrics import Meter, Tally
 from pagefault.service.inspection.relayed import Proxied, proxied_of
@@ -30,6 +31,15 @@ class Metrics:
     @property
     def red_flags(self) -> list[Judged]:
         return [one for one in self.judged if one.is_red_flag]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A row for each turn, where `per_turn` was asked for; else one row, of all of them."""
+        return self.turns or [self.figures]
+
+    def __repr__(self) -> str:
+        flags = [one.target.name for one in self.red_flags]
+        told = f"Metrics · {len(self.figures)} figures · {counted(len(self.turns), 'turn')} apart"
+        return f"{told} · {'missed: ' + ', '.join(flags) if flags else 'no target missed'}"
 
     def to_dict(self) -> dict[str, Any]:
         told: dict[str, Any] = dict(self.figures)

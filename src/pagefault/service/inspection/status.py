@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pagefault.model.kinds import ClaimType
 from pagefault.model.page import is_derived
+from pagefault.model.reprs import bar, counted, inert
 from pagefault.pack.count import tools_tokens
 from pagefault.paging.budget import TokenBudget, token_budget
 from pagefault.paging.pressure import Gauge
@@ -86,6 +87,31 @@ class Status:
         """Of look-ups of pages, since this session was opened here."""
         asked = self.tlb_hits + self.tlb_misses
         return self.tlb_hits / asked if asked else None
+
+    def __repr__(self) -> str:
+        """What a person asks first; the fields have the rest."""
+        used, all_ = self.request_tokens, self.window_tokens
+        derived = self.resident_derived
+        lines = (
+            ("Session", f"{inert(self.name or self.session_id)!r} · {counted(self.turns, 'turn')}"),
+            (
+                "Window",
+                f"{bar(used / all_ if all_ else 0)} {used:,} of {all_:,} tokens · "
+                f"pressure {self.pressure.level}",
+            ),
+            (
+                "Shown",
+                f"{counted(self.resident_pages - derived, 'page')} of {self.pages:,} · "
+                f"{derived:,} made of others · {len(self.pinned):,} pinned",
+            ),
+            (
+                "Requests",
+                f"{self.requests:,} · {counted(self.epoch, 'rewrite')}",
+            ),
+            ("Calls", f"{counted(self.faults_left, 'page')} may still be loaded in this turn"),
+            ("Memory", f"{self.control.replace('_', ' ')} · {self.mode} · {self.layout} layout"),
+        )
+        return "\n".join(f"{name:<9}{told}" for name, told in lines)
 
 
 def status_of(

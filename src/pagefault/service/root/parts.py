@@ -51,7 +51,10 @@ def check_open(memory: MemoryParts) -> None:
 def written(session: Session) -> SessionNo:
     """What is written of a session, by its number."""
     if session.kept_as is None:
-        raise BadInput(f"nothing of {session!r} is written", hint="it ends with this process")
+        raise BadInput(
+            f"nothing of {session.name or session.session_id!r} is written",
+            hint="it ends with this process",
+        )
     return session.kept_as
 
 
@@ -240,7 +243,8 @@ class MemoryParts(Asking):
     def _check_own(self, session: Session) -> None:
         if session._runtime is not self._runtime and session not in self._above:
             raise BadInput(
-                f"{session!r} is of another memory", hint="get it from this one: `session(name)`"
+                f"session {session.name or session.session_id!r} is of another memory",
+                hint="get it from this one: `session(name)`",
             )
 
     def _others_forgot(self) -> None:

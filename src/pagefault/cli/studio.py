@@ -1,0 +1,66 @@
+"""`pagefault studio`: a memory in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pagefault.cli.app import App, Command, find_session, pass_app
+from pagefault.cli.term import printable, redacted
+
+if TYPE_CHECKING:
+    from pagefault.service.memory import Memory
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.option("--theme", metavar="NAME", default="", help="Its colours; ctrl+p changes them, too.")
+@click.option("--words", is_flag=True, help="Sentences in place of bars, for screen readers.")
+@pass_app
+def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
+    """Look through a memory, travel in time, and correct what it holds true.
+
+    The window as each request held it, pages with filters, claims, what was done, imports that wait
+    for approval, what needs a look. `?` tells the keys. Nothing is written but what you do there;
+    where another process writes to the session, that says so. NO_COLOR is heeded. Without SESSION,
+    the one used last that is no fork.
+    """
+    from pagefault.studio import check_installed
+
+    check_installed()
+    app.run(_run(app, session_name, theme, words=words))
+
+
+async def _run(app: App, session_name: str | None, theme: str, *, words: bool) -> None:
+    from pagefault.model.errors import BadInput
+    from pagefault.service.bootstrap import open_memory, wiring_of
+    from pagefault.store.embedded.adoption import not_adopted
+    from pagefault.studio.app import StudioApp
+
+    config = app.config()
+
+    @asynccontextmanager
+    async def writing() -> AsyncIterator[Memory]:
+        """As `App.writing`, and says nothing: the screen is the studio's."""
+        async with open_memory(config.root, **wiring_of(config, {})) as memory:
+            if not memory.is_adopted:
+                raise not_adopted(Path(config.root))
+            yield memory
+
+    async with app.reading() as memory:
+        session = await find_session(memory, session_name)
+        shown = StudioApp(
+            memory, session, writing=writing, clean=lambda text: printable(redacted(text))
+        )
+        if theme and theme not in shown.available_themes:
+            raise BadInput(
+                f"there is no theme {theme!r}", hint=f"one of {', '.join(shown.available_themes)}"
+            )
+        if theme:
+            shown.theme = theme
+        shown.in_words = words
+        await shown.run_async()

@@ -1,0 +1,137 @@
+"""What can be done to a memory from the studio: a verb of it each, and what is said of that.
+
+An act is given the memory, opened for writing, and the session that is looked at. A verb that a
+later version adds to claims needs a line in `CLAIM_ACTS` and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.service.derived.claims import ClaimInfo
+from pagefault.service.inspection.status import Status
+from pagefault.service.memory import Memory
+from pagefault.service.session import Session
+from pagefault.service.turn.stated_claims import KINDS
+
+Act = Callable[[Memory, Session], Awaitable[str]]
+"""Does one thing, and says what was done. Raises `PagefaultError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAct:
+    """Something that can be done to a claim. With `asks`, a text is wanted first, and begins as the
+    claim's own value; without, somebody is asked whether to do it.
+    """
+
+    key: str
+    name: str
+    does: str
+    is_for: Callable[[ClaimInfo], bool]
+    act: Callable[[ClaimInfo, str], Act]
+    asks: bool = False
+
+
+def _is_standing(one: ClaimInfo) -> bool:
+    return one.status == "standing" and one.type in KINDS
+
+
+def _validate(one: ClaimInfo, text: str) -> Act:
+    async def act(memory: Memory, session: Session) -> str:
+        made = await session.claim(
+            one.value,
+            evidence=one.evidence,
+            kind=one.type,
+            subject=one.subject,
+            replaces=one.claim_id,
+        )
+        standing = {claim.claim_id: claim for claim in await session.claims()}
+        if standing[made].authority != "user":
+            return f"{made} is still proposed: what it rests on was not typed by the user"
+        return f"{made} holds on your word, in place of {one.claim_id}"
+
+    return act
+
+
+def _edit(one: ClaimInfo, text: str) -> Act:
+    async def act(memory: Memory, session: Session) -> str:
+        made = await session.claim(
+            text,
+            evidence=one.evidence,
+            kind=one.type,
+            subject=one.subject,
+            replaces=one.claim_id,
+        )
+        return f"{made} holds in place of {one.claim_id}"
+
+    return act
+
+
+def _retract(one: ClaimInfo, text: str) -> Act:
+    async def act(memory: Memory, session: Session) -> str:
+        await session.retract(one.claim_id)
+        return f"{one.claim_id} holds no more; it is kept, and `u` takes this back"
+
+    return act
+
+
+CLAIM_ACTS: Final = (
+    ClaimAct(
+        "v",
+        "Validate",
+        "hold it true on your own word",
+        lambda one: _is_standing(one) and one.authority != "user",
+        _validate,
+    ),
+    ClaimAct("e", "Edit", "say it in other words", _is_standing, _edit, asks=True),
+    ClaimAct("x", "Retract", "hold it true no more", _is_standing, _retract),
+)
+
+
+async def undo(memory: Memory, session: Session) -> str:
+    undone = await session.undo()
+    return f"taken back: {undone.what} {', '.join(undone.page_ids)}"
+
+
+def pin(page_id: str, status: Status) -> Act:
+    """Pins a page, or unpins it where it is pinned."""
+
+    async def act(memory: Memory, session: Session) -> str:
+        if page_id in status.pinned:
+            await session.unpin(page_id)
+            return f"{page_id} may leave the window again"
+        await session.pin(page_id)
+        return f"{page_id} stays in the window"
+
+    return act
+
+
+def approve(session_id: str, *, is_approved: bool) -> Act:
+    """Approves an import, or takes the approval back where it is approved."""
+
+    async def act(memory: Memory, session: Session) -> str:
+        if is_approved:
+            await memory.revoke_import(session=session_id)
+            return "nothing of it is recalled any more"
+        await memory.approve_import(session=session_id)
+        return "approved: what it holds may be recalled"
+
+    return act
+
+
+def retain(keep: str, *, session_id: str = "") -> Act:
+    async def act(memory: Memory, session: Session) -> str:
+        await memory.set_retention(None if keep == "none" else keep, session=session_id)
+        return "the rule is gone" if keep == "none" else f"pages are kept: {keep}"
+
+    return act
+
+
+def control(mode: str, *, session_id: str = "") -> Act:
+    async def act(memory: Memory, session: Session) -> str:
+        await memory.set_control(mode, session=session_id)
+        return f"memory is in the mode {mode.replace('_', ' ')}"
+
+    return act

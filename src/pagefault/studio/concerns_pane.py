@@ -1,0 +1,50 @@
+"""What needs a look now, why, and where to do something about it."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from pagefault.studio.dialogs import FullText
+from pagefault.studio.lines import Column, Lines
+from pagefault.studio.pane import GoTo, Pane
+from pagefault.studio.reading import Desk, Listed, PieceKind, Row
+from pagefault.views.concerns import Concern
+
+_COLUMNS = (Column("", 1), Column("what"))
+
+
+class ConcernsPane(Pane):
+    """A line for each concern; Enter goes where it can be dealt with, or says how."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk, _COLUMNS, empty="Nothing needs a look.", name="concerns")
+
+    async def refill(self) -> None:
+        self.notes("reading the session's figures …")
+        found = await self.desk.concerns()
+        self.notes(f"{len(found)} to look at" if found else "All is well.")
+        rows = [Row(one, ("!", self.desk.shown(one.what)), PieceKind.BACK) for one in found]
+        self.lines.show(Listed(rows))
+
+    def on_lines_moved(self, event: Lines.Moved) -> None:
+        event.stop()
+        one = event.row.of if event.row is not None else None
+        self.says(_told(one) if isinstance(one, Concern) else Text(""))
+
+    def on_lines_opened(self, event: Lines.Opened) -> None:
+        event.stop()
+        one = event.row.of if event.row is not None else None
+        if not isinstance(one, Concern):
+            return
+        if one.figure == "imports":
+            self.post_message(GoTo("keeping"))
+        elif "`pagefault claims`" in one.do:
+            self.post_message(GoTo("claims"))
+        else:
+            self.app.push_screen(FullText("Needs a look", _told(one)))
+
+
+def _told(one: Concern) -> Text:
+    text = Text(one.what, style="bold")
+    text.append(f"\n\n{one.why}", style="not bold")
+    return text.append(f"\n\nWhat to do: {one.do}", style="not bold")

@@ -1,0 +1,81 @@
+"""What somebody typed above the list of pages, as a filter: words, and `name:value` among them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.kinds import ORIGINS, Kind, is_tools
+from pagefault.model.wanted import TOOL, SearchFilter
+
+HELP: Final = (
+    ("words", "pages that bear on them, best first"),
+    ("topic:oak", "a word among a page's topics"),
+    ("task:#42", "a task that a page names"),
+    ("on:2026-03-05", "a day; since: and until: take days, too"),
+    ("kind:artifact", f"one of {', '.join(Kind)}"),
+    ("source:web", "the channel it came through, or an import: chatgpt, claude, …"),
+    ("scope:all", "every session, not only this one"),
+    ("history:yes", "also what other words have taken the place of"),
+    ("msg_16", "that page"),
+)
+_WORD: Final = re.compile(r'(?:(\w+):)?("[^"]*"|\S+)')
+_PAGE: Final = re.compile(r"[a-z]{3,4}_\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageQuery:
+    """`wanted` is a filter of every way to ask; with `everywhere` all sessions are asked."""
+
+    words: str = ""
+    topic: str = ""
+    task: str = ""
+    page_id: str = ""
+    wanted: SearchFilter
+    everywhere: bool = False
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether nothing is searched for: pages are listed by their time."""
+        return not (self.words or self.topic or self.task)
+
+
+def parsed(text: str) -> PageQuery | None:
+    """What is wanted; None where nothing was typed. Raises `BadInput`, saying what was meant."""
+    words: list[str] = []
+    told: dict[str, str] = {}
+    for name, value in _WORD.findall(text):
+        if name in _NAMES:
+            told[name] = value.strip('"')
+        elif name and not value.startswith("//") and name.isalpha() and name.islower():
+            raise BadInput(f"no filter is called {name!r}", hint=f"one of {', '.join(_NAMES)}")
+        else:
+            words.append(f"{name}:{value}" if name else value.strip('"'))
+    if not words and not told:
+        return None
+    source, day = told.get("source", ""), told.get("on")
+    is_channel = source in (*ORIGINS, TOOL) or is_tools(source)
+    scope = told.get("scope", "session")
+    if scope not in ("session", "all"):
+        raise BadInput(f"{scope!r} is not a scope", hint="one of session, all")
+    named = words[0] if len(words) == 1 and not told and _PAGE.fullmatch(words[0]) else ""
+    return PageQuery(
+        words="" if named else " ".join(words),
+        topic=told.get("topic", ""),
+        task=told.get("task", ""),
+        page_id=named,
+        wanted=SearchFilter(
+            kinds=(told["kind"],) if "kind" in told else (),
+            origins=(source,) if is_channel else (),
+            imported_from="" if is_channel else source,
+            since=day or told.get("since"),
+            until=day or told.get("until"),
+            history=told.get("history", "no") == "yes",
+        ),
+        everywhere=scope == "all" or bool(source and not is_channel),
+    )
+
+
+_NAMES: Final = ("topic", "task", "on", "since", "until", "kind", "source", "scope", "history")

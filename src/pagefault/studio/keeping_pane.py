@@ -1,0 +1,147 @@
+"""What is kept, for how long, and what came from elsewhere: modes, retention, imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from pagefault.model.reprs import counted
+from pagefault.service.lookup.imported import ImportedSession
+from pagefault.studio import acts
+from pagefault.studio.dialogs import Ask, Choose
+from pagefault.studio.lines import Column, Lines
+from pagefault.studio.pane import Do, Pane
+from pagefault.studio.reading import Desk, Keeping, Listed, PieceKind, Row
+
+_COLUMNS = (
+    Column("what", 10),
+    Column("state", 12, from_width=40),
+    Column("of"),
+)
+MODES: Final = (
+    ("assist", "assist: keep what is said, and bring back what was kept"),
+    ("capture_only", "capture only: keep it, and bring nothing in"),
+    ("paused", "paused: bring back what was kept, and write nothing more"),
+    ("off", "off: neither"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    session_id: str  # "" is every session
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    session_id: str
+    kind: str
+    days: int | None
+
+
+class KeepingPane(Pane):
+    """A line for each mode, rule and import; Enter changes it."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk, _COLUMNS, empty="Nothing is kept.", name="keeping")
+
+    async def refill(self) -> None:
+        keeping = await self.desk.keeping()
+        waiting = len(keeping.waiting)
+        self.notes(
+            f"{counted(len(keeping.imports), 'imported session')}, {waiting:,} not approved · "
+            "Enter changes the chosen line"
+        )
+        self.lines.show(Listed(self._rows(keeping)), at=self.lines.cursor)
+
+    def _rows(self, keeping: Keeping) -> list[Row]:
+        mine = self.desk.session.session_id
+        rows = [
+            Row(_Mode(mine), ("mode", _words(keeping.control), "this session")),
+            Row(_Mode(""), ("mode", _words(keeping.control_of_all), "every session, and new ones")),
+        ]
+        rules = {(rule.session_id, rule.kind): rule.days for rule in keeping.rules}
+        rules.setdefault(("", ""), 0)
+        rules.setdefault((mine, ""), -1)
+        for (session_id, kind), days in rules.items():
+            of = (
+                f"session {keeping.names.get(session_id, session_id)}"
+                if session_id
+                else "all pages"
+            )
+            of = f"pages of the kind {kind}" if kind else of
+            kept = "for ever" if days == 0 else "as the rest" if days < 0 else counted(days, "day")
+            told = None if days < 0 else days
+            rows.append(Row(_Rule(session_id, kind, told), ("retention", kept, of)))
+        for one in keeping.imports:
+            told_of = one.title or one.conversation or one.name
+            of = f"{one.source} · {told_of} · {counted(one.pages, 'page')}"
+            state = "approved" if one.is_approved else "waiting"
+            tone = PieceKind.RESULTS if one.is_approved else PieceKind.BACK
+            rows.append(Row(one, ("import", state, self.desk.shown(of)), tone))
+        return rows
+
+    def on_lines_moved(self, event: Lines.Moved) -> None:
+        event.stop()
+        self.says(Text("") if event.row is None else self._tell(event.row.of))
+
+    def _tell(self, of: object) -> Text:
+        match of:
+            case ImportedSession() as one:
+                told = (
+                    f"{one.name}\nfrom {one.source}, imported {one.imported_at}\n"
+                    f"{counted(one.pages, 'page')}"
+                    + (f", project {one.project}" if one.project else "")
+                    + "\n\nYou find it when you search. "
+                    + (
+                        "The model may be shown it, too."
+                        if one.is_approved
+                        else "The model is not shown it until you approve it."
+                    )
+                )
+                return Text(self.desk.clean(told))
+            case _Mode():
+                return Text("What memory may do:\n\n" + "\n".join(told for _, told in MODES))
+            case _Rule():
+                return Text(
+                    "Pages past their time go when the memory is opened to be written, and within "
+                    "the hour where `serve` runs. What is gone cannot be brought back."
+                )
+            case _:
+                return Text("")
+
+    def on_lines_opened(self, event: Lines.Opened) -> None:
+        event.stop()
+        match event.row.of if event.row is not None else None:
+            case ImportedSession() as one:
+                does = "Take the approval back" if one.is_approved else "Let the model be shown it"
+                options = [("yes", does), ("", "Leave it")]
+                act = acts.approve(one.session_id, is_approved=one.is_approved)
+                self._ask(Choose(self.desk.shown(one.title or one.name), options), lambda _: act)
+            case _Mode(session_id=session_id):
+                self._ask(
+                    Choose("What may memory do?", MODES),
+                    lambda mode: acts.control(mode, session_id=session_id),
+                )
+            case _Rule(kind="", session_id=session_id, days=days):
+                value = "forever" if days == 0 else "" if days is None else f"{days}d"
+                hint = "7d, 30d, 90d, any days, forever; none takes the rule away"
+                self._ask(
+                    Ask("How long are pages kept?", value, hint),
+                    lambda keep: acts.retain(keep, session_id=session_id),
+                )
+            case _Rule():
+                self.notify("`pagefault retention set --kind` changes rules of a kind.")
+
+    def _ask(self, screen: Ask | Choose, act: Callable[[str], acts.Act]) -> None:
+        def done(answer: str | None) -> None:
+            if answer:
+                self.post_message(Do(act(answer)))
+
+        self.app.push_screen(screen, done)
+
+
+def _words(mode: str) -> str:
+    return mode.replace("_", " ")

@@ -1,0 +1,65 @@
+"""What the studio looks like: whole screens as text, at 60, 100 and 200 columns, with and without
+colours, in words.
+
+The screens stand in `screens/`; `UPDATE_SCREENS=write` writes them anew, to be looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("textual", reason="the extra `studio` is not installed")
+
+from pagefault import PageId
+from tests.studio.seat import Seat, studio
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def _is_as_before(seat: Seat, name: str) -> None:
+    path, screen = SCREENS / f"{name}.txt", seat.screen() + "\n"
+    if os.environ.get("UPDATE_SCREENS") == "write":
+        path.write_text(screen, encoding="utf-8")
+    assert screen == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(60, 30), (100, 34), (200, 34)])
+async def test_a_moment_of_the_past_at_every_width(root: Path, columns: int, rows: int) -> None:
+    async with studio(root, size=(columns, rows)) as seat:
+        await seat.press("left", "left")
+        await seat.sees("Window at request 12", "pages at request 12", "msg_23")
+        shown = [one.page_id for one in seat.app.pages.window.pages]  # type: ignore[union-attr]
+        seat.app.pages.lines.cursor = shown.index(PageId("msg_23"))
+        await seat.sees("Mira · 2026-03-12T09:00:00")
+        _is_as_before(seat, f"past-{columns}")
+
+
+async def test_without_colours_every_kind_has_a_letter(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with studio(root, size=(100, 34)) as seat:
+        await seat.press("left")
+        await seat.until(lambda: bool(seat.app.strip.shows and seat.app.strip.shows.pieces))
+        await seat.sees("B: brought back", "rrrr")
+        strips = seat.app.screen._compositor.render_strips()
+        colours = {
+            colour.get_truecolor()
+            for strip in strips
+            for segment in strip
+            if segment.style is not None
+            for colour in (segment.style.color, segment.style.bgcolor)
+            if colour is not None
+        }
+        assert all(len(set(colour)) == 1 for colour in colours), "greys alone"
+
+
+async def test_in_words_there_are_sentences_in_place_of_bars(root: Path) -> None:
+    async with studio(root, size=(100, 34)) as seat:
+        await seat.press("d", "left")
+        await seat.sees("Window at request 13, turn 12:", "of 1,600 tokens. rules, tools, calls")
+        await seat.sees("Request 13 of 15, turn 12:", "as in the request before")
+        assert not set(seat.screen()) & set("█▁▂▃▄▅▆▇░")
