@@ -50,7 +50,7 @@ class StudioApp(App[None]):
     """
 
     TITLE = "pagefault studio"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it of an instance
         (0, "-narrow"),
         (96, "-normal"),
         (150, "-wide"),
