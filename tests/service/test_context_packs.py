@@ -231,6 +231,30 @@ async def test_a_claim_whose_time_is_over_when_the_pack_is_made_is_told_of_and_n
         assert why == "stale claim: not checked for too long"
 
 
+async def test_words_that_a_claim_changed_since_are_told_to_be_so_wherever_they_are_quoted() -> (
+    None
+):
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("shop")
+        old = await session.user("The opening of the shop is on 14 March, a Saturday.")
+        first = await session.claim(
+            "The shop opens on 14 March", evidence=["The opening of the shop is on 14 March"]
+        )
+        before = await session.pack("when is the opening of the shop?", at=AT)
+        new = await session.user("The opening moves to 21 March.")
+        latest = await session.claim(
+            "The shop opens on 21 March", evidence=["The opening moves to 21 March"], replaces=first
+        )
+        after = await session.pack("when is the opening of the shop?", at=AT)
+        assert {one.changed_by for one in before.evidence} == {""}
+        changed = {one.ref: one.changed_by for one in after.evidence if one.changed_by}
+        assert changed == {old: latest}
+        told = [line for line in after.text("md").splitlines() if "on 14 March" in line]
+        assert told
+        assert all(f"changed since, see {latest}" in line for line in told)
+        assert new in {one.ref for one in after.evidence} | {latest}
+
+
 async def test_what_waits_in_quarantine_is_in_no_pack_until_it_is_approved(
     tmp_path: Path,
 ) -> None:

@@ -129,6 +129,7 @@ class PackEvidence:
     it. `text` is what is quoted of it, `is_whole` that this is all that it says. `rests_on` are the
     words that a claim rests on, `also` what says the same. `parts` add up to `score`, which is 0
     where nothing was searched for; `relevance` is how likely it bears on the query, from 0 to 1.
+    `changed_by` is the claim that closed one which rests on words quoted here, "" if none did.
     """
 
     ref: str
@@ -144,6 +145,7 @@ class PackEvidence:
     speaker: str = ""
     origin: str = ""
     said_at: str = ""
+    changed_by: str = ""
     rests_on: tuple[PackSpan, ...] = ()
     also: tuple[str, ...] = ()
     score: float = 0.0
@@ -303,7 +305,12 @@ def shown_evidence(pack: ContextPack) -> list[PackLine]:
 
 
 def as_line(one: PackEvidence) -> str:
-    """A piece of evidence as a line: who said it, when, and what."""
+    """A piece of evidence as a line: who said it, when, what, and by which claim that changed."""
     who = one.speaker or one.role or one.kind
-    head = ", ".join(filter(None, (who, one.said_at[:10])))
+    head = ", ".join(filter(None, (who, one.said_at[:10], changed(one.changed_by))))
     return f"{head}: {one.text}"
+
+
+def changed(by: str) -> str:
+    """What is told of words that hold no more, by the claim that holds instead."""
+    return f"changed since, see {by}" if by else ""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pagefault.model.kinds import PackType
 from pagefault.model.wanted import SearchFilter
-from pagefault.pack.context_pack import LeftOut, ValidationReport
+from pagefault.pack.context_pack import EVIDENCE, LeftOut, ValidationReport, as_line, changed
 from pagefault.pack.context_packer import PackItem
 from pagefault.service.lookup.session_search import SAID
 from pagefault.service.packs.proof import Proof
 
 HITS: Final = 60  # pages that bear on the query and are weighed
 RECENT: Final = 12  # pages that were said last
+WORDS_CHARS_MIN: Final = 12  # of a closed claim, that are looked for: fewer stand anywhere
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
 
@@ -57,15 +58,19 @@ class PackAsked:
 
 @dataclass(slots=True)
 class Gathered:
-    """Items, and what is told besides; of several sessions their sum."""
+    """Items, and what is told besides; of several sessions their sum. `closed` are, by session, the
+    words of claims that were closed, and which claims hold instead.
+    """
 
     items: list[PackItem] = field(default_factory=list)
+    closed: dict[tuple[str, str], str] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     proofs: Counter[Proof] = field(default_factory=Counter)
     matched: int = 0
 
     def add(self, other: Gathered) -> None:
         self.items += other.items
+        self.closed |= other.closed
         self.left_out += other.left_out
         self.proofs += other.proofs
         self.matched += other.matched
@@ -74,6 +79,30 @@ class Gathered:
         """Add the pages that a search found."""
         self.items += items
         self.matched += len({one.evidence.ref for one in items})
+
+    @property
+    def marked(self) -> list[PackItem]:
+        """The items, those marked that say what a claim has changed since."""
+        return [self._marked(one) for one in self.items] if self.closed else self.items
+
+    def _marked(self, item: PackItem) -> PackItem:
+        evidence, said = item.evidence, f"{item.text}\n{item.evidence.text}".casefold()
+        by = next(
+            (
+                by
+                for (session_id, words), by in self.closed.items()
+                if session_id == evidence.session_id and by != evidence.ref and words in said
+            ),
+            "",
+        )
+        if not by:
+            return item
+        now = replace(evidence, changed_by=by)
+        if item.text == as_line(evidence):
+            return replace(item, evidence=now, text=as_line(now))
+        is_quoted = item.section == EVIDENCE  # there the line is made of the evidence
+        text = item.text if is_quoted else f"({changed(by)}) {item.text}"
+        return replace(item, evidence=now, text=text)
 
     @property
     def validation(self) -> ValidationReport:

@@ -69,7 +69,7 @@ def made(
     measure: Measure | None = None,
 ) -> ContextPack:
     """The pack of what was gathered. Pure, but for counting tokens."""
-    items: list[PackItem] = [*found.items]
+    items: list[PackItem] = [*found.marked]
     items += commit_items(commits, tier=TIERS[asked.pack_type].work)
     is_missed = bool(asked.query) and not found.matched and says_last(asked, 0)
     head = PackHead(

@@ -48,6 +48,7 @@ from pagefault.service.packs.gathered import (
     RECENT,
     SAID_ONLY,
     TIERS,
+    WORDS_CHARS_MIN,
     FixedClock,
     Gathered,
     PackAsked,
@@ -151,7 +152,9 @@ class SessionItems:
         tiers = TIERS[asked.pack_type]
         places = {hit.page.page_id: (place, hit) for place, hit in enumerate(matched)}
         is_digest = asked.pack_type is PackType.DIGEST
-        for claim in self._claims.told(self._owned.state, asked.at_ms):
+        claims = self._claims.told(self._owned.state, asked.at_ms)
+        found.closed |= self._closed(claims, quoted)
+        for claim in claims:
             row = self._owned.state.table.find(claim.claim_id)
             if row is None or row.said_ms < asked.since_ms:
                 continue
@@ -185,6 +188,16 @@ class SessionItems:
                     origin=str(row.origin) if is_untrusted(row.origin) else "",
                 )
             )
+
+    def _closed(
+        self, claims: Sequence[ClaimInfo], quoted: Quoted
+    ) -> Iterator[tuple[tuple[str, str], str]]:
+        """The words of claims that another closed, unless one that stands rests on the same."""
+        stand = {words for one in claims if not one.closed_by for words in map(_folded, one.quotes)}
+        for one in claims:
+            for words in map(_folded, one.quotes):
+                if one.closed_by and len(words) >= WORDS_CHARS_MIN and words not in stand:
+                    yield (self._session_id, words), quoted.ref(self._session_id, one.closed_by)
 
     def _of_claim(
         self,
@@ -445,6 +458,10 @@ class SessionItems:
             and not one.withdrawn
             and (one.origin != IMPORT or one.seq < approved[one.session_id])
         ]
+
+
+def _folded(words: str) -> str:
+    return one_line(words).casefold()
 
 
 def _section_of(kind: ClaimType, pack_type: PackType) -> str:
