@@ -33,6 +33,8 @@ def page(event_type: EventType = EventType.CHAT_TURN, **fields: object) -> Event
         "represents": PageId("msg_6"),
         "level": 2,
         "claim_type": "fact",
+        "note_type": "fact",
+        "section": "human",
     }
     names = {field.name for field in dataclasses.fields(cls)}
     body = page | {name: value for name, value in required.items() if name in names}

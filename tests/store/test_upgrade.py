@@ -33,14 +33,17 @@ from pagefault.model.errors import (
 from pagefault.model.events import (
     BODY_TYPES,
     Called,
+    CoreWritten,
     Erased,
     Event,
     ForgetDone,
+    Noted,
     Opaque,
     PageBody,
     Returned,
     Said,
     SetAside,
+    Shared,
     Summarised,
 )
 from pagefault.model.ids import IdMinter, PageId, Seq, SessionNo, TurnNo
@@ -283,8 +286,8 @@ def test_any_record_says_in_this_format_what_it_said_in_that(event: Event) -> No
         event = replace(event, body=replace(body, role=Role.ASSISTANT))
     elif isinstance(body, Said) and body.call_id and body.role is Role.ASSISTANT:
         return  # there was none: this is what a call looked like
-    if not isinstance(body, PageBody):
-        event = replace(event, model="")
+    if not isinstance(body, PageBody) or isinstance(body, Shared | Noted | CoreWritten):
+        event = replace(event, model="")  # no page of that format was one of these
     line, _ = as_before(event, bytes(range(16)), START)
     made, link = converted(codec.take_apart(line), START)
     record = codec.parse(made)
