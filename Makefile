@@ -4,7 +4,7 @@ ARGS =
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture clients docs site format lint types layers bench lock clean setup
+.PHONY: help demo test torture clients docs site man format lint types layers bench lock clean setup
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,9 @@ docs:    ## make anew the parts of docs/ that come from the code
 
 site:    ## build the documentation as a site, in build/site-src/site
 	@sh script/site $(ARGS)
+
+man:     ## write a manual page for each command, in build/man
+	@sh script/man $(ARGS)
 
 format: setup ## lay the code out, mend what can be mended by machine
 	$(BIN)/ruff check --fix --exit-zero --quiet

@@ -22,6 +22,10 @@ def site_script() -> ModuleType:
     return _loaded("build_site", ROOT / "docs" / "site.py")
 
 
+def man_script() -> ModuleType:
+    return _loaded("write_man", ROOT / "docs" / "man.py")
+
+
 def _loaded(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import textwrap
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
-from tests.scripts import docs_script, site_script
+from tests.scripts import docs_script, man_script, site_script
 from tests.warm import python
 
 ROOT: Final = Path(__file__).parent.parent
@@ -325,6 +326,24 @@ def test_every_figure_of_a_replay_and_of_the_bench_is_defined(
     told = [*replayed, *measured, *shortened]
     missing = {name for name in told if f"`{name}`" not in text}
     assert not missing
+
+
+def test_every_command_has_a_manual_page_that_a_formatter_takes(tmp_path: Path) -> None:
+    written = dict(man_script().pages())
+    assert set(root.list_commands(click.Context(root))) <= {
+        name.removeprefix("pagefault-") for name in written
+    }
+    for name in ("pagefault-pages-show", "pagefault-claims-edit", "pagefault"):
+        assert ".SH SYNOPSIS" in written[name]
+    groff = shutil.which("groff")
+    if groff is None:
+        pytest.skip("no groff here to lay them out")
+    files = [tmp_path / f"{name}.1" for name in written]
+    for path, text in zip(files, written.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    command = [groff, "-man", "-k", "-Tutf8", "-ww", "-z", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # --- links ----------------------------------------------------------------------------------------
