@@ -95,7 +95,7 @@ def test_hits_are_rows_of_plain_values() -> None:
     with pagefault.sync.open(":memory:") as memory:
         memory.session("s").user("Oak for the shelves.", speaker="Mira")
         [row] = memory.recall("oak").to_dicts()
-    assert (row["page_id"], row["who"], row["turn"]) == ("msg_1", "Mira", 0)
+    assert (row["page_id"], row["speaker"], row["turn"]) == ("msg_1", "Mira", 0)
     assert all(isinstance(value, str | int | float) for value in row.values())
     assert repr(SearchResult()) == "0 pages found"
 

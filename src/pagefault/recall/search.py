@@ -114,8 +114,8 @@ class SearchHit:
         return {
             "page_id": self.page.page_id,
             "session_id": self.session_id,
-            "who": self.who,
-            "when": self.when,
+            "speaker": self.who,
+            "occurred": self.when,
             "said_ms": self.page.said_ms,
             "turn": self.page.turn,
             "kind": str(self.page.kind),
