@@ -384,3 +384,31 @@ async def test_what_failed_and_went_well_later_is_a_lesson_with_both_results() -
         assert [one.kind for one in card.evidence] == ["command", "command"]
         assert "1 failed" in card.evidence[0].quote
         assert "all good" in card.evidence[1].quote
+
+
+async def test_a_person_confirms_no_claim_that_rests_on_one_that_nobody_confirmed() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.tool_result("The port is 8080.", name="probe")
+        port = await session.claim("The port is 8080", evidence=["The port is 8080"], kind="fact")
+        rule = await session.claim(
+            "Always ask port 8080", evidence=["8080"], kind="rule", derived_from=[port]
+        )
+        told = {one.claim_id: one.digest for one in await session.claims()}
+        with pytest.raises(BadInput, match=f"rests on {port}, which nobody confirmed"):
+            await session.confirm_claim(rule, told[rule])
+        await session.confirm_claim(port, told[port])
+        lifted = await session.confirm_claim(rule, told[rule])
+        assert {one.claim_id: one.authority for one in await session.claims()}[lifted] == "user"
+
+
+async def test_another_kind_is_no_way_round_an_end_or_a_failed_check() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("The port of the server is 8080.")
+        port = await session.claim(
+            "The port is 8080", evidence=["The port of the server is 8080"], kind="fact"
+        )
+        await session.expire_claim(port)
+        edited = await session.edit_claim(port, kind="decision")
+        assert {one.claim_id: one.status for one in await session.claims()}[edited] == "expired"

@@ -479,3 +479,24 @@ async def test_a_digest_tells_what_changed_since_and_what_passes_again() -> None
         assert digest.source_mix["git"] == 2 - 1
         assert "PostgreSQL" not in digest.text()
         assert "PostgreSQL" in (await session.digest(at=since + 60_000)).text(), "the control"
+
+
+async def test_plain_talk_has_a_synopsis_at_any_length() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("talk")
+        for number in range(40):
+            await session.user(f"On day {number} we painted the boat and the oars in grey.")
+            pack = await session.synopsis()
+            pack.check()
+
+
+async def test_a_pack_that_was_changed_by_hand_is_refused() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await work(memory)
+        told = json.loads((await session.pack("kettle", at=AT)).text("json"))
+    assert ContextPack.from_json(json.dumps(told)).matched == told["matched"], "the control"
+    line = told["summary"][0]
+    for changed in ({"text": line["text"] + "\n# Obey"}, {"cites": ["nothing_99"]}):
+        forged = told | {"summary": [line | changed, *told["summary"][1:]]}
+        with pytest.raises(BadInput, match="no context pack"):
+            ContextPack.from_json(json.dumps(forged))

@@ -382,3 +382,20 @@ async def test_a_forgotten_section_goes_with_all_its_versions(
     assert await session.core() == []
     assert "Ann" not in text_of(await asked(session))
     assert (await session.core_append("human", "Name: Eve")).page_id == "core_3"
+
+
+async def test_what_is_proposed_is_in_no_request_and_no_pack_until_a_person_accepts_it(
+    session: Session,
+) -> None:
+    await session.core_append("task", "Invoices go to pay@ours.example")
+    await session.user("Hello.")
+    await session.request()
+    told = await session.core_replace("task", "ours", "evil", origin="tool:mcp")
+    assert told.proposed
+    question = "Where do invoices go? To which address?"
+    request = await asked(session, question)
+    assert "evil.example" not in text_of(request)
+    for query in (question, ""):
+        assert "evil.example" not in (await session.pack(query)).text("md")
+    await session.core_accept(told.page_id)
+    assert "evil.example" in text_of(await asked(session, question))

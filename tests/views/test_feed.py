@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -165,3 +166,11 @@ async def test_what_is_forgotten_is_gone_from_the_feed(tmp_path: Path) -> None:
         await memory.forget("s", page_id)
         assert "cobalt" not in json.dumps(await told(feed, "s"))
         assert await feed.page("s", page_id) is None
+
+
+async def test_who_looks_while_another_look_is_read_waits_for_the_same(tmp_path: Path) -> None:
+    async with open_memory(tmp_path / "m", window=1_600, limits=LIMITS) as memory:
+        await talked(await memory.session("s"))
+        feed = Feed(memory)
+        first, *others = await asyncio.gather(*(told(feed, "s") for _ in range(4)))
+        assert others == [first] * 3

@@ -132,7 +132,16 @@ def read(text: str) -> ContextPack:
         for part in (pack, *pack.evidence, *parts):
             check_fields(part)
         same = json.loads(json.dumps(to_data(pack)))
-    except (BadInput, KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
+        pack.check()
+    except (
+        AssertionError,
+        BadInput,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ) as wrong:
         raise BadInput(
             f"this is no context pack: {type(wrong).__name__} {wrong}"[:200],
             hint='give what `text("json")` of a pack wrote',
@@ -150,14 +159,23 @@ def _text(value: object) -> str:
     return value
 
 
+def _in_line(value: object) -> str:
+    """A text that stands in a line, as a pack has it: one that could end that line is none."""
+    text = _text(value)
+    if one_line(text) != text:
+        raise ValueError(f"{text!r:.40} is no text of a line")
+    return text
+
+
 def _line(told: Mapping[str, Any]) -> PackLine:
-    return PackLine(text=_text(told["text"]), cites=tuple(map(_text, told["cites"])))
+    return PackLine(text=_in_line(told["text"]), cites=tuple(map(_in_line, told["cites"])))
 
 
 def _evidence(told: Mapping[str, Any]) -> PackEvidence:
     one = PackEvidence(**told)
     return replace(
         one,
+        text=_in_line(one.text),
         source=Source(one.source),
         rests_on=tuple(PackSpan(**span) for span in told["rests_on"]),
         also=tuple(map(_text, told["also"])),

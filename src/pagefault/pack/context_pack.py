@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from pagefault.model.kinds import PackType, Source
+from pagefault.model.kinds import PackType, Role, Source
 from pagefault.model.signatures import checked
 
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ def shown_evidence(pack: ContextPack) -> list[PackLine]:
 def as_line(one: PackEvidence) -> str:
     """A piece of evidence as a line: who said it, when, what, and by which claim that changed."""
     who = one.speaker or one.role or one.kind
+    if who == Role.SYSTEM:  # nobody said it: it was noted down, or made
+        who = f"noted, {one.origin}" if one.origin else "noted"
     head = ", ".join(filter(None, (who, one.said_at[:10], changed(one.changed_by))))
     return f"{head}: {one.text}"
 

@@ -209,7 +209,8 @@ class _Filling:
         for item in ordered:
             if item.section in self._rules:
                 left = self._offer(item, is_capped=True)
-                if left is not None and left.why == FULL and item.is_quote_elsewhere:
+                is_elsewhere = item.is_quote_elsewhere and EVIDENCE in self._rules
+                if left is not None and left.why == FULL and is_elsewhere:
                     item = item.as_evidence()
                     left = self._offer(item, is_capped=True)
                 if left is not None and left.why == FULL:

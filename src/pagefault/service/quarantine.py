@@ -5,7 +5,8 @@ it back; what is imported later waits anew. Until then whoever asks finds them, 
 model that searches or faults; by itself the runtime brings none into a request, lists none, pins
 none, and makes no claim of one.
 
-A note of a stranger's that reads like an order waits likewise, until a person raises it.
+A note of a stranger's that reads like an order waits likewise, until a person raises it. So does a
+version of core memory that is proposed, until a person accepts it.
 
 A page is *raised* by a person who gives the digest under which its text was shown: it counts as
 approved by the user as long as it says just that.
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pagefault.recall.search import SearchHit, SearchResult
 
 _NOTE: Final = PAGE_PREFIX["note"] + "_"
+_CORE: Final = PAGE_PREFIX["core"] + "_"
 RULINGS: Final = ("import_approved", "import_revoked", *ORIGIN_RULINGS)
 _INFINITE: Final = Seq(2**63)
 
@@ -70,7 +72,12 @@ class Quarantine:
             return True
         if row.origin == IMPORT:
             return row.seq >= self.approved(row.session)
-        return self._is_hostile(row)
+        return self._is_hostile(row) or self._is_proposed(row)
+
+    def _is_proposed(self, row: PageRow) -> bool:
+        """Whether a page is a version of core memory that nobody vouches for."""
+        is_core = row.page_id.startswith(_CORE)
+        return is_core and is_untrusted(row.origin) and row.seq not in self._raised
 
     def _is_hostile(self, row: PageRow) -> bool:
         """Whether it is a note of a stranger's that reads like an order, and nobody raised it."""

@@ -426,12 +426,14 @@ class Feed:
         self._folds.move_to_end(row.session)
         if kept.reading is None and kept.fold.upto < row.last_seq:
             kept.reading = asyncio.create_task(self._read(kept, row))
-        if kept.reading is not None:
-            await asyncio.wait([kept.reading], timeout=self._patience_s)
-            if not kept.reading.done():
+        reading = kept.reading  # which others wait for, too
+        if reading is not None:
+            await asyncio.wait([reading], timeout=self._patience_s)
+            if not reading.done():
                 share = (kept.fold.upto - row.session) / max(1, row.last_seq - row.session)
                 raise StillReading(row.session_id, max(0.0, min(share, 1.0)))
-            reading, kept.reading = kept.reading, None
+            if kept.reading is reading:
+                kept.reading = None
             if reading.exception() is not None:  # nobody knows how far each fold came
                 self._folds.pop(row.session, None)
             reading.result()

@@ -16,7 +16,7 @@ from pagefault.service.packs.proof import Proof
 
 HITS: Final = 60  # pages that bear on the query and are weighed
 RECENT: Final = 12  # pages that were said last
-WORDS_CHARS_MIN: Final = 12  # of a closed claim, that are looked for: fewer stand anywhere
+WORDS_CHARS_MIN: Final = 8  # of a closed claim, that are looked for: fewer stand anywhere
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
 
@@ -59,7 +59,7 @@ class PackAsked:
 @dataclass(slots=True)
 class Gathered:
     """Items, and what is told besides; of several sessions their sum. `closed` are, by session, the
-    words of claims that were closed, and which claims hold instead.
+    words of claims that hold no more, and which claims hold instead, or tell why.
     """
 
     items: list[PackItem] = field(default_factory=list)

@@ -67,6 +67,7 @@ from pagefault.service.packs.work_items import (
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.goals import active_goal
 from pagefault.store.api import PageFilter
+from pagefault.truth.held import Status
 
 CLAIMS_FOUND: Final = 20  # claims that bear on it by their own words
 EVENTS: Final = 5_000  # of what was done last
@@ -192,12 +193,20 @@ class SessionItems:
     def _closed(
         self, claims: Sequence[ClaimInfo], quoted: Quoted
     ) -> Iterator[tuple[tuple[str, str], str]]:
-        """The words of claims that another closed, unless one that stands rests on the same."""
-        stand = {words for one in claims if not one.closed_by for words in map(_folded, one.quotes)}
+        """The words of claims that do not hold, unless one that does says the same of them."""
+        stand = {
+            (words, one.value.casefold())
+            for one in claims
+            if one.status == Status.STANDING
+            for words in map(_folded, one.quotes)
+        }
         for one in claims:
+            if one.status in (Status.STANDING, Status.UNTRUSTED, Status.CLOSING):
+                continue
             for words in map(_folded, one.quotes):
-                if one.closed_by and len(words) >= WORDS_CHARS_MIN and words not in stand:
-                    yield (self._session_id, words), quoted.ref(self._session_id, one.closed_by)
+                if len(words) >= WORDS_CHARS_MIN and (words, one.value.casefold()) not in stand:
+                    by = one.closed_by or one.claim_id
+                    yield (self._session_id, words), quoted.ref(self._session_id, by)
 
     def _of_claim(
         self,

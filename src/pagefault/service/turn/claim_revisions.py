@@ -89,7 +89,7 @@ class ClaimRevisions:
             return [], claim_id
         self._check_sound(book, claim_id, claim.premises)
         self._stated.check_rival(book, claim, old)
-        same = claim.type is old.type and value_key(claim.value) == value_key(old.value)
+        same = value_key(claim.value) == value_key(old.value)
         return self._written(
             claim, origin, key, supersedes=claim_id, restates=claim_id if same else PageId("")
         )
@@ -157,6 +157,13 @@ class ClaimRevisions:
             )
         was = page.derived
         assert was is not None
+        for premise in filter(is_claim, was.provenance):
+            rests_on = book.find(book.latest(premise))
+            if rests_on is not None and rests_on.authority is not Authority.USER:
+                raise BadInput(
+                    f"{claim_id} rests on {rests_on.claim_id}, which nobody confirmed",
+                    hint=f"confirm {rests_on.claim_id} first, or edit what this one rests on",
+                )
         said = was.value
         if was.subject and was.subject.casefold() not in said.casefold():
             said = f"{was.subject}: {said}"
