@@ -10,11 +10,10 @@ import pytest
 
 import pagefault
 from pagefault import ToolCall
-from pagefault.service.derived import claims as claims_module
 from pagefault.service.facades import writer
 from pagefault.service.turn import stated_claims
 from pagefault.service.turn.drive import HostCalls
-from pagefault.service.window import core
+from pagefault.service.window import claim_pages, core
 from tests.hostile import Attack, Obedient, attacks, orders_in
 
 EVERY = list(attacks())
@@ -131,7 +130,7 @@ async def test_control_without_the_gates_nearly_all_orders_have_consequences(
 
     monkeypatch.setattr(HostCalls, "_answer", reaching)
     monkeypatch.setattr(writer, "is_untrusted", lambda _: False)
-    for module in (claims_module, stated_claims, core):
+    for module in (claim_pages, stated_claims, core):
         monkeypatch.setattr(module, "USERS", _Everybody())
     had = 0
     for attack in EVERY:
