@@ -61,7 +61,7 @@ NO_WORDS = {
     # of a claim: what `claims add` takes, too
     "claims edit.branch", "claims edit.owner", "claims edit.project_id", "claims edit.key",
     "claims merge.key", "claims confirm.key",
-    "older",
+    "older", "studio.theme",
     # of a region: what `scopes create` takes, too, whose words are looked for
     "scopes create.project", "scopes policy.owner", "scopes policy.read", "scopes policy.write",
     "scopes policy.promote",
