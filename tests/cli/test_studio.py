@@ -23,8 +23,13 @@ def test_it_opens_the_session_that_is_named_to_be_read(
     cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("textual", reason="the extra `studio` is not installed")
+    from pagefault.cli import studio
     from pagefault.studio.app import StudioApp
 
+    refused = cli("--root", memory_root, "studio")
+    assert (refused.code, refused.out) == (2, "")
+    assert "needs a terminal" in refused.err
+    monkeypatch.setattr(studio, "_has_terminal", lambda: True)
     opened: list[tuple[str, str, bool]] = []
 
     async def run_async(app: StudioApp) -> None:

@@ -240,7 +240,12 @@ async def test_words_that_a_claim_changed_since_are_told_to_be_so_wherever_they_
         first = await session.claim(
             "The shop opens on 14 March", evidence=["The opening of the shop is on 14 March"]
         )
+        proposed = await session.claim(
+            "It is a Saturday", evidence=["a Saturday"], kind="fact", origin="model_generated"
+        )
+        await session.retract(proposed)  # which changes nothing that was said
         before = await session.pack("when is the opening of the shop?", at=AT)
+        await session.user("Who says that the opening of the shop is on 14 March?")
         new = await session.user("The opening moves to 21 March.")
         latest = await session.claim(
             "The shop opens on 21 March", evidence=["The opening moves to 21 March"], replaces=first
@@ -249,7 +254,7 @@ async def test_words_that_a_claim_changed_since_are_told_to_be_so_wherever_they_
         assert {one.changed_by for one in before.evidence} == {""}
         changed = {one.ref: one.changed_by for one in after.evidence if one.changed_by}
         assert changed == {old: latest}
-        told = [line for line in after.text("md").splitlines() if "on 14 March" in line]
+        told = [line for line in after.text("md").splitlines() if f"[{old}]" in line]
         assert told
         assert all(f"changed since, see {latest}" in line for line in told)
         assert new in {one.ref for one in after.evidence} | {latest}

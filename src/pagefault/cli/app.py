@@ -190,6 +190,8 @@ def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
     missing = SessionNotFound(name)
     begun = [row for row in rows if name and name.casefold() in _beginnings(row, len(name))]
     near = _told_apart(begun)
+    if len(near) > 1:
+        missing.args = (f"{name!r} is how {len(near)} sessions begin",)
     if not near and name:
         heads = {row.name[: len(name)].casefold(): row.name for row in reversed(rows) if row.name}
         near = [heads[one] for one in get_close_matches(name.casefold(), heads)]
@@ -372,7 +374,7 @@ def page_argument(**more: Any) -> Callable[[F], F]:
 
 
 def _numbered(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    return f"msg_{value}" if value and value.isascii() and value.isdecimal() else value
+    return f"msg_{int(value)}" if value and value.isascii() and value.isdecimal() else value
 
 
 def complete_page(

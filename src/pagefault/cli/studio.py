@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,12 +28,20 @@ def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
     The window as each request held it, pages with filters, claims, what was done, imports that wait
     for approval, what needs a look. `?` tells the keys. Nothing is written but what you do there;
     where another process writes to the session, that says so. NO_COLOR is heeded. Without SESSION,
-    the one used last that is no fork.
+    the last one used (forks excluded).
     """
     from pagefault.studio import check_installed
 
     check_installed()
+    if not _has_terminal():
+        raise click.UsageError(
+            "The studio needs a terminal; `pagefault status`, `report` and `dashboard` need none."
+        )
     app.run(_run(app, session_name, theme, words=words))
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()  # what it draws goes to stderr
 
 
 async def _run(app: App, session_name: str | None, theme: str, *, words: bool) -> None:

@@ -84,6 +84,7 @@ class StudioApp(App[None]):
                 1,
             )
         ),
+        Binding("slash", "find", "Find", show=False),  # of the pages, from any tab
         Binding("a", "tab('concerns')", "Needs a look", show=False),
         Binding("S", "sessions", "Sessions"),
         Binding("r", "reload", "Read again", show=False),
@@ -262,6 +263,10 @@ class StudioApp(App[None]):
     def action_tab(self, name: str) -> None:
         self.tabs.active = name
         self.panes[name].lines.focus()
+
+    def action_find(self) -> None:
+        self.tabs.active = "pages"
+        self.pages.filter.focus()
 
     def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
         self.panes[self.tab].look()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pagefault.model.kinds import PackType
+from pagefault.model.kinds import Kind, PackType
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.context_pack import EVIDENCE, LeftOut, ValidationReport, as_line, changed
 from pagefault.pack.context_packer import PackItem
@@ -59,11 +59,12 @@ class PackAsked:
 @dataclass(slots=True)
 class Gathered:
     """Items, and what is told besides; of several sessions their sum. `closed` are, by session, the
-    words of claims that hold no more, and which claims hold instead, or tell why.
+    words of claims that hold no more: which claims hold instead, or tell why, and the pages that
+    say them.
     """
 
     items: list[PackItem] = field(default_factory=list)
-    closed: dict[tuple[str, str], str] = field(default_factory=dict)
+    closed: dict[tuple[str, str], tuple[str, frozenset[str]]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     proofs: Counter[Proof] = field(default_factory=Counter)
     matched: int = 0
@@ -90,8 +91,9 @@ class Gathered:
         by = next(
             (
                 by
-                for (session_id, words), by in self.closed.items()
+                for (session_id, words), (by, pages) in self.closed.items()
                 if session_id == evidence.session_id and by != evidence.ref and words in said
+                if evidence.kind == Kind.SUMMARY or evidence.page_id in pages
             ),
             "",
         )

@@ -67,6 +67,7 @@ from pagefault.service.packs.work_items import (
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.goals import active_goal
 from pagefault.store.api import PageFilter
+from pagefault.truth.claim import Authority
 from pagefault.truth.held import Status
 
 CLAIMS_FOUND: Final = 20  # claims that bear on it by their own words
@@ -192,8 +193,10 @@ class SessionItems:
 
     def _closed(
         self, claims: Sequence[ClaimInfo], quoted: Quoted
-    ) -> Iterator[tuple[tuple[str, str], str]]:
-        """The words of claims that do not hold, unless one that does says the same of them."""
+    ) -> Iterator[tuple[tuple[str, str], tuple[str, frozenset[str]]]]:
+        """The words of the user's claims that do not hold, unless one that does says the same of
+        them. What was only proposed, and is not any more, has changed nothing.
+        """
         stand = {
             (words, one.value.casefold())
             for one in claims
@@ -201,12 +204,14 @@ class SessionItems:
             for words in map(_folded, one.quotes)
         }
         for one in claims:
-            if one.status in (Status.STANDING, Status.UNTRUSTED, Status.CLOSING):
+            holds = one.status in (Status.STANDING, Status.UNTRUSTED, Status.CLOSING)
+            if holds or one.authority != Authority.USER:
                 continue
+            pages = frozenset(str(span.page_id) for span in one.evidence)
             for words in map(_folded, one.quotes):
                 if len(words) >= WORDS_CHARS_MIN and (words, one.value.casefold()) not in stand:
                     by = one.closed_by or one.claim_id
-                    yield (self._session_id, words), quoted.ref(self._session_id, by)
+                    yield (self._session_id, words), (quoted.ref(self._session_id, by), pages)
 
     def _of_claim(
         self,

@@ -146,14 +146,16 @@ class ClaimRevisions:
         old = self._stated.standing(book, claim_id)
         page = self._page(old)
         if old.authority is Authority.USER:
-            return [], claim_id
+            if page.derived is not None and page.derived.digest == digest:
+                return [], claim_id  # by just this digest, before
+            raise BadInput(f"{claim_id} is not proposed: it has the user's authority")
         lapse = book.lapses(self._runtime.clock.now_ms()).get(claim_id)
         if lapse is not None:
             raise BadInput(f"{claim_id} does not hold: {lapse.told}", hint="check it, or edit it")
         if not hmac.compare_digest(self._runtime.quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
                 f"that is not the digest of {claim_id} as it stands",
-                hint="`Session.claims` tells its words, and the digest of them",
+                hint="`pagefault claims show`, or `ClaimInfo.digest`, tells it beside the words",
             )
         was = page.derived
         assert was is not None
