@@ -370,10 +370,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON o
 
 def page_argument(**more: Any) -> Callable[[F], F]:
     """PAGE_ID. A bare number is that of a message: 16 is msg_16."""
-    return click.argument("page_id", callback=_numbered, shell_complete=complete_page, **more)
+    return click.argument("page_id", callback=numbered, shell_complete=complete_page, **more)
 
 
-def _numbered(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+def numbered(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     return f"msg_{int(value)}" if value and value.isascii() and value.isdecimal() else value
 
 

@@ -13,6 +13,7 @@ from pagefault.cli.app import (
     WithDefault,
     find_session,
     json_option,
+    numbered,
     pass_app,
     session_option,
 )
@@ -198,12 +199,14 @@ def recall(
         app.term.data(told.as_dict())
         return
     _print(app, told.items)
+    if not told.items:
+        app.term.note("nothing warm or cold bears on that")
     for page_id in told.promoted:
         app.term.note(f"{page_id} {'would be' if dry_run else 'is'} hot now")
 
 
 @heat.command("promote", cls=Command)
-@click.argument("item_id", metavar="ID")
+@click.argument("item_id", metavar="ID", callback=numbered)
 @session_option
 @dry_run_option
 @json_option

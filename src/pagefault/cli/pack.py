@@ -57,7 +57,12 @@ _OPTIONS: Final = (
         show_default=True,
         help="For people, programs, or the model of a client.",
     ),
-    click.option("--at", "at", metavar="WHEN", help="When it is made, else now."),
+    click.option(
+        "--at",
+        "at",
+        metavar="WHEN",
+        help="The time by which it is made, in the place of now; it has what is later all the same.",
+    ),
     click.option(
         "-o",
         "--output",

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    complete_session,
+    find_session,
+    json_option,
+    pass_app,
+)
 from pagefault.cli.moments import WHEN, time_of
 from pagefault.cli.proxied import QUOTED_SOON
 from pagefault.cli.term import iso, local, plural
@@ -80,11 +87,13 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", required=False, shell_complete=complete_session)
 @json_option
 @pass_app
-def undo(app: App, session: str, as_json: bool) -> None:
+def undo(app: App, session: str | None, as_json: bool) -> None:
     """Take back the newest pin, unpin or goal, or the claims of a message.
+
+    Without SESSION, of the last one used (forks excluded).
 
     What it took the place of stands again, unless it was forgotten or edited since. Said again,
     it takes back the one before; `pagefault redo` does it again. Nothing that was said changes.
@@ -96,10 +105,10 @@ def undo(app: App, session: str, as_json: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", required=False, shell_complete=complete_session)
 @json_option
 @pass_app
-def redo(app: App, session: str, as_json: bool) -> None:
+def redo(app: App, session: str | None, as_json: bool) -> None:
     """Do again what `undo` took back last, unless something new was pinned, set or claimed since.
 
     JSON: as of `undo`, with `redone` for `undone`.
@@ -107,7 +116,7 @@ def redo(app: App, session: str, as_json: bool) -> None:
     _undo(app, session, "redone", as_json=as_json)
 
 
-def _undo(app: App, session: str, how: str, *, as_json: bool) -> None:
+def _undo(app: App, session: str | None, how: str, *, as_json: bool) -> None:
     app.existing_directory()
 
     async def write() -> dict[str, Any]:

@@ -74,10 +74,10 @@ def concerns(
     lapsed = [one for one in claims if one.status in ("stale", "expired")]
     if lapsed:
         yield Concern(
-            what=f"{len(lapsed)} of {len(claims)} claims do not hold any more.",
-            why="What they rest on changed or is gone, or nobody checked them for too long, so no "
-            "request shows them as if they held.",
-            do="Check, edit or retract them: `pagefault cards review`.",
+            what=f"Of {len(claims)} claims {len(lapsed)} hold{'s' * (len(lapsed) == 1)} no more.",
+            why="What one rests on changed or is gone, or nobody checked it for too long, so no "
+            "request shows it as if it held.",
+            do="Check, edit or retract what is listed: `pagefault cards review`.",
         )
     if bill.unpriced and proxied is not None:  # else it may be no provider's model at all
         yield Concern(

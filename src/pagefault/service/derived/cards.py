@@ -138,7 +138,7 @@ def cards_of(runtime: Runtime, scope: Scope, claims: Sequence[ClaimInfo]) -> lis
             digest=one.digest,
         )
         for one in claims
-        if one.status != "closing"
+        if ClaimType(one.type) is not ClaimType.RETRACTION
     ]
 
 
