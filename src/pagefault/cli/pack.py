@@ -61,7 +61,7 @@ _OPTIONS: Final = (
         "--at",
         "at",
         metavar="WHEN",
-        help="The time by which it is made, in the place of now; it has what is later all the same.",
+        help="The time by which it is made, in the place of now; what is later is in it, too.",
     ),
     click.option(
         "-o",
