@@ -178,6 +178,7 @@ COMMANDS: Final = {
     "Session.checkpoint": "`pagefault checkpoint SESSION NAME`",
     "Session.ledger": "`pagefault ledger SESSION`",
     "Session.history": "`pagefault history SESSION PAGE`",
+    "Session.cards": "`pagefault cards review`",
     "Session.claims": "`pagefault claims SESSION`",
     "Session.archival_insert": "`pagefault core insert`",
     "Session.core_replace": "`pagefault core replace`",

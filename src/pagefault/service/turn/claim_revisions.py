@@ -155,7 +155,7 @@ class ClaimRevisions:
         if not hmac.compare_digest(self._runtime.quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
                 f"that is not the digest of {claim_id} as it stands",
-                hint="`pagefault claims show`, or `ClaimInfo.digest`, tells it beside the words",
+                hint="`Session.cards` tells its words, and the digest of them",
             )
         was = page.derived
         assert was is not None
