@@ -37,15 +37,16 @@ def _openai(url: str) -> Any:
 def chat(url: str, messages: list[Any], *, stream: bool) -> Told:
     asked: dict[str, Any] = {"model": "m", "messages": messages, "tools": ChatCaller().tools()}
     client = _openai(url)
-    if stream:
-        with client.chat.completions.stream(
-            **asked, stream_options={"include_usage": True}
-        ) as events:
-            for _ in events:
-                pass
-            whole = events.get_final_completion()
-    else:
-        whole = client.chat.completions.create(**asked)
+    with client:
+        if stream:
+            with client.chat.completions.stream(
+                **asked, stream_options={"include_usage": True}
+            ) as events:
+                for _ in events:
+                    pass
+                whole = events.get_final_completion()
+        else:
+            whole = client.chat.completions.create(**asked)
     [choice] = whole.choices
     calls = [one.id for one in choice.message.tool_calls or ()]
     told = choice.message.model_dump(exclude_none=True, exclude={"parsed", "tool_calls"})
@@ -68,11 +69,12 @@ def messages(url: str, said: list[Any], *, stream: bool) -> Told:
     client = anthropic.Anthropic(base_url=url, api_key=KEY, max_retries=0, default_headers=HEADERS)
     tools: Any = MessagesCaller().tools()
     asked: dict[str, Any] = {"model": "m", "max_tokens": 50, "messages": said, "tools": tools}
-    if stream:
-        with client.messages.stream(**asked) as events:
-            whole = events.get_final_message()
-    else:
-        whole = client.messages.create(**asked)
+    with client:
+        if stream:
+            with client.messages.stream(**asked) as events:
+                whole = events.get_final_message()
+        else:
+            whole = client.messages.create(**asked)
     text = "".join(one.text for one in whole.content if one.type == "text")
     calls = [one.id for one in whole.content if one.type == "tool_use"]
     usage = whole.usage
@@ -85,13 +87,14 @@ def responses(url: str, said: list[Any], *, stream: bool) -> Told:
     client = _openai(url)
     tools: Any = ResponsesCaller().tools()
     asked: dict[str, Any] = {"model": "m", "input": said, "tools": tools, "store": False}
-    if stream:
-        with client.responses.stream(**asked) as events:
-            for _ in events:
-                pass
-            whole = events.get_final_response()
-    else:
-        whole = client.responses.create(**asked)
+    with client:
+        if stream:
+            with client.responses.stream(**asked) as events:
+                for _ in events:
+                    pass
+                whole = events.get_final_response()
+        else:
+            whole = client.responses.create(**asked)
     calls = [one.call_id for one in whole.output if one.type == "function_call"]
     drop = {"parsed_arguments", "status"}
     told = [one.model_dump(exclude_none=True, exclude=drop) for one in whole.output]
