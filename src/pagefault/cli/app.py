@@ -163,9 +163,9 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     found = by_id or by_name
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
-    if not found and name and not in_full:
-        begun = [row for row in rows if name.casefold() in _beginnings(row, len(name))]
-        found = begun if len({row.session_id for row in begun}) == 1 else []
+    if not found and not in_full:
+        begun = _begun_by(name, rows)
+        found = begun if len(begun) == 1 else []
     if not found:
         raise _not_found(name, rows)
     if len(found) > 1:
@@ -177,8 +177,14 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     return found[0]
 
 
-def _beginnings(row: SessionRow, length: int) -> tuple[str, str]:
-    return row.name.casefold()[:length], row.session_id[:length]
+def _begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
+    """The sessions whose name or id begins so; none for no name."""
+    begun = name.casefold()
+    return [
+        row
+        for row in rows
+        if name and (row.name.casefold().startswith(begun) or row.session_id.startswith(begun))
+    ]
 
 
 def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
@@ -188,8 +194,7 @@ def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
     from pagefault.model.errors import SessionNotFound
 
     missing = SessionNotFound(name)
-    begun = [row for row in rows if name and name.casefold() in _beginnings(row, len(name))]
-    near = _told_apart(begun)
+    near = _told_apart(_begun_by(name, rows))
     if len(near) > 1:
         missing.args = (f"{name!r} is how {len(near)} sessions begin",)
     if not near and name:
