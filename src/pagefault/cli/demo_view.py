@@ -148,7 +148,7 @@ def farewell(term: Term, root: str | None) -> None:
         ("pagefault faults --forks", "every fault of the questions above"),
         ("pagefault claims", "what was decided, and what became of it"),
         (f"pagefault chat '{SESSION}' --engine scripted", "ask questions of your own"),
-        ("pagefault report", "the whole session on one page, to open in a browser"),
+        ("pagefault report", "the whole session on one page of HTML"),
         ("pagefault doctor", "what is missing to talk to a real model"),
     ]
     if root is None:
