@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.model.reprs import counted
 from pagefault.pack.bill import BillRow
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.inspection.relayed import Proxied
@@ -45,14 +46,14 @@ def concerns(
     """All that there are, what costs most first; without `metrics`, less what these tell."""
     if proxied is not None and proxied.over_window:
         yield Concern(
-            what=f"{_requests(proxied.over_window)} larger than the window.",
+            what=f"{counted(proxied.over_window, 'request')} larger than the window.",
             why="The client's own tools and instructions, with what it just said, took more room "
             "than the limit leaves.",
             do="Give `--window` more tokens, or take tools out of the client.",
         )
     if bill.unmarked.requests:
         yield Concern(
-            what=f"{_requests(bill.unmarked.requests)} without a cache mark.",
+            what=f"{counted(bill.unmarked.requests, 'request')} without a cache mark.",
             why="This provider caches only what a client marks, so every token was paid in full; "
             f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
             do="Turn prompt caching on in the client, or have it done: `pagefault serve --mark`.",
@@ -60,7 +61,7 @@ def concerns(
     edited = bill.misses.get("edited")
     if edited is not None:
         yield Concern(
-            what=f"The client edited old messages in {_requests(edited.requests)}.",
+            what=f"The client edited old messages in {counted(edited.requests, 'request')}.",
             why=f"The provider's cache was lost each time: {edited.tokens:,} tokens had to be read "
             "again.",
             do="Look which hook or setting of the client changes what was said before.",
@@ -81,7 +82,7 @@ def concerns(
         )
     if bill.unpriced and proxied is not None:  # else it may be no provider's model at all
         yield Concern(
-            what=f"{_requests(bill.unpriced)} to a model whose prices are not known.",
+            what=f"{counted(bill.unpriced, 'request')} to a model whose prices are not known.",
             why="The bill counts their tokens, and no cost.",
             do="Say which price list applies: `pagefault config`, `prices`.",
         )
@@ -99,10 +100,6 @@ def _conflicts(claims: Sequence[ClaimInfo]) -> Iterator[tuple[str, int]]:
     for values in said.values():
         if len(values) > 1:
             yield next(iter(values.values())), len(values)
-
-
-def _requests(number: int) -> str:
-    return "1 request" if number == 1 else f"{number:,} requests"
 
 
 def _missed(judged: Judged) -> Concern:

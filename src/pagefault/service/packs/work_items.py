@@ -16,6 +16,7 @@ from pagefault.activity.commits import Commit
 from pagefault.activity.shell import only_reads
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import EventType, Source
+from pagefault.model.reprs import counted
 from pagefault.model.times import iso_utc
 from pagefault.pack.context_forms import one_line
 from pagefault.pack.context_pack import PackEvidence
@@ -58,7 +59,7 @@ def commit_items(commits: Sequence[Commit], *, tier: int) -> Iterator[PackItem]:
     """Commits, and the files that they changed; the newest first."""
     for commit in commits:
         number = len(commit.files)
-        files = f" ({number} file{'s' * (number != 1)})" if number else ""
+        files = f" ({counted(number, 'file')})" if number else ""
         yield PackItem(
             section="commits",
             tier=tier,
