@@ -143,9 +143,8 @@ class Sequels:
         last said first.
         """
         told = [row for row in rows[:COMPARED_MAX] if not self._asks(row)]
-        terms = {row.page_id: self._tells(row) for row in told}
-        self._look_up(frozenset[str]().union(*terms.values()))
-        asked = {page_id: some & self._asked for page_id, some in terms.items()}
+        asked = {row.page_id: self._tells(row) & self._asked for row in told}
+        self._look_up(frozenset[str]().union(*asked.values()))
         bears = {page_id: self._weight(some) for page_id, some in asked.items()}
         least = BEARING * max(bears.values(), default=0.0)
         if not least:
@@ -172,16 +171,17 @@ class Sequels:
         """Whether both have a rare word that the question has not, which one of them writes as a
         name, or several such words.
         """
-        bonds = self._bonds((self._rare_in(old) & self._rare_in(new)) - self._asked)
+        bonds = self._bonds((self._telling(old) & self._telling(new)) - self._asked)
         return len(bonds) > 1 or any(not bonds.isdisjoint(self._names(one)) for one in (old, new))
 
     def _differ(self, old: PageRow, new: PageRow) -> bool:
         """Whether one names, counts or denies what the other does not, or they have rare words of
         their own: else they say the same.
         """
+        if self._details(old) != self._details(new):
+            return True
         one, other = self._rare_in(old), self._rare_in(new)
-        are_others = not (one <= other or other <= one)
-        return are_others or self._details(old) != self._details(new)
+        return not (one <= other or other <= one)
 
     # --- words ----------------------------------------------------------------------------------
 

@@ -216,8 +216,9 @@ class TurnRecall:
         search = self._runtime.search
         found = await search(scope, query, limit=RECALL_CANDIDATES, strict=True)
         holds = self._runtime.quarantine.holds
-        if any(holds(hit.page) for hit in found.hits):
-            found = await search(scope, query, limit=_BEHIND_QUARANTINE, strict=True)
+        if not any(holds(hit.page) for hit in found.hits):
+            return list(found.hits)
+        found = await search(scope, query, limit=_BEHIND_QUARANTINE, strict=True)
         hits = []
         for hit in found.hits:
             page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)

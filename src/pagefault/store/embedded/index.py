@@ -387,6 +387,8 @@ class SqliteIndex:
     ) -> list[Seq]:
         name = "events_of" if types else "events"
         wanted = [self._code_array(types)] if types else []
+        if wanted == ["[]"]:
+            return []
         with self._connections.read() as db:
             rows = _SQL.rows(db, name, session, after, *wanted)
             return [Seq(seq) for seq, turn in rows if not turns or turn in turns]
@@ -786,7 +788,9 @@ class SqliteIndex:
         """Codes of these words as a JSON array. A word never met has none and matches nothing."""
         if not self._codes.keys() >= set(words):
             with self._connections.read() as db:
-                self._learn(db)
+                [newest] = _SQL.first(db, "newest_word") or (0,)
+                if newest > max(self._words, default=0):  # no code is given twice
+                    self._learn(db)
         return json.dumps([self._codes[word] for word in words if word in self._codes])
 
     def _learn(self, db: apsw.Connection) -> dict[int, str]:

@@ -144,6 +144,9 @@ DELETE FROM meta WHERE name = 'unsynced_after';
 INSERT INTO meta (name, value) VALUES (?, ?)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- newest_word: The code that was given last, of those that are still there.
+SELECT code FROM word ORDER BY code DESC LIMIT 1;
+
 -- words: Every word and its code.
 SELECT code, word FROM word;
 
