@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -113,6 +114,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what stands behind `:memory:`: its own engine, the same behind a link on which any "
         "call may be slow, or the one of a folder, in a new one",
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of many slow tests first, then of many tests: a worker has a file to itself, and none
+    shall begin a long one when the others have nothing left to do.
+    """
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    count = Counter(item.path for item in items)
+    items.sort(key=lambda item: (-slow[item.path], -count[item.path]))
 
 
 def pytest_collection_finish() -> None:

@@ -16,6 +16,8 @@ from tests.faults.damage import damage_record, flip, segments
 from tests.faults.nursery import Nursery
 from tests.faults.script import Step, Violation, fold, talk
 
+pytestmark = pytest.mark.slow
+
 _SAID: list[Step] = [*talk("talk", 0, 12), ["request", "talk"], *talk("aside", 20, 8)]
 
 

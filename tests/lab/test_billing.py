@@ -12,6 +12,8 @@ from pagefault.cli.bench_bill import _proxied
 from pagefault.lab.bill_chart import chart, over_seeds
 from pagefault.lab.billing import ARMS, MODELS, PROXIED, bench_bill
 
+pytestmark = pytest.mark.slow
+
 RECORDINGS = Path("tests/proxy/recordings")
 
 

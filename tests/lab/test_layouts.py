@@ -30,6 +30,8 @@ from pagefault.model.request import Message
 from pagefault.pack.count import O200k
 from pagefault.service.limits import Limits
 
+pytestmark = pytest.mark.slow
+
 WINDOW = 2_500
 LIMITS = Limits(recall_tokens_max=150)
 ONE = PRICES[0]

@@ -9,6 +9,8 @@ import pytest
 from pagefault.lab import northstar
 from pagefault.lab.northstar import FAULTS_MAX, PHRASINGS, TURNS_MIN, Run, figures, run_script
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def small() -> Run:

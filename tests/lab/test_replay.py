@@ -23,6 +23,8 @@ from pagefault.service.window.state import SessionState
 from tests.lab.test_layouts import LIMITS, talk
 from tests.lab.test_transcripts import LOCOMO
 
+pytestmark = pytest.mark.slow
+
 LOCOMO5 = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo5.json"
 PROMISED = {
     "turns", "requests", "window_tokens", "max_request_tokens", "requests_over_window",

@@ -31,6 +31,8 @@ from tests.examples import few
 from tests.proxy.histories import COUNTER
 from tests.proxy.upstream import Say, Seen, Upstream
 
+pytestmark = pytest.mark.slow
+
 CANARY = re.compile(r"canary[0-9]+")
 PEOPLE = ("ann", "bob", "cleo")
 FEW = few(3, database=None, phases=[Phase.generate])

@@ -11,6 +11,8 @@ from pagefault.lab.retrieval import bench_retrieval
 from pagefault.lab.transcripts import read_conversations
 from pagefault.model.kinds import Role
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.jsonl"))
 CATEGORIES = {

@@ -20,6 +20,8 @@ from pagefault.service.window.summary_index import IndexLine, lines_of
 from tests.adopted import copied
 from tests.service.memories import check_request, text_of
 
+pytestmark = pytest.mark.slow
+
 COUNT = O200k().count
 TOPICS = ("importer", "billing", "gardens", "telescope", "harbour", "orchestra", "bakery")
 LAYOUTS = ("stable", "developer")

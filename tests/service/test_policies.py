@@ -13,6 +13,8 @@ from pagefault.policy.locality_lru import REFETCH
 from pagefault.service.bootstrap import POLICIES
 from tests.service.memories import check_request, fault, faulted, words
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("policy", POLICIES)
 async def test_under_every_policy_requests_fit_and_a_restart_sends_the_same(

@@ -13,6 +13,8 @@ from pagefault.paging.pressure import Pressure
 from pagefault.policy.steady import Steady
 from tests.service.memories import check_request, fault, faulted, text_of, words
 
+pytestmark = pytest.mark.slow
+
 CATALOGUE = "The quick survey of {topic} says that {topic} costs {n} and lasts until {n} May."
 
 

@@ -16,6 +16,8 @@ from pagefault.service.turn.drive import HostCalls
 from pagefault.service.window import claim_pages, core
 from tests.hostile import Attack, Obedient, attacks, orders_in
 
+pytestmark = pytest.mark.slow
+
 EVERY = list(attacks())
 MEMORIES: list[pagefault.Memory] = []  # the one under attack, last
 

@@ -16,6 +16,8 @@ from pagefault.studio.lines import Lines
 from pagefault.studio.reading import PieceKind, Row
 from tests.studio.seat import studio
 
+pytestmark = pytest.mark.slow
+
 
 async def test_travelling_shows_what_each_request_held(root: Path) -> None:
     async with studio(root) as seat:
