@@ -384,26 +384,26 @@ def test_a_home_folder_loses_its_owner(text: str, cleaned: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "password" * 20_000,
-        "password = " * 15_000,
-        "-----BEGIN RSA PRIVATE KEY-----\n" * 4_000,
-        "a" * 200_000 + "://",
-        "http://a:" * 20_000,
-        "curl -u " * 20_000,
-        'key: "' + "\\" * 100_000,
-        "name: key\n" * 15_000,
-        "$1$" * 50_000,
-        "authorization: " * 10_000,
-        "password for a b c " * 10_000,
-        "пароль" * 20_000,
-        "密码" * 40_000,
-        "mysql -u root " * 10_000,
-        "| password | " * 15_000,
-        "| password |\n" * 15_000,
-        "| token " + " " * 100_000 + "x |\n|---|\n",
+        "password" * 10_000,
+        "password = " * 7_500,
+        "-----BEGIN RSA PRIVATE KEY-----\n" * 2_000,
+        "a" * 100_000 + "://",
+        "http://a:" * 10_000,
+        "curl -u " * 10_000,
+        'key: "' + "\\" * 50_000,
+        "name: key\n" * 7_500,
+        "$1$" * 25_000,
+        "authorization: " * 5_000,
+        "password for a b c " * 5_000,
+        "пароль" * 10_000,
+        "密码" * 20_000,
+        "mysql -u root " * 5_000,
+        "| password | " * 7_500,
+        "| password |\n" * 7_500,
+        "| token " + " " * 50_000 + "x |\n|---|\n",
     ],
 )
 def test_a_hostile_text_takes_no_longer_than_its_length_allows(text: str) -> None:
     began = time.process_time()
     screen(Structure(), HomePaths()).clean(text)
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 10

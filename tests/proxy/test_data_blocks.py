@@ -316,8 +316,14 @@ async def test_agreeing_to_what_a_stranger_led_the_model_to_holds_nothing_true(
             assert labels["Look it up."] == labels["Yes."] == "user_typed"
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("kind", ANSWERED)
+@pytest.mark.parametrize(
+    ("kind", "stream"),
+    [
+        pytest.param(kind, stream, marks=() if (number + stream) % 2 else pytest.mark.torture)
+        for number, kind in enumerate(ANSWERED)
+        for stream in (False, True)
+    ],
+)
 async def test_an_answer_is_logged_once_over_resends_and_restarts(
     kind: str, stream: bool, tmp_path: Path
 ) -> None:

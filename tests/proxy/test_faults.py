@@ -11,13 +11,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from pagefault.model.events import Faulted
 from pagefault.proxy.faults import FORMS, OURS
 from pagefault.proxy.history import Json, unmarked
 from pagefault.proxy.wire import RawEvents
+from tests.examples import few
 from tests.proxy.callers import CALLERS, Caller, events
 from tests.proxy.histories import COUNTER, FACT
 from tests.proxy.standing import Standing, standing
@@ -280,9 +281,7 @@ def answers_of(script: Sequence[Say]) -> Iterator[tuple[str, list[str]]]:
     turns=st.lists(scripts(), min_size=1, max_size=4),
     restarts=st.sets(st.integers(1, 12), max_size=2),
 )
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@few(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_whatever_a_model_says_the_client_reads_one_answer_and_the_prefix_stays(
     tmp_path_factory: pytest.TempPathFactory,
     path: str,

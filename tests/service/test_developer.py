@@ -382,7 +382,13 @@ async def test_every_format_of_a_request_says_the_same(layout: str) -> None:
                 assert text in told, f"{text!r} in {format}"
 
 
-@pytest.mark.parametrize("length", range(120, 252, 3))
+@pytest.mark.parametrize(
+    "length",
+    [
+        pytest.param(length, marks=() if length % 12 == 0 else pytest.mark.torture)
+        for length in range(120, 252, 3)
+    ],
+)
 async def test_a_request_that_is_asked_for_again_has_the_same_bytes_however_full(
     length: int,
 ) -> None:

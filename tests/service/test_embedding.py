@@ -558,6 +558,7 @@ async def test_a_store_that_was_in_use_once_is_no_failure_once_the_pages_are_cou
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing is missing, so no batch of vectors comes that would tell."""
+    monkeypatch.setattr("pagefault.service.derived.embedding.REST_S", 0.05)
     async with pagefault.open(":memory:", embedder=WordEmbedder()) as memory:
         await (await memory.session("s")).user("The boat lies in the harbour.")
         await memory.embed()

@@ -40,8 +40,15 @@ async def talked(session: Session, turns: int = 24, *, level: int = 0) -> list[R
     return requests
 
 
-@pytest.mark.parametrize("level", [0, 1])
-@pytest.mark.parametrize("layout", ["stable", "developer"])
+@pytest.mark.parametrize(
+    ("layout", "level"),
+    [
+        ("stable", 0),
+        pytest.param("stable", 1, marks=pytest.mark.torture),
+        pytest.param("developer", 0, marks=pytest.mark.torture),
+        ("developer", 1),
+    ],
+)
 async def test_the_fold_knows_the_window_without_folding_the_state(
     tmp_path: Path, layout: str, level: int
 ) -> None:

@@ -218,15 +218,14 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
 async def test_what_is_asked_for_is_found_whether_or_not_lines_are_looked_at_first(
-    tmp_path: Path, asked: dict[str, Any]
+    tmp_path: Path,
 ) -> None:
     """A memory in memory alone has no lines in a log: there every call is read."""
     long = "x = 1  # of the kettle\n" * 900
     outputs = [NAMED, FAILED, PASSED, "\x1b[32m\x1b[1m2 passed\x1b[0m in 0.02s", "no tests"]
 
-    async def found(where: Path | str) -> list[Any]:
+    async def found(where: Path | str) -> list[list[Any]]:
         async with open_memory(where, clock=Clock()) as memory:
             session = await memory.session("talk")
             for path in ("src/tea.py", "über/tëa.py", "a/Pot.java"):
@@ -242,11 +241,16 @@ async def test_what_is_asked_for_is_found_whether_or_not_lines_are_looked_at_fir
                 await run(session, "Bash", {"command": command}, f"{command}\n3 passed in 0.1s")
             await session.record_event("test_result", FAILED)
             await session.record_event("command_run", facts={"argv": ["make", "kettle"]})
-            return [replace(one, session_id="", hash="") for one in await memory.events(**asked)]
+            return [
+                [replace(one, session_id="", hash="") for one in await memory.events(**asked)]
+                for asked in ASKED
+            ]
 
-    here = await found(tmp_path / "m")
-    assert here == await found(":memory:")
-    assert here or asked in ({"path": "tea.py", "command": "pytest"}, {"test": "Pot.leaks"})
+    here, everything_read = await found(tmp_path / "m"), await found(":memory:")
+    for asked, one, other in zip(ASKED, here, everything_read, strict=True):
+        assert one == other, asked
+        nothing = asked in ({"path": "tea.py", "command": "pytest"}, {"test": "Pot.leaks"})
+        assert one or nothing, asked
 
 
 async def test_what_was_withdrawn_is_told_as_such_and_believed_of_no_test(tmp_path: Path) -> None:

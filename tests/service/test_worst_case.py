@@ -134,8 +134,9 @@ async def test_control_without_the_gates_nearly_all_orders_have_consequences(
     monkeypatch.setattr(writer, "is_untrusted", lambda _: False)
     for module in (claim_pages, stated_claims, core):
         monkeypatch.setattr(module, "USERS", _Everybody())
-    had = 0
-    for attack in EVERY:
+    had, some = 0, EVERY[::4]
+    assert {attack.verb for attack in some} == {attack.verb for attack in EVERY}
+    for attack in some:
         changed, _ = await attacked(attack)
         had += bool(changed)
-    assert had > 0.9 * len(EVERY)
+    assert had > 0.9 * len(some)

@@ -145,7 +145,10 @@ def test_an_index_that_proves_corrupt_at_a_query_is_made_again_and_answers(
     store.close()
 
 
-def test_an_index_that_others_write_to_is_not_replaced_under_them(tmp_path: Path) -> None:
+def test_an_index_that_others_write_to_is_not_replaced_under_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pagefault.store.embedded.connections._BUSY_MS", 50)
     _fill(tmp_path)
     store, other = _open(tmp_path), _open(tmp_path)
     other.index.sessions()

@@ -561,7 +561,8 @@ def test_a_root_json_that_tells_no_format_is_damaged(old: Path) -> None:
         upgraded(old)
 
 
-def test_who_has_it_open_is_named(old: Path) -> None:
+def test_who_has_it_open_is_named(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RootLock.__init__.__kwdefaults__, "wait_s", 0.05)
     with RootLock(old, clock=SystemClock()).held(), pytest.raises(StoreBusy):
         upgrade(old, **tools())
     assert upgraded(old).records == RECORDS
