@@ -346,8 +346,14 @@ def _steps(
 # --- under a window ---------------------------------------------------------------------------
 
 
-@WIRES
-@pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        pytest.param(path, named, marks=() if (number + named) % 2 else pytest.mark.torture)
+        for number, path in enumerate(CALLERS)
+        for named in (True, False)
+    ],
+)
 async def test_a_long_turn_with_calls_of_both_fits_the_window_and_is_never_refused(
     path: str, named: bool, tmp_path: Path
 ) -> None:

@@ -86,13 +86,14 @@ def check_developer(session: Session, request: Request, newest: str) -> None:
     assert [m.role for m in request.messages].count(Role.SYSTEM) == 1
 
 
-async def test_every_turn_of_a_long_hostile_session_holds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [60, pytest.param(90, marks=pytest.mark.torture)])
+async def test_every_turn_of_a_long_hostile_session_holds(tmp_path: Path, turns: int) -> None:
     chance = random.Random(7)
     used: list[float] = []
     memory_of = partial(open_memory, tmp_path / "m", sync="os", window=3_000, layout="developer")
     async with memory_of(clock=StillClock(), seed=0) as memory:  # ids and times take tokens, too
         session = await memory.session("s", system="Be brief.")
-        for number in range(90):
+        for number in range(turns):
             text = f"turn {number}: " + (
                 chance.choice(HOSTILE) if number % 3 == 0 else words(chance.randint(1, 90))
             )
@@ -114,7 +115,7 @@ async def test_every_turn_of_a_long_hostile_session_holds(tmp_path: Path) -> Non
             assert number < 21 or "msg_1" in session.resident()
             await session.assistant(f"answer {number} " + words(chance.randint(1, 60), "a"))
             session.check()
-        full = used[50:]
+        full = used[40:]
         assert sum(full) / len(full) > 0.9, "a full window is this layout's aim"
 
 

@@ -11,6 +11,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -562,7 +563,7 @@ def test_a_root_json_that_tells_no_format_is_damaged(old: Path) -> None:
 
 
 def test_who_has_it_open_is_named(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RootLock.__init__.__kwdefaults__, "wait_s", 0.05)
+    monkeypatch.setattr(module, "RootLock", partial(RootLock, wait_s=0.05))
     with RootLock(old, clock=SystemClock()).held(), pytest.raises(StoreBusy):
         upgrade(old, **tools())
     assert upgraded(old).records == RECORDS
