@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -22,8 +23,9 @@ class Seat:
         self.app, self.pilot = app, pilot
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something is so, which it must be before long."""
-        for _ in range(400):
+        """Wait until something is so, which it must be before long, on a busy machine, too."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
             if holds():
                 return
             await self.pilot.pause(0.01)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -251,10 +252,14 @@ class Everything:
         return [Row(None, (f"line {n}",)) for n in range(first, first + number)]
 
 
-async def test_a_list_reads_what_is_seen_and_no_more(root: Path) -> None:
+async def test_a_list_reads_what_is_seen_and_no_more(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     every = Everything()
     async with studio(root) as seat:
         await seat.sees("pages now")
+        # A memory that is still being read would show its own pages in their place.
+        monkeypatch.setattr(seat.app.pages, "refill", AsyncMock())
         lines = seat.app.pages.lines
         lines.show(every)
         await seat.until(lambda: 0 in every.asked)
