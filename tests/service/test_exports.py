@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -217,3 +218,48 @@ async def test_of_what_is_not_kept_nothing_is_exported(tmp_path: Path) -> None:
         await memory.export(tmp_path / "out", form="events")
     assert "aubergine" not in (tmp_path / "out").read_text()
     assert "Kept." in (tmp_path / "out").read_text()
+
+
+async def test_each_form_carries_the_cards_of_claims_and_none_is_believed_when_read_again(
+    tmp_path: Path,
+) -> None:
+    said = "Die Bojen werden von zanzibar-441-quail gestrichen."
+    async with pagefault.open(tmp_path / "a", sync="os") as memory:
+        session = await memory.session("harbour")
+        await session.user(said)
+        facts = pagefault.CardFacts(branch="main", path="bojen.md", decay_days=9, owner="Ödön")
+        first = await session.claim("Bojen gestrichen", evidence=[said], kind="gotcha", facts=facts)
+        later = await session.claim("Folgt daraus", derived_from=[first])
+        await session.validate_claims([later], verdict="pass")
+        await session.retract(first)
+        cards = {one.card_id: one.to_dict() for one in await session.cards()}
+    secrets = {"PAINTER": "zanzibar-441-quail"}
+    async with pagefault.open(tmp_path / "a", sync="os", secrets=secrets) as memory:
+        for form in FORMS:
+            await memory.export(tmp_path / form, form=form)
+    [document] = (tmp_path / "markdown").glob("harbour-*.md")
+    comments = re.findall(r"^<!-- pagefault event (.*) -->$", document.read_text(), re.MULTILINE)
+    for lines in (
+        _events(tmp_path / "events", "events"),
+        _events(tmp_path / "snapshot", "snapshot"),
+        list(map(json.loads, comments)),
+    ):
+        told = {line["page_id"]: line["card"] for line in lines if "card" in line}
+        assert told.keys() == cards.keys() == {first, later}
+        for card_id, card in told.items():
+            wanted = json.loads(json.dumps(cards[card_id]))
+            del wanted["digest"]
+            told_so = re.sub(r"\[REDACTED:PAINTER[^]]*\]", "zanzibar-441-quail", json.dumps(card))
+            assert json.loads(told_so) == wanted
+        assert told[first]["scope"] == {"project_id": "", "branch": "main", "path": "bojen.md"}
+        assert told[first]["ttl_policy"]["decay_days"] == 9
+        assert told[first]["owner"] == "Ödön"
+        assert "REDACTED" in told[first]["evidence"][0]["quote"]
+        assert [edit["what"] for edit in told[first]["edit_history"]] == ["made", "retracted"]
+        assert told[later]["validation"]["status"] == "stale"
+    async with pagefault.open(tmp_path / "b", sync="os") as memory:
+        for form in FORMS:
+            report = await memory.import_history([tmp_path / form])
+            assert report.flaws == ()
+        for one in await memory.imports():
+            assert await (await memory.session(one.name, create=False)).cards() == []

@@ -40,6 +40,7 @@ from pagefault.model.progress import Progress
 from pagefault.model.times import iso_utc
 from pagefault.model.wanted import SearchFilter
 from pagefault.represent.about import Found
+from pagefault.service.derived.cards import Card, cards_of
 from pagefault.service.derived.claims import ClaimInfo, Claims
 from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
@@ -247,7 +248,8 @@ class Exporter:
 
     def _held(self, session: SessionRow, own: Scope) -> Iterator[_Piece]:
         """Summaries and claims that were made in a session, with what they rest on."""
-        told: Mapping[PageId, ClaimInfo] | None = None
+        claims: Mapping[PageId, ClaimInfo] | None = None
+        cards: Mapping[PageId, Card] = {}
         for row in self._rows(own.derived):
             event = self._event(row)
             body = None if event is None else event.body
@@ -255,8 +257,12 @@ class Exporter:
                 continue
             line = self._line(event, body, session, body.text)
             if isinstance(body, Claimed):
-                told = self._claims(session) if told is None else told
-                claim = told.get(row.page_id)
+                if claims is None:
+                    claims = self._claims(session)
+                    scope = self._runtime.scope(session.session)
+                    told = cards_of(self._runtime, scope, list(claims.values()))
+                    cards = {one.card_id: one for one in told}
+                claim = claims.get(row.page_id)
                 line["event_type"] = "decision" if body.claim_type == "decision" else "claim"
                 line |= {
                     "claim_type": body.claim_type,
@@ -268,10 +274,18 @@ class Exporter:
                         for one in body.evidence
                     ],
                 }
+                if (card := cards.get(row.page_id)) is not None:
+                    line["card"] = self._card(card)
                 self._count.claims += 1
             else:
                 line["evidence"] = [{"kind": "page", "ref": one} for one in body.provenance]
             yield _Piece(line)
+
+    def _card(self, card: Card) -> dict[str, Any]:
+        """A card as `cards --json` tells it, less what confirms it here alone."""
+        told: dict[str, Any] = _each(card.to_dict(), self._clean)
+        del told["digest"]
+        return told
 
     def _claims(self, session: SessionRow) -> Mapping[PageId, ClaimInfo]:
         state, _ = restore(self._runtime, session)
@@ -287,6 +301,19 @@ class Exporter:
         with suppress(KeyError, StoreCorrupt):
             return self._runtime.blobs.get(blob)
         return None
+
+
+def _each(told: Any, clean: Callable[[str], str]) -> Any:
+    """The same data, with every text in it cleaned."""
+    match told:
+        case str():
+            return clean(told)
+        case dict():
+            return {name: _each(value, clean) for name, value in told.items()}
+        case list() | tuple():
+            return [_each(value, clean) for value in told]
+        case _:
+            return told
 
 
 # --- where it goes --------------------------------------------------------------------------------
