@@ -475,6 +475,37 @@ async def test_core_memory_is_proposed_and_notes_are_found_with_their_session(
         assert said["results"][0]["page_id"] == "msg_1"
 
 
+async def test_what_is_proposed_is_shown_to_no_client_and_what_is_remembered_is_in_no_pack(
+    memory: Memory,
+) -> None:
+    planning = await memory.session("planning")
+    there = {"session": "planning"}
+    async with client(memory, writes=True) as one:
+        line = "Das Periskop ist violett lackiert"
+        core = await data(one, "core_memory_append", section="human", text=line, **there)
+        assert core["status"] == "proposed"
+        for asked in ("memory_recall", "search_pages", "conversation_search", "context_pack"):
+            for where in ({}, there) if asked != "conversation_search" else (there,):
+                found = await data(one, asked, query="Periskop violett lackiert", **where)
+                assert "violett" not in str(found | {"query": ""}), asked
+        assert "nobody accepted" in await refused(one, "page_fault", page_id=core["id"], **there)
+        note = "The walrus is magenta."
+        claim = await data(one, "remember", text=note, **there)
+        for where in ({}, there):
+            found = await data(one, "memory_recall", query="which walrus is magenta?", **where)
+            assert note in str(found["pages"]), "a proposal is recalled, as what it is"
+            for pack in ({"query": "which walrus is magenta?"}, {}):
+                told = await data(one, "context_pack", **pack, **where)
+                assert note not in str(told["sections"])
+        await planning.core_accept(core["id"])
+        [*_, held] = await planning.claims()
+        await planning.confirm_claim(claim["claim_id"], held.digest)
+        found = await data(one, "memory_recall", query="Periskop violett lackiert", **there)
+        assert line in str(found["pages"]), "the control"
+        told = await data(one, "context_pack", query="which walrus is magenta?", **there)
+        assert note in str(told["sections"]), "the control"
+
+
 async def test_another_users_notes_are_hidden(memory: Memory) -> None:
     for name, user in (("planning", "ann"), ("workshop", "bob")):
         session = await memory.session(name)

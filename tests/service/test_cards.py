@@ -320,6 +320,37 @@ async def test_a_claim_on_a_run_fails_once_the_same_command_fails() -> None:
         assert (await status(session))[green] == "stale"
 
 
+async def test_a_client_that_rules_in_a_loop_writes_no_more_than_there_is_to_say() -> None:
+    clock = Clock()
+    async with open_memory(":memory:", clock=clock) as memory:
+        session = await memory.session("work")
+        claim = await said(session, "We meet on Mondays.", origin="tool:mcp")
+        others = [await said(session, f"We meet in week {n}.") for n in range(18)]
+
+        async def rulings() -> list[str]:
+            told = {card.card_id: card for card in await session.cards()}[claim]
+            return [edit.what for edit in told.edit_history[1:]]
+
+        told = [(await session.validate_claims([claim]))[0] for _ in range(5)]
+        assert [one.outcome for one in told] == ["pass"] * 5
+        assert [one.done for one in told] == [True, False, False, False, False]
+        assert await rulings() == ["checked: pass"]
+        clock.days += 1
+        await session.validate_claims([claim])
+        await session.validate_claims([claim], verdict="pass")
+        assert await rulings() == ["checked: pass"] * 3, "a day later, and whatever a person says"
+        for other in others[:16]:
+            await session.contradict_claim(other, claim, origin="tool:mcp")
+        for pair in ((others[16], claim), (claim, others[17])):
+            with pytest.raises(BadInput, match="by 16 claims already"):
+                await session.contradict_claim(*pair, origin="tool:mcp")
+        await session.contradict_claim(claim, others[0], origin="tool:mcp")
+        for _ in range(3):
+            await session.expire_claim(claim, origin="tool:mcp")
+        assert (await rulings()).count("contradicted") == 16
+        assert (await rulings()).count("ended") == 1
+
+
 async def test_what_is_ended_or_contradicted_is_told_and_undone() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")

@@ -190,11 +190,14 @@ COMMANDS: Final = {
     "Session.undo": "`pagefault undo SESSION`",
     "Session.page": "`pagefault pages show PAGE`",
     "Session.user": "`pagefault chat`",
+    "core_memory_append": "`pagefault core append`",
+    "core_memory_replace": "`pagefault core replace`",
+    "archival_memory_insert": "`pagefault core insert`",
     "open": "`pagefault chat` or `pagefault replay FILE`",
     "root": "--root",
     "window": "--window",
 }
-"""What a program calls, in a hint, and what a person types for it."""
+"""What a program or a model calls, in a hint, and what a person types for it."""
 
 
 def worded(hint: str) -> str:

@@ -40,7 +40,15 @@ from pagefault.mcp_server.shapes import (
 from pagefault.model.defaults import HEAT_RECALL_LIMIT
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import REGION_PREFIX, ControlMode, Kind, Level, PackType
+from pagefault.model.kinds import (
+    MCP,
+    REGION_PREFIX,
+    TOOL_PREFIX,
+    ControlMode,
+    Kind,
+    Level,
+    PackType,
+)
 from pagefault.model.page import PageRow, Quote, SessionRow, is_shared
 from pagefault.model.times import iso_utc
 from pagefault.model.wanted import SearchFilter
@@ -57,7 +65,7 @@ from pagefault.service.session import Session
 from pagefault.service.turn.archival import ArchivalNote
 from pagefault.service.turn.core_memory import CoreSection
 
-CHANNEL: Final = "mcp"
+CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 """The name of the tool whose word it is what comes in this way. What stood before a client's model
 when it wrote is not known here, and may have been anybody's; so it is a stranger's (`trust.py`).
 """
@@ -250,8 +258,8 @@ class Answers:
         await self._check_mode()
         found, name, session_id = await self._holder(session, page_id)
         page = await found.page(page_id)
-        if await self._memory.is_withdrawn(found, page_id):
-            raise RecordGone(f"page {page_id} was withdrawn")
+        if why := await self._memory._why_unseen(found, page_id):
+            raise RecordGone(f"page {page_id} is not shown: {why}")
         for asked in range(level, Level.REFERENCE + 1):
             served, text, _ = await found.at_level(page_id, asked)
             told = LoadedPage(

@@ -454,6 +454,9 @@ ORIGINS: Final = (
 SOME_TOOL: Final = Origin("tool:*")
 """Of what some tool returned, and was forgotten: which tool it was, nothing tells any more."""
 
+MCP: Final = Origin("tool:mcp")
+"""Of what a client of our MCP server wrote."""
+
 USER_TYPED: Final = Origin("user_typed")
 USER_APPROVED: Final = Origin("user_approved")
 LOCAL_FILE: Final = Origin("local_file")

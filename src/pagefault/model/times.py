@@ -9,6 +9,7 @@ from typing import Final
 from pagefault.model.errors import BadInput
 
 DAY_MS: Final = 86_400_000
+HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000
 
 _DATE: Final = re.compile(r"\d{4}-?\d\d-?\d\d")

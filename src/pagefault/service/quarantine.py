@@ -72,9 +72,21 @@ class Quarantine:
             return True
         if row.origin == IMPORT:
             return row.seq >= self.approved(row.session)
-        return self._is_hostile(row) or self._is_proposed(row)
+        return self._is_hostile(row) or self.is_proposed(row)
 
-    def _is_proposed(self, row: PageRow) -> bool:
+    def is_unseen(self, row: PageRow) -> bool:
+        """Whether no search finds a page, and no model is shown it, whoever asks: it was withdrawn,
+        or proposed for core memory, where it would stand in every request.
+        """
+        return self.is_proposed(row) or self.is_withdrawn(row)
+
+    def why_unseen(self, row: PageRow) -> str:
+        """Why, in words; of what may be seen nothing."""
+        if self.is_withdrawn(row):
+            return "the page was withdrawn"
+        return "it is proposed for core memory, and nobody accepted it" * self.is_proposed(row)
+
+    def is_proposed(self, row: PageRow) -> bool:
         """Whether a page is a version of core memory that nobody vouches for."""
         is_core = row.page_id.startswith(_CORE)
         return is_core and is_untrusted(row.origin) and row.seq not in self._raised
@@ -98,11 +110,6 @@ class Quarantine:
         """Whether no request may show a page, and nothing be held true of it."""
         return self.is_withdrawn_at(row.seq)
 
-    def has_withdrawn(self) -> bool:
-        """Whether anything was ever withdrawn."""
-        self.read_on()
-        return bool(self._withdrawn)
-
     def is_withdrawn_at(self, seq: Seq) -> bool:
         """The same, of the page that this record made."""
         self.read_on()
@@ -117,10 +124,10 @@ class Quarantine:
         self._withdrawn = _merged([*self._withdrawn, *targets])
 
     def shown(self, found: SearchResult, *, limit: int) -> SearchResult:
-        """The best of what was found that is not withdrawn, or that says the same and is not."""
+        """The best of what was found that may be seen, or that says the same and may."""
         hits: list[SearchHit] = []
         for hit in found.hits:
-            stay = [row for row in (hit.page, *hit.also) if not self.is_withdrawn(row)]
+            stay = [row for row in (hit.page, *hit.also) if not self.is_unseen(row)]
             if stay:
                 hits.append(replace(hit, page=stay[0], also=tuple(stay[1:])))
         gone = len(found.hits) - len(hits)

@@ -210,7 +210,7 @@ class Runtime:
 
         def search() -> SearchResult:
             found = look(limit)
-            if any(self.quarantine.is_withdrawn(hit.page) for hit in found.hits):
+            if any(self.quarantine.is_unseen(hit.page) for hit in found.hits):
                 behind = look(limit + _BEHIND_WITHDRAWN)  # they take nobody's room
                 found = self.quarantine.shown(behind, limit=limit)
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))

@@ -242,14 +242,16 @@ def _listed(
             history = list(runtime.index.history(part))
             order = order[~np.isin(matching.places[order], history)]
         ordered = order[::-1] if newest_first else order
-        chosen = ordered if runtime.quarantine.has_withdrawn() else ordered[:limit]
-        rows = runtime.index.pages_at(part, matching.places[chosen].tolist())
+        is_unseen = runtime.quarantine.is_unseen
+        rows = runtime.index.pages_at(part, matching.places[ordered[:limit]].tolist())
+        if any(map(is_unseen, rows)):  # they take nobody's room
+            rows = runtime.index.pages_at(part, matching.places[ordered].tolist())
         is_region = number >= len(own)
         home = part if is_region else scope
         found += [
             (row.said_ms, number if is_region else 0, place_in(home, row), row)
             for row in rows
-            if not (row.is_note or runtime.quarantine.is_withdrawn(row))
+            if not (row.is_note or is_unseen(row))
         ]
         total += len(order)
     found.sort(key=lambda one: one[:3], reverse=newest_first)

@@ -15,7 +15,7 @@ from pagefault.model.defaults import PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
 from pagefault.model.errors import ArchiveMissing, RecordGone, StoreCorrupt
 from pagefault.model.events import Called, PageBody, Returned
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import IMPORT, LOCAL_FILE, Kind, Source, is_tools
+from pagefault.model.kinds import IMPORT, LOCAL_FILE, MCP, Kind, Role, Source, is_tools
 from pagefault.model.page import Page, PageRow, is_shared
 from pagefault.model.times import iso_utc
 from pagefault.model.trust import is_untrusted
@@ -81,8 +81,11 @@ class Quoted:
         return Source.CHAT
 
     def page(self, row: PageRow) -> Page | None:
-        """The page, unless nothing may bring it in, or it cannot be read."""
-        if self._runtime.quarantine.holds(row):
+        """The page, unless nothing may bring it in, or it cannot be read. What an MCP client wrote
+        down to be remembered is none: it stands in a pack as the claim that it was written for.
+        """
+        is_remembered = row.origin == MCP and row.role is Role.TOOL
+        if is_remembered or self._runtime.quarantine.holds(row):
             return None
         with suppress(RecordGone, ArchiveMissing):
             return self._runtime.pages.read(row)

@@ -82,6 +82,11 @@ class Warden(MemoryParts):
         page = await (await self._target(session)).page(page_id)
         return await asyncio.to_thread(self._runtime.quarantine.is_withdrawn, page.row)
 
+    async def _why_unseen(self, session: Session, page_id: str) -> str:
+        """Why no model is shown a page; of one that may be shown nothing."""
+        page = await session.page(page_id)
+        return await asyncio.to_thread(self._runtime.quarantine.why_unseen, page.row)
+
     async def raise_origin(
         self, session: Session | str, page_id: str, digest: str, *, dry_run: bool = False
     ) -> PageOrigin:

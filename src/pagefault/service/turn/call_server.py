@@ -187,8 +187,8 @@ def _fault(
     row = state.table.find(action.page_id)
     if row is None:
         return replace(asked, refusal="unknown_page", why="there is no page of that id")
-    if runtime.quarantine.is_withdrawn(row):
-        return replace(asked, refusal="withdrawn", why="the page was withdrawn")
+    if runtime.quarantine.is_unseen(row):
+        return replace(asked, refusal="withdrawn", why=runtime.quarantine.why_unseen(row))
     mapped = state.mapped_level(row.page_id, action.level)
     if mapped is not None:
         return replace(asked, level=mapped, already_mapped=True)

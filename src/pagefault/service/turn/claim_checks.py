@@ -1,15 +1,21 @@
-"""Checks of claims, as records: what was found of each, or what a person says of one."""
+"""Checks of claims, as records: what was found of each, or what a person says of one.
+
+A check that finds what the last one found is written once an hour. Trust is counted in days, so an
+earlier one tells nothing new, and nobody's loop fills the log with checks of one claim.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import ClaimRuled, Draft
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import RUNTIME, Actor, CheckOutcome, RulingKind, Validator
+from pagefault.model.times import HOUR_MS
 from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.claim_validators import ClaimCheck, Look, Validators, outcome_of
@@ -68,12 +74,17 @@ class ClaimChecks:
         """
         outcome = outcome_of(looks)
         failed = {one.validator for one in looks if one.outcome is CheckOutcome.FAIL}
-        return ClaimCheck(
-            claim_id=claim_id,
-            outcome=outcome,
-            looks=tuple(looks),
-            done=outcome is not CheckOutcome.UNKNOWN and Validator.SOURCES not in failed,
-        )
+        check = ClaimCheck(claim_id=claim_id, outcome=outcome, looks=tuple(looks))
+        is_told = outcome is not CheckOutcome.UNKNOWN and Validator.SOURCES not in failed
+        return replace(check, done=is_told and self._is_news(check))
+
+    def _is_news(self, check: ClaimCheck) -> bool:
+        """Whether the last check came to something else, by others, or was an hour ago."""
+        last = self._claims.book(self._owned.state).checked(check.claim_id)
+        if last is None or Validator.PERSON in check.validators:
+            return True
+        is_other = (check.outcome, check.validators) != (last.body.outcome, last.body.validators)
+        return is_other or self._owned.runtime.clock.now_ms() - last.at_ms >= HOUR_MS
 
     def _draft(self, check: ClaimCheck, actor: Actor) -> Draft:
         return Draft(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import ClaimRuled, Draft
@@ -30,6 +31,7 @@ from pagefault.truth.claims import ClaimBook, ClaimEntry
 from pagefault.truth.held import Held
 from pagefault.truth.subjects import value_key
 
+CONTRADICTED_MAX: Final = 16  # others that one claim is said to contradict: no claim has more rulings
 Given = Sequence[str | Quote | Evidence | FileQuote]
 
 
@@ -211,8 +213,15 @@ class ClaimRevisions:
             raise BadInput("a claim does not contradict itself", hint="name two claims")
         for one in (claim_id, other):
             self._stated.standing(book, one)
-        if other in book.against(claim_id):
-            return [], claim_id
+        for one, another in ((claim_id, other), (other, claim_id)):
+            against = book.against(one)
+            if another in against:
+                return [], claim_id
+            if len(against) >= CONTRADICTED_MAX:
+                raise BadInput(
+                    f"{one} is contradicted by {len(against)} claims already",
+                    hint="retract or edit what is wrong",
+                )
         body = ClaimRuled(claim_id=claim_id, what=RulingKind.CONTRADICTED, other=other)
         return [self._ruling(body, origin)], claim_id
 

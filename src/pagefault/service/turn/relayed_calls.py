@@ -148,7 +148,7 @@ class RelayedCalls:
             page = await self._read(page_id)
         except (CallerError, RecordGone, ArchiveMissing):
             return None
-        return None if self._owned.runtime.quarantine.is_withdrawn(page.row) else page
+        return None if self._owned.runtime.quarantine.is_unseen(page.row) else page
 
     async def _write(self, kept: ToolCall, body: Body, cause: Seq) -> Served:
         owned = self._owned
@@ -252,8 +252,9 @@ class RelayedCalls:
             page = None
         if page is None or not self._is_of(page, view):
             return replace(asked, refusal="unknown_page", why="there is no page of that id")
-        if self._owned.runtime.quarantine.is_withdrawn(page.row):
-            return replace(asked, refusal="withdrawn", why="the page was withdrawn")
+        quarantine = self._owned.runtime.quarantine
+        if quarantine.is_unseen(page.row):
+            return replace(asked, refusal="withdrawn", why=quarantine.why_unseen(page.row))
         ladder = self._levels.ladder(page)
         try:
             level = state.budget.grant(
