@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
+import pagefault
+import pagefault.sync
 from pagefault.cli.root import root as command
 from tests.cli.conftest import Cli
 
@@ -71,3 +73,63 @@ def test_where_there_is_no_memory_nothing_is_completed_or_said(
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "")
     assert not (tmp_path / "none").exists()
+
+
+def test_claims_and_proposals_are_completed_and_a_bare_number_is_that_of_a_claim(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root = tmp_path / "m"
+    with pagefault.sync.open(root, sync="os") as memory:
+        session = memory.session("Küche")
+        session.user("Der Ofen ist blau.")
+        session.remember("Der Ofen ist blau.")
+        session.core_append("human", "Name: Ånn", origin="web")
+        session.core_append("task", "Ofen streichen", origin="web")
+        session.heat_add("Der Lack ist aus.")
+    here = ("--root", str(root))
+    for words in (("show", ""), ("edit", "clm"), ("retract", "clm_"), ("merge", "clm_1", "")):
+        assert completed(*here, "claims", *words) == ["clm_1"], words
+    for words in (("claims", "add", "--page", ""), ("heat", "promote", "")):
+        assert "msg_1" in completed(*here, *words)
+    for words in (("claims", "graph"), ("cards", "ls"), ("core", "show"), ("heat", "hot"),
+                  ("sent",), ("at",), ("goal",), ("checkpoint",), ("items",)):  # fmt: skip
+        assert completed(*here, *words, "K") == ["Küche"], words
+    assert completed(*here, "heat", "spill", "") == ["note_1"]
+    assert completed(*here, "core", "accept", "") == ["core_2", "core_1"]
+    assert cli(*here, "claims", "show", "1", "--json").data["claim_id"] == "clm_1"
+    added = cli(*here, "claims", "add", "Ofen", "--quote", "Ofen", "--page", "1", "--json")
+    assert added.data["evidence"][0]["page_id"] == "msg_1"
+    taken = cli(*here, "core", "accept", "human", "--json")
+    assert (taken.data["text"], taken.data["proposed"]) == ("Name: Ånn", False)
+    gone = cli(*here, "core", "accept", "human")
+    assert (gone.code, "core show --proposed" in gone.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("named", "hint"),
+    [
+        ("msg_016", "did you mean msg_16?"),
+        ("MSG 3", "did you mean msg_3?"),
+        ("ｍｓｇ_３", "did you mean msg_3?"),
+        ("mgs_3", "did you mean msg_3?"),
+        ("msg_9999", "the last is msg_"),
+        ("メモ_1", "`Memory.pages` lists"),
+        ("clm_1", "`Memory.pages` lists"),
+    ],
+)
+def test_an_id_that_no_page_ever_had_is_unknown_and_not_forgotten(
+    memory_root: Path, named: str, hint: str
+) -> None:
+    with pagefault.sync.open(memory_root, read_only=True) as memory:
+        session = memory.session("talk", create=False)
+        with pytest.raises(pagefault.NoSuchPage) as unknown:
+            session.page(named)
+    assert unknown.value.hint.startswith(hint)
+
+
+def test_an_id_that_was_forgotten_says_so_and_what_to_do(cli: Cli, memory_root: Path) -> None:
+    here = ("--root", memory_root)
+    assert cli(*here, "forget", "msg_2", "--session", "talk", "--yes").code == 0
+    told = cli(*here, "pages", "show", "2", "--session", "talk")
+    assert (told.code, "was forgotten" in told.err) == (3, True)
+    assert "hint: `pagefault pages ls`" in told.err

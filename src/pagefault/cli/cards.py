@@ -10,6 +10,7 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    complete_session,
     find_session,
     json_option,
     pass_app,
@@ -47,7 +48,9 @@ def cards() -> None:
     {_JSON}
     """,
 )
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
@@ -73,7 +76,9 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     {_JSON}
     """,
 )
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def review(app: App, session_name: str | None, as_json: bool) -> None:

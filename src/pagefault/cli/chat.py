@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, short_names
+from pagefault.cli.app import App, Command, complete_session, json_option, pass_app, short_names
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -24,7 +24,13 @@ SESSION = "chat"
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False, default=SESSION)
+@click.argument(
+    "session_name",
+    metavar="[SESSION]",
+    required=False,
+    default=SESSION,
+    shell_complete=complete_session,
+)
 @click.option(
     "--engine",
     "engine_name",

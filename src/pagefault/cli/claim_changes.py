@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
+from pagefault.cli.app import (
+    App,
+    Command,
+    complete_session,
+    find_session,
+    json_option,
+    pass_app,
+    session_option,
+)
 from pagefault.cli.claim_objects import (
     KINDS,
+    claim_argument,
+    claim_numbered,
     claim_object,
+    complete_claim,
     dry_run_option,
     facts_of,
     find_claim,
@@ -36,6 +47,8 @@ _CARD_OPTIONS: Final = (
         "derived_from",
         metavar="ID",
         multiple=True,
+        callback=claim_numbered,
+        shell_complete=complete_claim,
         help="A claim that it rests on: once that one does not hold, it is stale. May be repeated.",
     ),
     click.option("--file", metavar="PATH", default="", help="The file that the quotations are of."),
@@ -61,7 +74,7 @@ def card_options(command: F) -> F:
 
 
 @click.command(cls=Command)
-@click.argument("claim_id")
+@claim_argument()
 @session_option
 @click.option("--value", metavar="TEXT", default=None, help="Other words: another claim.")
 @click.option("--subject", default=None, help="What it is about.")
@@ -120,7 +133,7 @@ def edit(
 
 
 @click.command(cls=Command)
-@click.argument("claim_ids", metavar="ID ID…", nargs=-1, required=True)
+@claim_argument("claim_ids", metavar="ID ID…", nargs=-1, required=True)
 @session_option
 @click.option("--value", metavar="TEXT", default="", help="What holds, where they differ.")
 @click.option("--subject", default="", help="What it is about.")
@@ -156,7 +169,7 @@ def merge(
 
 
 @click.command(cls=Command)
-@click.argument("claim_id")
+@claim_argument()
 @click.argument("digest")
 @session_option
 @key_option
@@ -189,7 +202,7 @@ def confirm(
 
 
 @click.command(cls=Command)
-@click.argument("claim_id")
+@claim_argument()
 @session_option
 @origin_option
 @dry_run_option
@@ -211,8 +224,8 @@ def expire(
 
 
 @click.command(cls=Command)
-@click.argument("claim_id")
-@click.argument("other")
+@claim_argument()
+@claim_argument("other")
 @session_option
 @origin_option
 @dry_run_option
@@ -240,7 +253,7 @@ def contradict(
 
 
 @click.command(cls=Command)
-@click.argument("claim_ids", metavar="[ID…]", nargs=-1)
+@claim_argument("claim_ids", metavar="[ID…]", nargs=-1)
 @session_option
 @click.option(
     "--verdict",
@@ -290,7 +303,9 @@ def validate(
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def graph(app: App, session_name: str | None, as_json: bool) -> None:

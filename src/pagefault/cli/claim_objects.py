@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from pagefault.model.page import CardFacts
     from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.session import Session
 
+F = TypeVar("F", bound=Callable[..., Any])
 KINDS = (
     *("decision", "preference", "fact", "rule", "task", "project_fact", "procedure", "gotcha"),
     *("glossary", "entity", "context"),
@@ -25,16 +29,41 @@ key_option = click.option("--key", default="", help="A retry with the same key c
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 
 
-async def find_claim(session: Session, claim_id: str) -> ClaimInfo:
-    from pagefault.model.errors import NoSuchPage
+def claim_argument(*names: str, **more: Any) -> Callable[[F], F]:
+    """CLAIM_ID. A bare number is that of a claim: 7 is clm_7."""
+    return click.argument(
+        *(names or ("claim_id",)), callback=claim_numbered, shell_complete=complete_claim, **more
+    )
 
-    for one in await session.claims():
-        if one.claim_id == claim_id:
-            return one
-    missing = NoSuchPage(claim_id, session.name or session.session_id)
-    missing.args = (f"session {session.name or session.session_id!r} has no {claim_id!r}",)
-    missing.hint = "`pagefault claims` lists its claims"
-    raise missing
+
+def claim_numbered(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_numbered, value))
+    return _numbered(value) if isinstance(value, str) else value
+
+
+def _numbered(value: str) -> str:
+    return f"clm_{int(value)}" if value.isascii() and value.isdecimal() else value
+
+
+def complete_claim(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str | CompletionItem]:
+    from pagefault.cli.completing import claims
+
+    return list(claims(ctx, incomplete))
+
+
+async def find_claim(session: Session, claim_id: str) -> ClaimInfo:
+    told = {str(one.claim_id): one for one in await session.claims()}
+    if claim_id not in told:
+        from pagefault.model.errors import NoSuchPage
+        from pagefault.model.ids import told_near
+
+        numbers = {"clm": int(max((one[4:] for one in told), key=int, default="0"))}
+        near = told_near(claim_id, numbers)
+        raise NoSuchPage(claim_id, session.name or session.session_id, near, "claim")
+    return told[claim_id]
 
 
 def claim_object(claim: ClaimInfo) -> dict[str, Any]:

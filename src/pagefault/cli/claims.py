@@ -10,16 +10,21 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    complete_page,
     complete_session,
     find_session,
     json_option,
+    numbered,
     pass_app,
     session_option,
 )
 from pagefault.cli.claim_changes import CHANGES, card_options, would_be
 from pagefault.cli.claim_objects import (
     KINDS,
+    claim_argument,
+    claim_numbered,
     claim_object,
+    complete_claim,
     dry_run_option,
     facts_of,
     find_claim,
@@ -82,7 +87,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 
 
 @claims.command("show", cls=Command)
-@click.argument("claim_id")
+@claim_argument()
 @session_option
 @json_option
 @pass_app
@@ -126,7 +131,15 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     multiple=True,
     help="What it rests on, word for word as it was said; may be repeated.",
 )
-@click.option("--page", "page_id", metavar="ID", default="", help="The page that says so.")
+@click.option(
+    "--page",
+    "page_id",
+    metavar="ID",
+    default="",
+    callback=numbered,
+    shell_complete=complete_page,
+    help="The page that says so.",
+)
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
@@ -135,7 +148,14 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     help="A rule is recited with every request.",
 )
 @click.option("--subject", default="", help="What it is about: the claim on it is superseded.")
-@click.option("--replaces", metavar="ID", default="", help="The claim whose place it takes.")
+@click.option(
+    "--replaces",
+    metavar="ID",
+    default="",
+    callback=claim_numbered,
+    shell_complete=complete_claim,
+    help="The claim whose place it takes.",
+)
 @card_options
 @origin_option
 @key_option
@@ -204,7 +224,7 @@ def add(
 
 
 @claims.command("retract", cls=Command)
-@click.argument("claim_id")
+@claim_argument()
 @session_option
 @origin_option
 @key_option

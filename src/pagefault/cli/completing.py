@@ -1,4 +1,4 @@
-"""What a shell completes: the names of sessions, and the ids of their pages.
+"""What a shell completes: the names of sessions, and the ids of their pages and claims.
 
 Nothing is said and nothing is written: where a memory cannot be read, there is nothing to complete.
 """
@@ -35,6 +35,37 @@ def pages(ctx: click.Context, incomplete: str) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
         rows = await memory.pages(session, limit=PAGES_MAX, newest_first=True)
         return [row.page_id for row in rows]
+
+    return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
+
+
+def claims(ctx: click.Context, incomplete: str) -> list[str]:
+    """The ids of claims that begin so; the latest first."""
+
+    async def read(memory: Memory) -> list[str]:
+        session = await find_session(memory, ctx.params.get("session_name"))
+        told = [one.claim_id for one in await session.claims() if one.status != "closing"]
+        return told[::-1][:PAGES_MAX]
+
+    return [claim_id for claim_id in _read(ctx, read) if claim_id.startswith(incomplete)]
+
+
+def proposals(ctx: click.Context, incomplete: str) -> list[str]:
+    """The ids of what is proposed for core memory, and begins so; the latest first."""
+
+    async def read(memory: Memory) -> list[str]:
+        session = await find_session(memory, ctx.params.get("session_name"))
+        return [one.page_id for one in await session.core(proposed=True)][::-1]
+
+    return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
+
+
+def items(ctx: click.Context, incomplete: str) -> list[str]:
+    """The ids of hot items that begin so."""
+
+    async def read(memory: Memory) -> list[str]:
+        session = await find_session(memory, ctx.params.get("session_name"))
+        return [item.id for item in await session.heat_hot()]
 
     return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
 

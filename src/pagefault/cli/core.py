@@ -11,6 +11,7 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    complete_session,
     find_session,
     json_option,
     pass_app,
@@ -20,6 +21,9 @@ from pagefault.cli.heat import dry_run_option, written
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from pagefault.service.session import Session
     from pagefault.service.turn.core_memory import CoreSection
 
 AREAS = ["personal", "task"]
@@ -28,13 +32,23 @@ _area_option = click.option(
 )
 
 
+def _complete_proposal(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str | CompletionItem]:
+    from pagefault.cli.completing import proposals
+
+    return list(proposals(ctx, incomplete))
+
+
 @click.group(cls=WithDefault, default="show")
 def core() -> None:
     """Core memory, which stands in every request, and archival memory, which is searched."""
 
 
 @core.command("show", cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @click.option("--proposed", is_flag=True, help="What waits for `core accept`.")
 @json_option
 @pass_app
@@ -105,16 +119,35 @@ def replace(
 
 
 @core.command("accept", cls=Command)
-@click.argument("page_id", metavar="ID")
+@click.argument("proposal", metavar="ID", shell_complete=_complete_proposal)
 @session_option
 @json_option
 @pass_app
-def accept(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> None:
     """Let what was proposed for a section stand, on your word: `core show --proposed` shows it.
+
+    ID is that of the proposal, or the name of its section, where one is proposed for that.
 
     JSON: one object of `core show`.
     """
-    _print(app, written(app, session_name, lambda s: s.core_accept(page_id)), as_json=as_json)
+
+    async def take(session: Session) -> CoreSection:
+        waiting = await session.core(proposed=True)
+        named = [one.page_id for one in waiting if one.section == proposal]
+        if len(named) > 1:
+            from pagefault.model.errors import BadInput
+
+            raise BadInput(
+                f"{len(named)} versions of {proposal!r} are proposed",
+                hint=f"say which: {', '.join(named)}; `pagefault core show --proposed` shows them",
+            )
+        if not named and proposal not in {one.page_id for one in waiting}:
+            from pagefault.model.errors import NoSuchPage
+
+            raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
+        return await session.core_accept(named[0] if named else proposal)
+
+    _print(app, written(app, session_name, take), as_json=as_json)
 
 
 @core.command("insert", cls=Command)

@@ -11,6 +11,8 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    complete_page,
+    complete_session,
     find_session,
     json_option,
     numbered,
@@ -21,6 +23,8 @@ from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+
+    from click.shell_completion import CompletionItem
 
     from pagefault.service.derived.heat import HeatItem
     from pagefault.service.session import Session
@@ -36,13 +40,23 @@ _type_option = click.option(
 )
 
 
+def _complete_hot(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str | CompletionItem]:
+    from pagefault.cli.completing import items
+
+    return list(items(ctx, incomplete))
+
+
 @click.group(cls=WithDefault, default="status")
 def heat() -> None:
     """Hot, warm and cold memory of a session: what stands in every request, and what cooled."""
 
 
 @heat.command("status", cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, as_json: bool) -> None:
@@ -71,7 +85,9 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
 
 
 @heat.command("hot", cls=Command)
-@click.argument("session_name", metavar="[SESSION]", required=False)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @json_option
 @pass_app
 def hot(app: App, session_name: str | None, as_json: bool) -> None:
@@ -129,7 +145,7 @@ def add(
 
 
 @heat.command("spill", cls=Command)
-@click.argument("item_ids", metavar="[ID]...", nargs=-1)
+@click.argument("item_ids", metavar="[ID]...", nargs=-1, shell_complete=_complete_hot)
 @session_option
 @click.option("--count", type=click.IntRange(min=0), default=4, show_default=True)
 @dry_run_option
@@ -206,7 +222,7 @@ def recall(
 
 
 @heat.command("promote", cls=Command)
-@click.argument("item_id", metavar="ID", callback=numbered)
+@click.argument("item_id", metavar="ID", callback=numbered, shell_complete=complete_page)
 @session_option
 @dry_run_option
 @json_option

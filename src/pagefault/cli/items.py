@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="SESSION")
+@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
 @click.option(
     "--message",
     metavar="SEQ",

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, page_argument, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    complete_session,
+    find_session,
+    json_option,
+    page_argument,
+    pass_app,
+)
 from pagefault.cli.proxied import window_of
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import last_ms
@@ -33,7 +41,7 @@ WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a check
     faulted or stub. `relayed` is null, or the request that a proxy passed on.
     """,
 )
-@click.argument("session_name", metavar="SESSION")
+@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
 @click.argument("when")
 @json_option
 @pass_app
@@ -63,7 +71,7 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
     a page as there.
     """,
 )
-@click.argument("session_name", metavar="SESSION")
+@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @json_option
@@ -110,7 +118,7 @@ def diff(app: App, session_name: str, before: str, after: str, as_json: bool) ->
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="SESSION")
+@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
 @page_argument(metavar="[PAGE]", required=False, default="")
 @click.option(
     "--actor",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.argument("text", required=False)
 @click.option("--clear", is_flag=True, help="Let no goal stand.")
 @json_option
@@ -143,7 +143,7 @@ def _undo(app: App, session: str | None, how: str, *, as_json: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.argument("name", required=False)
 @json_option
 @pass_app
@@ -184,7 +184,7 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
     JSON: {{session, session_id, fork_of, pages}}; `fork_of` is the id of SESSION.
     """,
 )
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.argument("name", required=False, default="")
 @click.option("--at", "when", metavar="WHEN", help="The moment that it goes on from.")
 @json_option

@@ -151,7 +151,7 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
     {JSON}
     """,
 )
-@click.argument("session_name", metavar="SESSION")
+@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
 @click.argument("words", nargs=-1, required=True)
 @profile_option
 @asking_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="SESSION")
+@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
 @click.argument("turn", metavar="[TURN]", type=click.IntRange(min=0), required=False)
 @click.option(
     "--request",

@@ -8,6 +8,7 @@ named only where there is no such call.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 
 class PagefaultError(Exception):
@@ -71,13 +72,23 @@ class AccessRefused(CallerError):
 
 
 class NoSuchPage(CallerError):
-    """A person or program named a page that the session does not have."""
+    """A person or program named a page that the session does not have. `near` is what may have been
+    meant, in words.
+    """
 
-    def __init__(self, page_id: str, session: str) -> None:
+    def __init__(self, page_id: str, session: str, near: str = "", what: str = "page") -> None:
+        told = f"{near} " if near.endswith("?") else f"{near}; "
         super().__init__(
-            f"session {session!r} has no page {page_id!r}",
-            hint="`Memory.pages` lists its pages, `Session.recall` finds them",
+            f"session {session!r} has no {what} {page_id!r:.80}",
+            hint=f"{told if near else ''}{self._LISTED[what]}",
         )
+
+    _LISTED: ClassVar = {
+        "page": "`Memory.pages` lists its pages, `Session.recall` finds them",
+        "claim": "`Session.claims` lists its claims",
+        "proposal": "`Session.core` lists what is proposed",
+        "item": "`Session.heat_status` tells its items",
+    }
 
 
 class WindowTooSmall(CallerError):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
+import unicodedata
+from collections.abc import Mapping
 from typing import Final, NewType
 from uuid import UUID
 
@@ -22,6 +25,39 @@ Seq = NewType("Seq", int)
 
 NOTHING: Final = Seq(0)
 """The seq before the first record."""
+
+_DIGITS_MAX: Final = 15  # of a page's number
+
+_LIKE_AN_ID: Final = re.compile(r"([a-z]*)[\W_]*0*([0-9]{1,15})")
+
+
+def is_page_id(page_id: str, numbers: Mapping[str, int]) -> bool:
+    """Whether a page has or had this id, where these are the largest numbers given by prefix. Ids
+    are never given again, and have no gaps.
+    """
+    stem, _, number = page_id.rpartition("_")
+    is_number = number.isascii() and number.isdecimal() and len(number) <= _DIGITS_MAX
+    is_plain = is_number and number[0] != "0"  # msg_016 is no other way to write msg_16
+    return is_plain and int(number) <= numbers.get(stem, 0)
+
+
+def told_near(page_id: str, numbers: Mapping[str, int]) -> str:
+    """What may have been meant by an id that no page ever had, in words: "msg_16" by "MSG 016" or
+    "mgs_16", and of a number that is too high which is the last; "" where nothing is near.
+    """
+    found = _LIKE_AN_ID.fullmatch(unicodedata.normalize("NFKC", page_id).strip().lower())
+    if found is None:
+        return ""
+    stem, number = found[1] or "msg", int(found[2])
+    if stem not in numbers:
+        from difflib import get_close_matches
+
+        stem = next(iter(get_close_matches(stem, sorted(numbers), n=1)), "")
+    last = numbers.get(stem, 0)
+    if not last:
+        return ""
+    return f"the last is {stem}_{last}" if number > last else f"did you mean {stem}_{number or 1}?"
+
 
 _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS: Final = tuple(high + low for high in _CROCKFORD for low in _CROCKFORD)

@@ -19,7 +19,7 @@ from pagefault.language.known import told
 from pagefault.language.language import Cue
 from pagefault.language.patterns import anywhere
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
-from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.ids import PageId, SessionNo, told_near
 from pagefault.model.kinds import MODEL_GENERATED, USERS, Origin, Role
 from pagefault.model.page import Evidence, Page, PageRow, Quote, is_derived
 from pagefault.model.signatures import check_fields
@@ -132,7 +132,8 @@ class EvidenceFinder:
             )
         row = self._runtime.index.find_page(self._scope, page_id)
         if row is None:
-            raise NoSuchPage(page_id, self._called)
+            numbers = self._runtime.index.prefix_counts(self._scope)
+            raise NoSuchPage(page_id, self._called, told_near(page_id, numbers))
         if self._scope.is_history(row):
             raise BadInput(
                 f"{page_id} is history: other words stand in its place",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
 
 from pagefault.model.errors import NoSuchPage, RecordGone
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, is_page_id, told_near
 from pagefault.model.page import Page, PageRow
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-
-_DIGITS_MAX: Final = 16  # of a page's number
 
 
 class PageLookup:
@@ -29,8 +26,11 @@ class PageLookup:
             return made
         row = await asyncio.to_thread(self._owned.state.table.find, PageId(page_id))
         if row is None:
-            if await asyncio.to_thread(self._was_there, page_id):
-                raise RecordGone(f"page {page_id} is gone: it was forgotten")
+            if is_page_id(page_id, self._owned.state.numbers):
+                raise RecordGone(
+                    f"page {page_id} is gone: it was forgotten",
+                    hint="`Memory.pages` lists what is there",
+                )
             raise self.no_such(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
 
@@ -44,11 +44,5 @@ class PageLookup:
 
     def no_such(self, page_id: str) -> NoSuchPage:
         """The error for a page that the session does not have."""
-        return NoSuchPage(page_id, self._owned.called)
-
-    def _was_there(self, page_id: str) -> bool:
-        """Whether a page had this id once: ids are never given again, and have no gaps."""
-        stem, _, number = page_id.rpartition("_")
-        counts = self._runtime.index.prefix_counts(self._owned.scope)
-        is_number = number.isascii() and number.isdecimal() and len(number) < _DIGITS_MAX
-        return is_number and 1 <= int(number) <= counts.get(stem, 0)
+        near = told_near(page_id, self._owned.state.numbers)
+        return NoSuchPage(page_id, self._owned.called, near)

@@ -31,7 +31,9 @@ from pagefault.truth.claims import ClaimBook, ClaimEntry
 from pagefault.truth.held import Held
 from pagefault.truth.subjects import value_key
 
-CONTRADICTED_MAX: Final = 16  # others that one claim is said to contradict: no claim has more rulings
+CONTRADICTED_MAX: Final = (
+    16  # others that one claim is said to contradict: no claim has more rulings
+)
 Given = Sequence[str | Quote | Evidence | FileQuote]
 
 

@@ -21,7 +21,7 @@ from typing import Final
 from pagefault.model.defaults import UNTRUSTED_RECALL_SHARE
 from pagefault.model.errors import BadInput, HotFull, NoSuchPage, WindowTooSmall
 from pagefault.model.events import HeatMove, HeatMoved
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, told_near
 from pagefault.model.kinds import Heat
 from pagefault.model.page import Page
 from pagefault.service.derived.heat import HeatBook, HeatItem
@@ -51,7 +51,8 @@ class HeatPlan:
     def item(self, page_id: str) -> HeatItem:
         found = self.book.items.get(PageId(page_id))
         if found is None:
-            raise NoSuchPage(page_id, self.called)
+            near = told_near(page_id, self.state.numbers)
+            raise NoSuchPage(page_id, self.called, near, "item")
         return found
 
     def spill(self, page_ids: Sequence[str] = (), count: int = 0) -> list[HeatItem]:

@@ -21,7 +21,7 @@ from pagefault.language.patterns import shows
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import BadInput, NoSuchPage
 from pagefault.model.events import Draft, PageBody, expected
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, told_near
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
     LOCAL_FILE,
@@ -274,10 +274,8 @@ class StatedClaims:
             row = self._runtime.index.find_page(self._owned.scope.derived, claim_id)
             if row is not None and row.kind is Kind.CLAIM:
                 raise BadInput(f"{claim_id} is a goal", hint="`Session.goal` sets another")
-            missing = NoSuchPage(claim_id, self._owned.called)
-            missing.args = (f"session {self._owned.called!r} has no claim {claim_id!r:.80}",)
-            missing.hint = "`Session.claims` lists them"
-            raise missing
+            near = told_near(claim_id, self._owned.state.numbers)
+            raise NoSuchPage(claim_id, self._owned.called, near, "claim")
         if held.status is Status.CLOSING:
             raise BadInput(
                 f"{claim_id} takes another claim back, and holds nothing itself",
