@@ -188,3 +188,26 @@ def test_a_terminal_is_asked(root: Path, talk: Path, answer: str, written: bool)
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def test_a_chat_is_listed_named_and_found_by_what_it_was_called(
+    cli: Cli, root: Path, tmp_path: Path
+) -> None:
+    said = [{"role": role, "content": f"{role}: ja, morgen"} for role in ("user", "assistant")]
+    titles = ["Żurek na święta", "夏の庭づくり", "حديقة الصيف", ""]
+    for number, title in enumerate(titles):
+        chat = {"title": title, "id": f"c{number}", "messages": said}
+        (tmp_path / f"{number}.json").write_text(json.dumps(chat))
+    files = [tmp_path / f"{number}.json" for number in range(len(titles))]
+    assert cli("--root", root, "import", *files, "--yes").code == 0
+    rows = cli("--root", root, "sessions", "--json").data
+    assert {row["title"] for row in rows} == set(titles)
+    assert titles[1] in cli("--root", root, "sessions").out
+    for row in rows:
+        if row["title"]:
+            found = cli("--root", root, "search", row["title"], "--json").data["hits"]
+            assert (found[0]["session"], found[0]["page_id"]) == (row["name"], "msg_1")
+            named = cli("--root", root, "pages", "ls", row["title"][:5].upper(), "--json").data
+            assert named["session"] == row["name"]
+    again = cli("--root", root, "import", *files, "--yes", "--json").data
+    assert (again["messages"], again["known"]) == (0, 2 * len(titles))

@@ -260,6 +260,31 @@ async def test_words_that_a_claim_changed_since_are_told_to_be_so_wherever_they_
         assert new in {one.ref for one in after.evidence} | {latest}
 
 
+async def test_old_values_in_other_words_are_marked_where_they_cite_what_said_them() -> None:
+    clock = Clock()
+    async with open_memory(":memory:", clock=clock) as memory:
+        session = await memory.session("店")
+        old = await session.user("開店は三月十四日の土曜日に決めました。")
+        first = await session.claim("開店は三月十四日", evidence=["開店は三月十四日の土曜日"])
+        await session.request()
+        cites = [
+            await session.assistant(f"El sábado catorce abrimos la tienda [ref: {old}]."),
+            await session.assistant(f"Opening the shop mid-March, as {first} has it [{first}]."),
+        ]
+        plain = await session.assistant("Der Laden öffnet im März, shop opening.")
+        await session.user("開店は三月二十一日に変わります。")
+        latest = await session.claim(
+            "開店は三月二十一日", evidence=["開店は三月二十一日"], replaces=first
+        )
+        after = await session.assistant(
+            f"It moved from the 14th [ref: {old}] to 21 March, opening."
+        )
+        pack = await session.pack("opening shop tienda abrimos Laden", at=clock.now_ms())
+        changed = {one.ref: one.changed_by for one in pack.evidence}
+        assert {ref: changed[ref] for ref in cites} == dict.fromkeys(cites, latest)
+        assert (changed[plain], changed[after]) == ("", ""), "nothing leads there; said later"
+
+
 async def test_what_waits_in_quarantine_is_in_no_pack_until_it_is_approved(
     tmp_path: Path,
 ) -> None:

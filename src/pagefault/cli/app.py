@@ -129,6 +129,15 @@ async def names_of(memory: Memory) -> dict[str, str]:
     return names | {one.region_id: f"region:{one.name}" for one in await memory.regions()}
 
 
+async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str]:
+    """What imported sessions were called where they are from, by their ids."""
+    from pagefault.service.lookup.imported import IMPORT_PREFIX
+
+    if not any(row.name.startswith(IMPORT_PREFIX) for row in rows):
+        return {}
+    return {one.session_id: one.title for one in await memory.imports() if one.title}
+
+
 async def find_kept(memory: Memory, name: str | None) -> str:
     """As `find_row`, but named in full, and `region:NAME` is a region: the id of what is meant."""
     if name is None or not name.startswith("region:"):
@@ -144,8 +153,8 @@ async def find_kept(memory: Memory, name: str | None) -> str:
 async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -> SessionRow:
     """The session of that name or id; without one, the most recently used that is no fork.
 
-    The beginning of either is enough where it tells which, unless it is to be named `in_full`: for
-    what cannot be taken back. So is the name of a proxied session without what the proxy adds.
+    The beginning of either is enough where it tells which, or of an imported title, unless it is to
+    be named `in_full`: for what cannot be taken back. So is the name of a proxied session without what the proxy adds.
     """
     from pagefault.model.errors import BadInput
 
@@ -165,6 +174,12 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
         found = [row for row in rows if name in short_names(row.name)]
     if not found and not in_full:
         begun = _begun_by(name, rows)
+        if not begun and name:
+            titles = await titles_of(memory, rows)
+            told = {
+                one for one, title in titles.items() if title.casefold().startswith(name.casefold())
+            }
+            begun = [row for row in rows if row.session_id in told]
         found = begun if len(begun) == 1 else []
     if not found:
         raise _not_found(name, rows)

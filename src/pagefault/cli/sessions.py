@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, pass_app, titles_of
 from pagefault.cli.term import iso, local, plural
 from pagefault.model.kinds import ControlMode
 
@@ -25,11 +25,12 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
     The most recently used comes first. JSON is a list of objects: session_id, name, turns, pages
     (those it can see, its parent's included), own_pages and bytes (those that it holds itself now,
     which quotas count), opened, last_used (ISO 8601, UTC) and parent (the
-    session_id it was forked from, or null), and mode (`pagefault mode`).
+    session_id it was forked from, or null), mode (`pagefault mode`), and title (of what was
+    imported).
     """
-    rows, modes = app.run(_read(app))
+    rows, modes, titles = app.run(_read(app))
     if as_json:
-        app.term.data(_objects(rows, modes))
+        app.term.data(_objects(rows, modes, titles))
         return
     marked = any(mode != ControlMode.ASSIST for mode in modes.values())
     by_number = {row.session: row for row in rows}
@@ -42,6 +43,7 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
                 "pages",
                 "last used",
                 "id",
+                *(["title"] if titles else []),
                 *(["mode"] if marked else []),
                 *(["fork of"] if forks else []),
             ],
@@ -52,6 +54,7 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
                     f"{row.pages:,}",
                     local(row.last_used_ms),
                     row.session_id,
+                    *([titles.get(row.session_id, "")] if titles else []),
                     *([modes.get(row.session_id, "")] if marked else []),
                     *([_parent(row, by_number)] if forks else []),
                 ]
@@ -66,12 +69,15 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
         app.term.note(f"and {plural(hidden, 'fork')}: --forks shows them")
 
 
-async def _read(app: App) -> tuple[list[SessionRow], dict[str, str]]:
+async def _read(app: App) -> tuple[list[SessionRow], dict[str, str], dict[str, str]]:
     async with app.reading() as memory:
-        return await memory.sessions(), await memory.controls()
+        rows = await memory.sessions()
+        return rows, await memory.controls(), await titles_of(memory, rows)
 
 
-def _objects(rows: Sequence[SessionRow], modes: dict[str, str]) -> list[dict[str, Any]]:
+def _objects(
+    rows: Sequence[SessionRow], modes: dict[str, str], titles: dict[str, str]
+) -> list[dict[str, Any]]:
     ids = {row.session: row.session_id for row in rows}
     return [
         {
@@ -85,6 +91,7 @@ def _objects(rows: Sequence[SessionRow], modes: dict[str, str]) -> list[dict[str
             "last_used": iso(row.last_used_ms),
             "parent": ids.get(row.parent) if row.parent else None,
             "mode": modes.get(row.session_id, ""),
+            "title": titles.get(row.session_id, ""),
         }
         for row in rows
     ]

@@ -9,6 +9,8 @@ Where an entry belongs follows from its parent. Its session is its parent's, if 
 there; else a fork of that, named after the entry. An entry without a record whose children have one
 was forgotten on purpose, and stays so.
 
+What a conversation is called stands with its first message, so that a search finds it by that.
+
 A dry run goes the same way and writes nothing: what is shown is what would be done.
 """
 
@@ -135,6 +137,7 @@ class _Family:
     alias: dict[str, str] = field(default_factory=dict)  # what said nothing, and what it follows
     last: dict[str, str] = field(default_factory=dict)  # of each lane
     is_known: bool = False  # some of it is there
+    title: str = ""  # until a message has it
     is_ours: bool = False  # it was exported from this memory
 
 
@@ -257,6 +260,7 @@ class Importer:
                 of=found.of[:_NAME_CHARS],
             ),
             tally=tally,
+            title="" if found.title.startswith(IMPORT_PREFIX) else found.title,
             is_ours=bool(found.memory) and found.memory == project_id(self._runtime),
         )
         where = f"{one.name}, {found.place}" if found.place else one.name
@@ -357,6 +361,8 @@ class Importer:
         """Have a new entry written, where it belongs."""
         place = f"{where}, {entry.place}" if entry.place else where
         try:
+            if entry.form is EntryKind.MESSAGE and not (family.is_known or entry.title):
+                entry, family.title = replace(entry, title=family.title), ""
             incoming = self._incoming(entry, place)
         except (BadInput, ScreenFailed) as refused:
             self._flaw(Flaw(place=place, why=str(refused)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,8 @@ from pagefault.service.packs.proof import Proof
 HITS: Final = 60  # pages that bear on the query and are weighed
 RECENT: Final = 12  # pages that were said last
 WORDS_CHARS_MIN: Final = 8  # of a closed claim, that are looked for: fewer stand anywhere
+_CITED: Final = re.compile(r"[\[\u2045](?:ref:)?([^\[\]\n]{1,200})\]")  # what is quoted has a ⁅
+_ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
 
@@ -56,15 +59,25 @@ class PackAsked:
     tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What became of the words of a claim: which claim holds instead, or tells why, the pages that
+    say them with the claim itself, and since when it is so.
+    """
+
+    by: str
+    pages: frozenset[str]
+    at_ms: int
+
+
 @dataclass(slots=True)
 class Gathered:
     """Items, and what is told besides; of several sessions their sum. `closed` are, by session, the
-    words of claims that hold no more: which claims hold instead, or tell why, and the pages that
-    say them.
+    words of claims that hold no more.
     """
 
     items: list[PackItem] = field(default_factory=list)
-    closed: dict[tuple[str, str], tuple[str, frozenset[str]]] = field(default_factory=dict)
+    closed: dict[tuple[str, str], Closed] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     proofs: Counter[Proof] = field(default_factory=Counter)
     matched: int = 0
@@ -87,13 +100,22 @@ class Gathered:
         return [self._marked(one) for one in self.items] if self.closed else self.items
 
     def _marked(self, item: PackItem) -> PackItem:
-        evidence, said = item.evidence, f"{item.text}\n{item.evidence.text}".casefold()
+        """What says so is what quotes the words of a claim that was closed, from where they stand;
+        and what cites where they stand, in whatever words, and was said before it was closed.
+        """
+        evidence, said = item.evidence, f"{item.text}\n{item.evidence.text}"
+        cited = {page for found in _CITED.findall(said) for page in _ID.findall(found)}
+        said = said.casefold()
         by = next(
             (
-                by
-                for (session_id, words), (by, pages) in self.closed.items()
-                if session_id == evidence.session_id and by != evidence.ref and words in said
-                if evidence.kind == Kind.SUMMARY or evidence.page_id in pages
+                closed.by
+                for (session_id, words), closed in self.closed.items()
+                if session_id == evidence.session_id and closed.by != evidence.ref
+                if (
+                    words in said
+                    and (evidence.kind == Kind.SUMMARY or evidence.page_id in closed.pages)
+                )
+                or (item.at_ms <= closed.at_ms and not cited.isdisjoint(closed.pages))
             ),
             "",
         )

@@ -49,6 +49,7 @@ from pagefault.service.packs.gathered import (
     SAID_ONLY,
     TIERS,
     WORDS_CHARS_MIN,
+    Closed,
     FixedClock,
     Gathered,
     PackAsked,
@@ -155,7 +156,7 @@ class SessionItems:
         places = {hit.page.page_id: (place, hit) for place, hit in enumerate(matched)}
         is_digest = asked.pack_type is PackType.DIGEST
         claims = self._claims.told(self._owned.state, asked.at_ms)
-        found.closed |= self._closed(claims, quoted)
+        found.closed |= self._closed(claims, quoted, asked.at_ms)
         for claim in claims:
             row = self._owned.state.table.find(claim.claim_id)
             if row is None or row.said_ms < asked.since_ms:
@@ -192,8 +193,8 @@ class SessionItems:
             )
 
     def _closed(
-        self, claims: Sequence[ClaimInfo], quoted: Quoted
-    ) -> Iterator[tuple[tuple[str, str], tuple[str, frozenset[str]]]]:
+        self, claims: Sequence[ClaimInfo], quoted: Quoted, asked_ms: int
+    ) -> Iterator[tuple[tuple[str, str], Closed]]:
         """The words of the user's claims that do not hold, unless one that does says the same of
         them. What was only proposed, and is not any more, has changed nothing.
         """
@@ -203,15 +204,18 @@ class SessionItems:
             if one.status == Status.STANDING
             for words in map(_folded, one.quotes)
         }
+        made = {one.claim_id: one.made_ms for one in claims}
         for one in claims:
             holds = one.status in (Status.STANDING, Status.UNTRUSTED, Status.CLOSING)
             if holds or one.authority != Authority.USER:
                 continue
-            pages = frozenset(str(span.page_id) for span in one.evidence)
+            pages = frozenset([str(one.claim_id), *(str(span.page_id) for span in one.evidence)])
+            at_ms = made.get(one.closed_by, asked_ms)
             for words in map(_folded, one.quotes):
                 if len(words) >= WORDS_CHARS_MIN and (words, one.value.casefold()) not in stand:
                     by = one.closed_by or one.claim_id
-                    yield (self._session_id, words), (quoted.ref(self._session_id, by), pages)
+                    told = Closed(quoted.ref(self._session_id, by), pages, at_ms)
+                    yield (self._session_id, words), told
 
     def _of_claim(
         self,
