@@ -17,6 +17,7 @@ from typing import Final
 import click
 
 from pagefault import __version__
+from pagefault.cli.app import WithDefault
 from pagefault.cli.root import root
 
 ROOT: Final = Path(__file__).parent.parent
@@ -49,6 +50,9 @@ def _page(ctx: click.Context) -> Iterator[str]:
     options = (one for one in command.get_params(ctx) if isinstance(one, click.Option))
     records = [one.get_help_record(ctx) for one in options]
     yield from _list("OPTIONS", [one for one in records if one is not None])
+    if isinstance(command, WithDefault):
+        told = command.default_options(ctx)
+        yield from _list(f"OPTIONS OF {command.default}, WHERE NO COMMAND IS NAMED", told)
     if isinstance(command, click.Group):
         below = [(n, command.get_command(ctx, n)) for n in command.list_commands(ctx)]
         told = [(n, one.get_short_help_str(200)) for n, one in below if one and not one.hidden]

@@ -10,6 +10,7 @@ from click.shell_completion import ShellComplete
 import pagefault
 import pagefault.sync
 from pagefault.cli.root import root as command
+from pagefault.cli.term import cells_wide
 from tests.cli.conftest import Cli
 
 
@@ -133,3 +134,43 @@ def test_an_id_that_was_forgotten_says_so_and_what_to_do(cli: Cli, memory_root: 
     told = cli(*here, "pages", "show", "2", "--session", "talk")
     assert (told.code, "was forgotten" in told.err) == (3, True)
     assert "hint: `pagefault pages ls`" in told.err
+
+
+def test_a_verb_that_is_nearly_right_is_guessed(cli: Cli, memory_root: Path) -> None:
+    here = ("--root", memory_root)
+    assert "Did you mean 'help'?" in cli(*here, "hlep").err
+    told = cli(*here, "claims", "shwo")
+    assert (told.code, "did you mean `pagefault claims show`?" in told.err) == (3, True)
+
+
+@pytest.mark.parametrize("group", ["import", "claims", "cards", "core", "heat", "scopes"])
+def test_a_groups_help_has_the_options_of_the_verb_that_is_meant_where_none_is_named(
+    cli: Cli, group: str
+) -> None:
+    told = cli(group, "--help").out
+    assert "where no command is named" in told
+    assert "--json" in told
+
+
+def test_hints_of_core_memory_name_what_a_person_types(cli: Cli, memory_root: Path) -> None:
+    here = ("--root", memory_root, "core")
+    assert "`pagefault core append` begins one" in cli(*here, "replace", "human", "a", "b").err
+    full = cli(*here, "append", "human", "x" * 2_001)
+    assert (full.code, "`pagefault core replace` shortens" in full.err) == (4, True)
+    assert "`pagefault core insert` keeps" in full.err
+
+
+def test_tables_of_claims_fit_sixty_columns(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pagefault.sync.open(memory_root) as memory:
+        session = memory.session("talk")
+        text = "Die Werkstatt in der 東京通り hat 36 Speichen, und das rote Rad steht vorn links."
+        session.user(text)
+        session.remember(text)
+    monkeypatch.setattr("pagefault.cli.term.Term.width", 60)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for group in ("claims", "cards"):
+        told = cli("--root", memory_root, group, "ls", "talk").out
+        assert text[:40] in told
+        assert max(map(cells_wide, told.splitlines())) <= 60

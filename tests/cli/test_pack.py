@@ -45,6 +45,7 @@ def test_two_packs_are_compared(cli: Cli, memory_root: Path, tmp_path: Path) -> 
     assert f"{old.stat().st_size:,} bytes" in done.out
     same = cli("--root", memory_root, "pack", "red wheel", "--diff", old)
     assert (same.code, same.out) == (0, "")
+    assert "nothing is different" in same.err
     other = ["--root", memory_root, "pack", "red wheel", "--session", "talk", "--diff", old]
     told = cli(*other)
     assert any(line.startswith("+ ") for line in told.out.splitlines())
@@ -62,6 +63,22 @@ def test_a_handoff_becomes_a_file_of_its_own_name(
     assert cli("--root", memory_root, "handoff", "-o", tmp_path, "--at", AT, "--json").code == 0
     assert json.loads((tmp_path / "HANDOFF_talk_2026-11-20.json").read_text())["summary"]
     assert cli("--root", memory_root, "synopsis", "--session", "talk").out.startswith("# Synopsis")
+
+
+def test_what_is_empty_says_so_and_a_folder_that_is_not_there_is_named(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    here = ("--root", memory_root)
+    assert "nothing changed" in cli(*here, "digest", "--since", "2099-01-01").err
+    for words in (["pack"], ["report", "talk"]):
+        told = cli(*here, *words, "-o", tmp_path / "nö" / "x")
+        assert told.code == 2
+        assert f"no folder {tmp_path / 'nö'}" in told.err
+        told = cli(*here, *words, "-o", tmp_path / ("x" * 250))
+        assert (told.code, "xx: File name too long" in told.err) == (4, True)
+        assert not list(tmp_path.glob(".x*"))
+    printed = cli(*here, "pack", "-o", "-", "--at", AT)
+    assert printed.out == cli(*here, "pack", "--at", AT).out != ""
 
 
 @pytest.fixture

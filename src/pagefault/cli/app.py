@@ -154,7 +154,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     """The session of that name or id; without one, the most recently used that is no fork.
 
     The beginning of either is enough where it tells which, or of an imported title, unless it is to
-    be named `in_full`: for what cannot be taken back. So is the name of a proxied session without what the proxy adds.
+    be named `in_full`: for what cannot be taken back. So is the name of a proxied session without
+    what the proxy adds.
     """
     from pagefault.model.errors import BadInput
 
@@ -369,18 +370,50 @@ class Group(click.Group):
         self.params += _global_options(hidden=not visible_options)
 
 
+_NO_VERB = "pagefault.cli.no_verb"  # the first word of a group's that is none of its verbs
+
+
 class WithDefault(Group):
     """A group whose verb is `default` where none is named: `pagefault claims SESSION`."""
 
     def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._default = default
+        self.default = default
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """With the options that it takes for its default verb."""
+        told = self.default_options(ctx)
+        if told:
+            with formatter.section(f"Options of {self.default}, where no command is named"):
+                formatter.write_dl(told)
+        super().format_options(ctx, formatter)
+
+    def default_options(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """What help tells of each option of the verb that is meant where none is named."""
+        options = (p for p in self.commands[self.default].params if isinstance(p, click.Option))
+        records = (one.get_help_record(ctx) for one in options)
+        return [one for one in records if one is not None]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_named = any(arg in self.commands for arg in args[:1])
         if not is_named and not any(arg in ("--help", "-h") for arg in args):
-            args = [self._default, *args]
+            ctx.meta[_NO_VERB] = args[:1]
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click's; a session that is not there may have been meant for a verb."""
+        from pagefault.model.errors import SessionNotFound
+
+        try:
+            return super().invoke(ctx)
+        except SessionNotFound as missing:
+            from difflib import get_close_matches
+
+            for word in ctx.meta.get(_NO_VERB, []):
+                for near in get_close_matches(word, self.commands, n=1):
+                    missing.hint = f"did you mean `{ctx.command_path} {near}`? {missing.hint}"
+            raise
 
 
 pass_app = click.make_pass_decorator(App, ensure=True)

@@ -312,7 +312,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
 
 
 _WHY: Final = {
-    "link": "named by a page that tells it",
+    "link": "shares a name with a page that tells it",
     "meaning": "near in meaning",
     "neighbours": "beside a page that tells it",
 }

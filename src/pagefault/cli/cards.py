@@ -60,8 +60,9 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
         return
     if told:
         app.term.table(
-            ["card", "type", "validation", "claim", "owner"],
-            [[c.card_id, c.card_type, c.validation.status, c.claim, c.owner] for c in told],
+            ["card", "type", "validation", "owner"],
+            [[c.card_id, c.card_type, c.validation.status, c.owner] for c in told],
+            below=[app.term.row_below(c.claim) for c in told],
         )
     app.term.note(plural(len(told), "card"))
 

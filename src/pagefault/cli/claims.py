@@ -69,18 +69,18 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
         return
     if told:
         app.term.table(
-            ["id", "turn", "status", "claim", "said in"],
+            ["id", "turn", "status", "said in"],
             [
                 [
                     claim["claim_id"],
                     str(claim["turn"]),
                     claim["status"] + (f" by {claim['closed_by']}" if claim["closed_by"] else ""),
-                    claim["text"],
                     ", ".join(dict.fromkeys(span["page_id"] for span in claim["evidence"])),
                 ]
                 for claim in told
             ],
             right="turn",
+            below=[app.term.row_below(claim["text"]) for claim in told],
         )
     standing = sum(claim["status"] == "standing" for claim in told)
     app.term.note(f"{plural(len(told), 'claim')}, {standing:,} standing")

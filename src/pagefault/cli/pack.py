@@ -40,6 +40,7 @@ _JSON: Final = """JSON: {query, generated_at, pack_type, a list of {text, cites}
     source_mix, evidence, inclusion_reason, left_out, left_out_total}; what each is,
     docs/context-packs.md says."""
 
+_EMPTY: Final = {"digest": "nothing changed"}
 _OPTIONS: Final = (
     click.option(
         "--budget",
@@ -67,8 +68,9 @@ _OPTIONS: Final = (
         "-o",
         "--output",
         "target",
-        type=click.Path(path_type=Path),
-        help="Where to write it, in place of what is there; in a folder, under a name of its own.",
+        type=click.Path(path_type=Path, allow_dash=True),
+        help="Where to write it, in place of what is there; in a folder, under a name of its own; "
+        "- is the standard output.",
     ),
     click.option(
         "--diff",
@@ -256,8 +258,10 @@ def _hand_on(
         else:
             for line in changes.text().splitlines():
                 app.term.line(line)
+            if not (changes.added or changes.removed):
+                app.term.note("nothing is different")
         return
-    if target is not None:
+    if target is not None and str(target) != "-":
         if target.is_dir():
             ending = "json" if form == "json" else "md"
             target = target / f"{name}_{_plain(of)}_{made.generated_at[:10]}.{ending}"
@@ -276,6 +280,8 @@ def _note(app: App, made: ContextPack) -> None:
     tokens = made.token_budget
     left = f", {plural(made.left_out_total, 'item')} left out" if made.left_out_total else ""
     app.term.note(f"{tokens.used:,} of {tokens.target:,} tokens{left}")
+    if not tokens.used and not made.left_out_total:
+        app.term.note(_EMPTY.get(made.pack_type, "there is nothing in memory to tell of"))
     if made.fallback:
         app.term.note("nothing bears on these words: what was said last is shown instead")
 

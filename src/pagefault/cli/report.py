@@ -74,7 +74,19 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
 
 def place(target: Path, page: str) -> int:
     """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
+    if not target.parent.is_dir():
+        from pagefault.model.errors import BadInput
+
+        raise BadInput(f"there is no folder {target.parent}", hint="make it first")
     data = page.encode()
+    try:
+        _put(target, data)
+    except OSError as failed:  # not by the name of a file that nobody asked for
+        raise OSError(failed.errno, failed.strerror, str(target)) from None
+    return len(data)
+
+
+def _put(target: Path, data: bytes) -> None:
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
         try:
             file.write(data)
@@ -84,4 +96,3 @@ def place(target: Path, page: str) -> int:
             with suppress(OSError):
                 os.unlink(file.name)
             raise
-    return len(data)

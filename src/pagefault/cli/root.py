@@ -164,7 +164,7 @@ class LazyRoot(Group):
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from difflib import get_close_matches
 
-            near = get_close_matches(name, self.list_commands(ctx), n=1)
+            near = get_close_matches(name, ["help", *self.list_commands(ctx)], n=1)
             guess = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {name!r}.{guess}")
         return super().resolve_command(ctx, args)

@@ -242,6 +242,11 @@ class Term:
         """For a line on stdout; plain where colours are not wanted."""
         return self._styled(text, names, sys.stdout)
 
+    def row_below(self, text: str) -> str:
+        """A text as the line under a row of a table: cut to the terminal's width, if it is one."""
+        line = " ".join(printable(text).split())
+        return cut(line, max(self.width - 2, 20)) if sys.stdout.isatty() else line
+
     def table(
         self,
         head: Sequence[str],

@@ -367,7 +367,7 @@ class SessionItems:
             yield PackItem(
                 section="summary",
                 tier=tiers.summaries,
-                text=f"{page.row.role}: {words}",
+                text=f"{one_line(page.speaker) or page.row.role}: {words}",
                 evidence=evidence,
                 reason="a sentence that tells most of what was said before",
                 rank=UNRANKED + place,
