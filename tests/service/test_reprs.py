@@ -105,3 +105,34 @@ def test_what_is_drawn_of_anything_stays_in_its_bounds() -> None:
     assert inert("a\n\tb\x1b[31m" + "c" * 200, 12) == "a b\ufffd[31mccc…"
     assert marked_html("a<b&c", [(1, 2), (4, 5)]) == "a<b>&lt;</b>b&amp;<b>c</b>"
     assert "<th>&lt;</th>" in html_table(["<"], [], "a & b")
+
+
+def test_packs_claims_cards_heat_and_core_are_a_line_or_a_few_and_inert() -> None:
+    with pagefault.sync.open(":memory:") as memory:
+        session = memory.session("店")
+        session.user("Let's use PostgreSQL 16 for the database")
+        session.heat_add(f"Größe: 5 {HOSTILE}")
+        session.core_append("human", f"Ånn {HOSTILE}", origin="web")
+        session.archival_insert(f"紅茶 {HOSTILE}")
+        for number in range(9):
+            session.user(f"PostgreSQL, number {number}: {HOSTILE} {words(20, f'w{number}')}")
+        [claim], [card], [item] = session.claims(), session.cards(), session.heat_hot()
+        assert repr(claim) == (
+            "clm_1 · decision · standing · user · Let's use PostgreSQL 16 for the database"
+        )
+        assert repr(card).startswith("clm_1 · decision · unchecked · user · Let's use")
+        assert repr(item).startswith("note_1 · hot · ")
+        [core], [note] = session.core(proposed=True), session.archival_search("紅茶")
+        assert repr(core).startswith("human · core_1 · ")
+        assert "· proposed · Ånn <img" in repr(core)
+        assert repr(note).startswith("note_2 · 店 · 2")
+        assert "Heat · hot 1 (" in repr(session.heat_status())
+        assert repr(session.heat_recall("紅茶")).startswith("1 item found · ")
+        pack = session.pack("PostgreSQL")
+        first, *lines = repr(pack).splitlines()
+        assert first.startswith("Pack task · 'PostgreSQL' · ")
+        assert (len(lines), lines[-1]) == (6, f"  … {len([*pack.lines]) - 5} more")
+        shown = (claim, card, item, core, note, session.heat_recall("紅茶"), pack)
+        for line in "\n".join(map(repr, shown)).splitlines():
+            assert line.isprintable(), "nothing acts on a terminal"
+            assert len(line) < 240

@@ -21,6 +21,16 @@ def inert(text: str, most: int = 100) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
+def outline(*parts: str, lines: Iterable[object] = (), most: int = 5) -> str:
+    """What a value is on one line, each part inert, what is empty left out; and the first of what
+    it holds below.
+    """
+    held = list(lines)
+    more = [f"  … {len(held) - most:,} more"] if len(held) > most else []
+    shown = [f"  {one!r}" if not isinstance(one, str) else f"  {inert(one)}" for one in held[:most]]
+    return "\n".join([" · ".join(inert(part) for part in parts if part), *shown, *more])
+
+
 def counted(number: int, one: str) -> str:
     return f"{number:,} {one}" + ("" if number == 1 else "s")
 

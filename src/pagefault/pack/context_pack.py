@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.kinds import PackType, Role, Source
+from pagefault.model.reprs import counted, outline
 from pagefault.model.signatures import checked
 
 if TYPE_CHECKING:
@@ -220,6 +221,13 @@ class ContextPack:
     fallback: str = ""
     left_out: tuple[LeftOut, ...] = ()
     left_out_total: int = 0
+
+    def __repr__(self) -> str:
+        tokens, left = self.token_budget, self.left_out_total
+        lines = [f"{one.text} [{', '.join(one.cites)}]" for _, one in self.lines]
+        head = [f"Pack {self.pack_type}", self.query and repr(self.query)]
+        head += [f"{tokens.used:,} of {tokens.target:,} tokens", counted(len(lines), "line")]
+        return outline(*head, f"{left:,} left out" if left else "", lines=lines)
 
     @property
     def summary(self) -> tuple[PackLine, ...]:

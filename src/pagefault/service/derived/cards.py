@@ -10,6 +10,7 @@ from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import USERS, ClaimType, EventType
 from pagefault.model.page import Evidence, Scope
+from pagefault.model.reprs import outline
 from pagefault.model.times import iso_utc
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.runtime import Runtime
@@ -96,6 +97,10 @@ class Card:
     authority: str = ""
     contradicts: tuple[PageId, ...] = ()
     digest: str = ""  # what `confirm_claim` takes, of a card that is proposed
+
+    def __repr__(self) -> str:
+        status, why = self.validation.status, self.validation.why
+        return outline(self.card_id, self.card_type, status, why, self.owner, self.claim)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

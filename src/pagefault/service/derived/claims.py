@@ -39,6 +39,7 @@ from pagefault.model.kinds import (
     Validator,
 )
 from pagefault.model.page import NO_FACTS, CardFacts, Derived, Evidence, Page, PageRow
+from pagefault.model.reprs import outline
 from pagefault.model.trust import is_untrusted
 from pagefault.pack.layout import Exchange, Recalled, Shown
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
@@ -142,6 +143,10 @@ class ClaimInfo:
     checked: LastCheck | None = None
     digest: str = ""
     history: tuple[ClaimEdit, ...] = ()
+
+    def __repr__(self) -> str:
+        became = f"{self.status} by {self.closed_by}" if self.closed_by else self.status
+        return outline(self.claim_id, self.type, became, self.why, self.authority, self.value)
 
 
 class Claims:

@@ -24,6 +24,7 @@ from pagefault.model.events import Event, HeatMoved, HeatRecalled, Noted, Pinned
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Heat, Kind, NoteType, Origin
 from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.reprs import counted, outline
 from pagefault.model.times import iso_utc
 from pagefault.model.trust import is_untrusted
 from pagefault.service.restore import records
@@ -53,6 +54,10 @@ class HeatItem:
     area: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
     is_quarantined: bool = False
+
+    def __repr__(self) -> str:
+        used = f"used {counted(self.access_count, 'time')}" if self.access_count else ""
+        return outline(self.id, self.tier, counted(self.tokens, "token"), used, self.content)
 
     @property
     def is_untrusted(self) -> bool:

@@ -17,6 +17,7 @@ from pagefault.model.events import Body, Draft, HeatRecalled, Hit, Noted, expect
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import RUNTIME, Actor, Heat, NoteType
 from pagefault.model.page import Page
+from pagefault.model.reprs import counted, outline
 from pagefault.model.signatures import checked_verbs
 from pagefault.recall.search import SearchHit
 from pagefault.service.arguments import a_count, a_share, one_of
@@ -40,6 +41,10 @@ class RecallResult:
     items: tuple[HeatItem, ...] = ()
     promoted: tuple[PageId, ...] = ()
     relevance_scores: Mapping[str, float] | None = None
+
+    def __repr__(self) -> str:
+        found = f"{counted(len(self.items), 'item')} found"
+        return outline(found, f"{len(self.promoted):,} promoted", lines=self.items)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -80,6 +85,12 @@ class HeatStatus:
     tokens: Mapping[str, int]
     limit: int  # of hot memory, in tokens
     suggestions: tuple[Mapping[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        hot = f"hot {self.items[Heat.HOT]:,} ({self.tokens[Heat.HOT]:,} of {self.limit:,} tokens)"
+        rest = (f"{one} {self.items[one]:,}" for one in Heat if one is not Heat.HOT)
+        suggested = (f"{one.get('type')}: {one.get('reason')}" for one in self.suggestions)
+        return outline("Heat", hot, *rest, lines=suggested)
 
     @property
     def utilisation_percent(self) -> float:

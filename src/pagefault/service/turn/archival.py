@@ -17,6 +17,7 @@ from pagefault.model.events import CoreWritten, Noted
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import NoteArea, NoteType
 from pagefault.model.page import PageRow, Scope
+from pagefault.model.reprs import outline
 from pagefault.model.times import iso_utc
 from pagefault.model.trust import is_untrusted
 from pagefault.service.arguments import one_of
@@ -49,8 +50,12 @@ class ArchivalNote:
     quarantined: bool = False
     contradicts: tuple[PageId, ...] = ()
 
+    def __repr__(self) -> str:
+        marks = "quarantined" * self.quarantined, self.area, self.created_at[:10]
+        return outline(self.page_id, self.session or self.session_id, *marks, self.text)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ArchivalHit(ArchivalNote):
     """A note that was found; `relevance` is 0..1, how likely it bears on the query."""
 

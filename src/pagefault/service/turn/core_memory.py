@@ -25,6 +25,7 @@ from pagefault.model.events import CoreWritten, Draft, PageBody, expected
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import PAGE_PREFIX, USERS, CoreOverflow, Origin, Role
 from pagefault.model.page import Page
+from pagefault.model.reprs import outline
 from pagefault.model.trust import is_untrusted
 from pagefault.service.turn.notes import NewNote, actor_of, is_hostile, note_drafts
 from pagefault.service.window.content import page_of
@@ -49,6 +50,10 @@ class CoreSection:
     session_id: str = ""
     proposed: bool = False
     archived: tuple[PageId, ...] = ()  # notes that lines of it became, for want of room
+
+    def __repr__(self) -> str:
+        size = f"{len(self.text):,} of {self.chars_max:,} characters"
+        return outline(self.section, self.page_id, size, "proposed" * self.proposed, self.text)
 
 
 class CoreMemory:
