@@ -62,6 +62,42 @@ async def test_a_claim_that_rests_on_another_goes_stale_with_it_at_any_depth_and
         session.check()
 
 
+async def test_what_was_taken_back_and_is_said_again_is_another_claim() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        first = await said(session, "Wir nehmen PostgreSQL.", kind="decision")
+        above = await session.claim("Der Treiber ist psycopg.", derived_from=[first])
+        await session.retract(first)
+        again = await said(session, "Wir nehmen PostgreSQL.", kind="decision")
+        told = await status(session)
+        assert (told[again], told[above]) == ("standing", "stale"), "nobody looked at it since"
+        edited = await session.edit_claim(above, derived_from=[again])
+        assert (await status(session))[edited] == "standing"
+        second = await session.edit_claim(again, value="Wir nehmen SQLite.")
+        await session.edit_claim(second, value="Wir nehmen PostgreSQL.")
+        assert (await status(session))[edited] == "stale"
+        await session.undo()
+        await session.undo()
+        assert (await status(session))[edited] == "standing", "it never was taken back"
+
+
+async def test_what_was_taken_back_and_is_said_again_is_another_claim() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        first = await said(session, "Wir nehmen PostgreSQL.", kind="decision")
+        above = await session.claim("Der Treiber ist psycopg.", derived_from=[first])
+        await session.retract(first)
+        again = await said(session, "Wir nehmen PostgreSQL.", kind="decision")
+        told = await status(session)
+        assert (told[again], told[above]) == ("standing", "stale"), "nobody looked at it since"
+        edited = await session.edit_claim(above, derived_from=[again])
+        assert (await status(session))[edited] == "standing"
+        await session.retract(again)
+        assert (await status(session))[edited] == "stale"
+        await session.undo()
+        assert (await status(session))[edited] == "standing", "it never was taken back"
+
+
 async def test_nothing_rests_on_what_does_not_hold_and_no_authority_is_gained_by_deriving() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")
