@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,13 @@ def test_what_is_empty_says_so_and_a_folder_that_is_not_there_is_named(
         assert (told.code, "xx: File name too long" in told.err) == (4, True)
         assert not list(tmp_path.glob(".x*"))
     printed = cli(*here, "pack", "-o", "-", "--at", AT)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as reading:
+        read = reading.submit(pipe.read_text)
+        assert cli(*here, "pack", "-o", pipe, "--at", AT).code == 0
+        assert read.result() == printed.out
+    assert pipe.is_fifo(), "no file takes the place of a pipe or a device"
     assert printed.out == cli(*here, "pack", "--at", AT).out != ""
 
 

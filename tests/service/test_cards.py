@@ -73,25 +73,6 @@ async def test_what_was_taken_back_and_is_said_again_is_another_claim() -> None:
         assert (told[again], told[above]) == ("standing", "stale"), "nobody looked at it since"
         edited = await session.edit_claim(above, derived_from=[again])
         assert (await status(session))[edited] == "standing"
-        second = await session.edit_claim(again, value="Wir nehmen SQLite.")
-        await session.edit_claim(second, value="Wir nehmen PostgreSQL.")
-        assert (await status(session))[edited] == "stale"
-        await session.undo()
-        await session.undo()
-        assert (await status(session))[edited] == "standing", "it never was taken back"
-
-
-async def test_what_was_taken_back_and_is_said_again_is_another_claim() -> None:
-    async with pagefault.open(":memory:") as memory:
-        session = await memory.session("work")
-        first = await said(session, "Wir nehmen PostgreSQL.", kind="decision")
-        above = await session.claim("Der Treiber ist psycopg.", derived_from=[first])
-        await session.retract(first)
-        again = await said(session, "Wir nehmen PostgreSQL.", kind="decision")
-        told = await status(session)
-        assert (told[again], told[above]) == ("standing", "stale"), "nobody looked at it since"
-        edited = await session.edit_claim(above, derived_from=[again])
-        assert (await status(session))[edited] == "standing"
         await session.retract(again)
         assert (await status(session))[edited] == "stale"
         await session.undo()

@@ -362,6 +362,13 @@ async def test_a_strangers_note_is_data_and_has_no_authority_whatever_it_says_in
         assert said.count("<VM:RULES>") == 1
 
 
+async def test_an_item_named_twice_moves_once_and_reads_as_it_is_written(session: Session) -> None:
+    item = await session.heat_add("می‌خواهم چای 👩‍🌾")
+    assert "می‌خواهم چای 👩‍🌾" in repr(item), "what joins letters is part of how they are written"
+    assert list((await session.heat_spill([item.id, item.id])).spilled) == [item.id]
+    assert await session.heat_prune([item.id, item.id]) == [item.id]
+
+
 # --- import -----------------------------------------------------------------------------------
 
 LETTA = {

@@ -87,6 +87,9 @@ def place(target: Path, page: str) -> int:
 
 
 def _put(target: Path, data: bytes) -> None:
+    if target.exists() and not target.is_file():  # a device, a pipe: nothing takes its place
+        target.write_bytes(data)
+        return
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
         try:
             file.write(data)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Final
 
+_JOINERS: Final = "\u200c\u200d"  # invisible, and part of how words and emoji are written
 _BAR: Final = "▏▎▍▌▋▊▉█"
 
 
@@ -18,7 +19,7 @@ def inert(text: str, most: int = 100) -> str:
     """On one line that does nothing to a terminal, of so many characters at most."""
     line = " ".join(text.split())
     line = line if len(line) <= most else line[: most - 1].rstrip() + "…"
-    return "".join(char if char.isprintable() else "\ufffd" for char in line)
+    return "".join(char if char.isprintable() or char in _JOINERS else "\ufffd" for char in line)
 
 
 def outline(*parts: str, lines: Iterable[object] = (), most: int = 5) -> str:

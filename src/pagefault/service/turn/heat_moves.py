@@ -59,7 +59,7 @@ class HeatPlan:
         """Take items out of hot memory: these, or the `count` that are needed least. What is not
         hot stays where it is.
         """
-        named = [self.item(page_id) for page_id in page_ids]
+        named = [self.item(page_id) for page_id in dict.fromkeys(page_ids)]
         victims = [item for item in named if item.tier == Heat.HOT]
         if not page_ids:
             victims = sorted(self.book.of(Heat.HOT), key=lambda item: item.leaves_first)[:count]
@@ -102,7 +102,7 @@ class HeatPlan:
 
     def archive(self, page_ids: Sequence[str] = (), count: int = 0) -> list[HeatItem]:
         """Archive these cold or warm items, or the `count` cold ones that are needed least."""
-        named = [self.item(page_id) for page_id in page_ids]
+        named = [self.item(page_id) for page_id in dict.fromkeys(page_ids)]
         for item in named:
             if item.tier == Heat.HOT:
                 raise BadInput(f"{item.id} is hot", hint="spill it first")
