@@ -88,12 +88,14 @@ def test_claims_and_proposals_are_completed_and_a_bare_number_is_that_of_a_claim
         session.core_append("task", "Ofen streichen", origin="web")
         session.heat_add("Der Lack ist aus.")
     here = ("--root", str(root))
-    for words in (("show", ""), ("edit", "clm"), ("retract", "clm_"), ("merge", "clm_1", "")):
+    asked: list[tuple[str, ...]] = [("show", ""), ("edit", "clm"), ("merge", "clm_1", "")]
+    for words in asked:
         assert completed(*here, "claims", *words) == ["clm_1"], words
-    for words in (("claims", "add", "--page", ""), ("heat", "promote", "")):
+    asked = [("claims", "add", "--page", ""), ("heat", "promote", "")]
+    for words in asked:
         assert "msg_1" in completed(*here, *words)
-    for words in (("claims", "graph"), ("cards", "ls"), ("core", "show"), ("heat", "hot"),
-                  ("sent",), ("at",), ("goal",), ("checkpoint",), ("items",)):  # fmt: skip
+    asked = [("claims", "graph"), ("cards", "ls"), ("core", "show"), ("heat", "hot"), ("sent",)]
+    for words in [*asked, ("at",), ("goal",), ("checkpoint",), ("items",)]:
         assert completed(*here, *words, "K") == ["Küche"], words
     assert completed(*here, "heat", "spill", "") == ["note_1"]
     assert completed(*here, "core", "accept", "") == ["core_2", "core_1"]

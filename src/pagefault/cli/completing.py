@@ -55,7 +55,7 @@ def proposals(ctx: click.Context, incomplete: str) -> list[str]:
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
-        return [one.page_id for one in await session.core(proposed=True)][::-1]
+        return [str(one.page_id) for one in await session.core(proposed=True)][::-1]
 
     return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
 
@@ -65,7 +65,7 @@ def items(ctx: click.Context, incomplete: str) -> list[str]:
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
-        return [item.id for item in await session.heat_hot()]
+        return [str(item.id) for item in await session.heat_hot()]
 
     return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
 
