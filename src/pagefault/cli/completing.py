@@ -44,7 +44,7 @@ def claims(ctx: click.Context, incomplete: str) -> list[str]:
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
-        told = [one.claim_id for one in await session.claims() if one.status != "closing"]
+        told = [str(one.claim_id) for one in await session.claims() if one.status != "closing"]
         return told[::-1][:PAGES_MAX]
 
     return [claim_id for claim_id in _read(ctx, read) if claim_id.startswith(incomplete)]
