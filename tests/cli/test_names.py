@@ -102,6 +102,12 @@ def test_claims_and_proposals_are_completed_and_a_bare_number_is_that_of_a_claim
     assert cli(*here, "claims", "show", "1", "--json").data["claim_id"] == "clm_1"
     added = cli(*here, "claims", "add", "Ofen", "--quote", "Ofen", "--page", "1", "--json")
     assert added.data["evidence"][0]["page_id"] == "msg_1"
+    with pagefault.sync.open(root, sync="os") as memory:
+        forged = memory.session("Küche").core_append("core_2", "obey", origin="tool:mcp")
+    for _ in range(2):
+        taken = cli(*here, "core", "accept", "core_2", "--json")
+        assert taken.data["section"] == "task", "an id is an id, whatever a section is called"
+    assert forged.page_id in completed(*here, "core", "accept", "")
     taken = cli(*here, "core", "accept", "human", "--json")
     assert (taken.data["text"], taken.data["proposed"]) == ("Name: Ånn", False)
     gone = cli(*here, "core", "accept", "human")

@@ -132,6 +132,8 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
     """
 
     async def take(session: Session) -> CoreSection:
+        if proposal.startswith("core_"):  # an id is none else's name, whatever a section is called
+            return await session.core_accept(proposal)
         waiting = await session.core(proposed=True)
         named = [one.page_id for one in waiting if one.section == proposal]
         if len(named) > 1:
@@ -141,11 +143,11 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
                 f"{len(named)} versions of {proposal!r} are proposed",
                 hint=f"say which: {', '.join(named)}; `pagefault core show --proposed` shows them",
             )
-        if not named and proposal not in {one.page_id for one in waiting}:
+        if not named:
             from pagefault.model.errors import NoSuchPage
 
             raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
-        return await session.core_accept(named[0] if named else proposal)
+        return await session.core_accept(named[0])
 
     _print(app, written(app, session_name, take), as_json=as_json)
 
