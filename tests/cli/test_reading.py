@@ -40,7 +40,7 @@ def test_sessions_as_json_name_their_parents(cli: Cli, memory_root: Path) -> Non
     assert by_name["talk"]["turns"] == 27
     assert by_name["talk"]["last_used"].endswith("Z")
     keys = {"session_id", "name", "turns", "pages", "opened", "last_used", "parent", "mode"}
-    assert set(by_name["talk"]) == keys | {"own_pages", "bytes"}
+    assert set(by_name["talk"]) == keys | {"own_pages", "bytes", "title"}
 
 
 def test_pages_are_those_of_the_session_used_last_that_is_no_fork(
