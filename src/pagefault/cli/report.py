@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 from contextlib import suppress
@@ -75,9 +76,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
 def place(target: Path, page: str) -> int:
     """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
     if not target.parent.is_dir():
-        from pagefault.model.errors import BadInput
-
-        raise BadInput(f"there is no folder {target.parent}", hint="make it first")
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     data = page.encode()
     try:
         _put(target, data)
