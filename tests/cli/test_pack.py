@@ -75,7 +75,7 @@ def test_what_is_empty_says_so_and_a_folder_that_is_not_there_is_named(
     for words in (["pack"], ["report", "talk"]):
         told = cli(*here, *words, "-o", tmp_path / "nö" / "x")
         assert told.code == 4
-        assert f"{tmp_path / 'nö'}: there is no such folder" in told.err
+        assert f"{tmp_path / 'nö'}: No such file or directory" in told.err
         told = cli(*here, *words, "-o", tmp_path / ("x" * 250))
         assert (told.code, "xx: File name too long" in told.err) == (4, True)
         assert not list(tmp_path.glob(".x*"))

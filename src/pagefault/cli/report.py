@@ -76,7 +76,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
 def place(target: Path, page: str) -> int:
     """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
     if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
     data = page.encode()
     try:
         _put(target, data)
