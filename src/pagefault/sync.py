@@ -1899,12 +1899,12 @@ class DeferredPage:
         return self.asynchronous.is_ready
 
     def page(self) -> Page:
-        """The page, however long it takes. Raises what reading it raises."""
+        """The page, without a timeout. Raises the error of loading it."""
         return _LOOP.run(self.asynchronous.page())
 
     def page_or_placeholder(self, timeout_ms: float = PLACEHOLDER_TIMEOUT_MS) -> Page | str:
-        """The page if it is there within `timeout_ms`, else the placeholder; ask again later.
+        """The page if it loads within `timeout_ms`, else the placeholder; call again later.
 
-        Raises what reading it raised.
+        Raises the error of loading it.
         """
         return _LOOP.run(self.asynchronous.page_or_placeholder(timeout_ms))

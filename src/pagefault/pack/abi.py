@@ -1,7 +1,7 @@
-"""The Memory ABI: what a request holds and may take, for programs.
+"""The Memory ABI: what a request holds and could still take, for programs.
 
-A smaller model, or a tool that reasons about what its result costs, decides by these figures. All
-tokens are our own count (o200k).
+A smaller model, or a tool that weighs the cost of its result, decides by these figures. All tokens
+are our own count (o200k).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class PageManifestEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryABI:
-    """The contract between a memory and who works with it, as it stands now.
+    """The current contract between a memory and its user.
 
-    `max_context_tokens` is what `reserved_tokens` (prompt, rules and framing),
-    `tool_schema_tokens_reserved` and `available_tokens` come to; the pages are part of the last.
+    `max_context_tokens` is the sum of `reserved_tokens` (prompt, rules and framing),
+    `tool_schema_tokens_reserved` and `available_tokens`; the pages are part of the last.
     """
 
     pages: tuple[PageManifestEntry, ...]
@@ -63,12 +63,12 @@ class MemoryABI:
     modality_weights: Mapping[str, float] = field(default_factory=lambda: dict(MODALITY_WEIGHTS))
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON form."""
         return asdict(self)
 
 
 def toolset_hash(tools: Sequence[ToolSpec]) -> str | None:
-    """A name for exactly these tools; None where there are none."""
+    """A digest of exactly these tools; None without tools."""
     if not tools:
         return None
     told = dump([[tool.name, tool.description, dict(tool.parameters)] for tool in tools])

@@ -1,27 +1,28 @@
-"""The bill: what requests cost, beside what the same conversations would have cost without us.
+"""The bill: the cost of requests, against the cost of the same conversations without pagefault.
 
-Theory. A request of N tokens, of which C are read from the provider's cache, costs what
-`pack/cost.py` says. What was sent is known; what would have been sent is a model, and this is it:
+Theory. `pack/cost.py` has the cost of a request of N tokens, of which C are read from the
+provider's cache. The requests sent are known. Those that the client alone would have sent are a
+model:
 
     without us     the client sends all of its history each time, to the same provider, under the
-                   same rules of caching: what it had sent before is read from the cache, unless
-                   this had lapsed, or the client itself changed its beginning
-    not possible   where that is more than the model's window, there is no such request: it is
-                   counted, and neither its price nor ours is compared
-    nothing        where the model called memory's tools and was asked again, or was asked to form
-                   memory: that is our doing
-    uncached       where the provider caches at marks alone, and the client sets none: whether we
-                   set some for it or not
+                   same caching rules: what it had sent before is read from the cache, unless the
+                   cache had lapsed, or the client itself changed its beginning
+    not possible   if that exceeds the model's window, there is no such request: it is counted, and
+                   neither its price nor ours is compared
+    nothing        if the model called memory's tools and was asked again, or was asked to form
+                   memory: only pagefault causes such requests
+    uncached       if the provider caches at marks alone, and the client sets none: whether or not
+                   we set some for it
 
-A report of the provider's takes the place of our estimate of what was sent. Wherever it tells more
-than was predicted of the cache, it speaks for both sides, so that no luck of ours looks like a
-saving: a cache that was warm against expectation was warm for the client's own request as well, and
-one that never held anything would have held nothing of that either. Where it tells less, which may
-be our fault, it speaks against us alone. Counts of ours are scaled by the provider's for the same
-request; without one, by those for the others of the conversation.
+A provider's report replaces our estimate of what was sent. If it shows more cached tokens than
+predicted, it counts for both sides, so that our luck does not look like a saving: an unexpectedly
+warm cache would have been warm for the client's own request as well, and one that never held
+anything would have held nothing of that either. If it shows fewer, which may be our fault, it
+counts against us alone. Our counts are scaled by the provider's for the same request or, without
+one, by those for the other requests of the conversation.
 
-The net of a bill is one total less the other. What epochs, quotes and calls cost is a part of it,
-told apart, and not taken off once more.
+The net of a bill is the difference of the two totals. It already includes the costs of epochs,
+quotes and calls, which are also listed separately.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from pagefault.model.request import Usage
 from pagefault.pack.cost import effective_input_cost
 from pagefault.pack.ledger import Disagreement, reported_cost
 
-UNCACHED_REPORTS_MIN: Final = 3  # fewer that read nothing are no sign that nothing is ever read
-PER: Final = 1_000_000  # tokens, that money is told for
+UNCACHED_REPORTS_MIN: Final = 3  # reports of nothing read before we conclude there is no cache
+PER: Final = 1_000_000  # tokens per unit of price
 MISSES: Final = {
     "cold": "the cache had lapsed",
     "epoch": "an epoch: we rewrote the conversation",
@@ -61,10 +62,10 @@ _NO_REPORT: Final = (Disagreement.UNREPORTED, Disagreement.COUNTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BillItem:
-    """One request, as the log tells of it; tokens by our count. `without` is what the client would
-    have sent itself, and `without_shared` how much of that it had sent before; with `is_ours` it
-    would have asked nothing: the model had called memory's tools, and was asked again, or, with
-    `is_formation`, was asked to form memory.
+    """One request, from the log; tokens by our count. `without` is what the client would have sent
+    itself, and `without_shared` how much of that it had sent before. With `is_ours` it would have
+    sent nothing: the model had called memory's tools, and was asked again, or, with `is_formation`,
+    was asked to form memory.
     """
 
     session: str
@@ -74,28 +75,28 @@ class BillItem:
     predicted_cached: int
     volatile: int = 0
     before: int | None = None  # tokens of the request before it
-    shared: int = 0  # how much of that it begins with
-    new: int = 0  # of it, what the client had not sent before
+    shared: int = 0  # the common prefix with that request
+    new: int = 0  # tokens that the client had not sent before
     without: int = 0
     without_shared: int = 0
     is_ours: bool = False
     is_formation: bool = False
     left: int = 0
-    added: int = 0  # tokens in it that we put in
-    added_new: int = 0  # of these, tokens that did not stand in the request before it
+    added: int = 0  # tokens that we inserted
+    added_new: int = 0  # of these, tokens that were not in the request before it
     is_cold: bool = False
     is_unmarked: bool = False  # the client marks nothing, and the provider caches at marks alone
-    is_marked_here: bool = False  # likewise, but that the proxy marked for it
+    is_marked_here: bool = False  # the same, but the proxy marked for it
     epoch: str = ""
-    broke: str = ""  # why not all of the request before it could be read
-    window: int = 0  # of the model, in its tokens; 0 where that is not known
+    broke: str = ""  # why the cache did not have all of the request before it
+    window: int = 0  # of the model, in its tokens; 0 if unknown
     usage: Usage | None = None
     disagreement: Disagreement = Disagreement.UNREPORTED
-    prices: PriceList | None = None  # None where nobody knows them
+    prices: PriceList | None = None  # None if unknown
 
     @property
     def report(self) -> Usage | None:
-        """What the provider counted, unless that can be no count of this request."""
+        """The provider's count, unless it cannot be a count of this request."""
         return None if self.disagreement in _NO_REPORT else self.usage
 
 
@@ -162,12 +163,12 @@ class BillRow:
 
     @property
     def net(self) -> float:
-        """What was saved; less than 0 where it was lost."""
+        """The saving; negative for a loss."""
         return self.without_cost - self.compared.cost
 
     @property
     def cached_share(self) -> float | None:
-        """Of what was sent, read from the cache."""
+        """The share of sent tokens that were read from the cache."""
         return self.cached_tokens / self.judged_tokens if self.judged_tokens else None
 
     @property
@@ -181,11 +182,11 @@ class BillRow:
 
     @property
     def is_valued(self) -> bool:
-        """Whether there is money to tell: of every priced request."""
+        """Whether every priced request has an amount of money."""
         return self.is_priced and not self.unvalued
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; None where nothing is known."""
+        """As plain values; None for unknown figures."""
         told = asdict(self)
         for name in ("unvalued", "judged_tokens", "without_judged_tokens"):
             del told[name]
@@ -209,8 +210,8 @@ class BillRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """Rows by session, day (UTC) or model, and their total. `prices` are the price lists by which
-    models were weighed.
+    """Rows by session, day (UTC) or model, and their total. `prices` names the price list of each
+    model.
     """
 
     by: str
@@ -230,8 +231,8 @@ class Bill:
 def add_up(
     named: Iterable[tuple[str, BillItem]], *, by: str, per_million: Mapping[str, float]
 ) -> Bill:
-    """The bill of requests, each with the row that it belongs to. `per_million` is what a million
-    uncached input tokens cost, by model or for all others under "".
+    """The bill of requests, each with the name of its row. `per_million` is the price of a million
+    uncached input tokens, by model or for all others under "".
     """
     requests = list(named)
     habits = _habits(item for _, item in requests)
@@ -250,8 +251,8 @@ def add_up(
 
 
 def _habits(items: Iterable[BillItem]) -> dict[tuple[str, str], tuple[float, bool]]:
-    """Of each session and model: what the provider counts for one token of ours, and whether its
-    cache ever held anything of what it should have.
+    """For each session and model: the provider's tokens for one of ours, and whether its cache ever
+    held anything that it should have held.
     """
     counted: dict[tuple[str, str], list[int]] = {}
     for item in items:
@@ -352,7 +353,7 @@ def _count(part: BillPart, tokens: int, cost: float) -> None:
 
 
 def _without_cached(item: BillItem, without: int, scale: float, cached: int) -> int:
-    """How much of its own request the client would have had from the cache."""
+    """How much of its own request the client would have read from the cache."""
     is_warm = not item.is_cold or item.disagreement is Disagreement.MORE
     shared = min(round(item.without_shared * scale), without) if is_warm else 0
     kept = shared if item.prices is None else item.prices.cacheable(shared)
@@ -362,7 +363,7 @@ def _without_cached(item: BillItem, without: int, scale: float, cached: int) -> 
 def _add_parts(
     row: BillRow, item: BillItem, *, scale: float, tokens: int, cached: int, is_plain: bool
 ) -> None:
-    """What of a request's cost has a reason of its own."""
+    """Add the parts of a request's cost that have a reason of their own."""
     prices = item.prices
     read, write = (prices.read, prices.write) if prices is not None else (0.0, 0.0)
     premium = 0.0 if is_plain else write - read
@@ -374,7 +375,7 @@ def _add_parts(
         again = tokens - cached - round((item.new + item.volatile) * scale)
         _count(row.rewritten, max(0, again), max(0, again) * premium)
     if item.broke and again > 0:
-        # Of a client that marks nothing all is plain input, which is dearer than what is read.
+        # If a client marks nothing, all is plain input, which costs more than cached input.
         dearer = 1.0 - read if item.is_unmarked and prices is not None else premium
         _count(row.misses.setdefault(item.broke, BillPart()), again, again * dearer)
     if item.added:

@@ -1,13 +1,12 @@
-"""Where a request is worth marking for the provider's cache.
+"""Cache marks: where to place them in a request.
 
-Some providers find the longest cached prefix by themselves; others look only where a mark stands.
-For those, four places, each for a reason: the end of the request, for the next one; the end of the
-request before, where its cache entry is; behind what the last epoch kept, so that the next one need
-not fall back to the head; and behind the head, which outlives every epoch.
+Some providers find the longest cached prefix by themselves; others look only at marks. For those
+there are four places, each for a reason: the end of the request, for the next one; the end of the
+previous request, where its cache entry is; behind what the last epoch kept, so that the next epoch
+need not fall back to the head; and behind the head, which outlives every epoch.
 
-The second is what a limit on looking back asks for: Anthropic searches 20 blocks before a mark for
-an older entry, and a turn of 21 tool results would miss it in silence. A mark at the very place
-needs no search.
+The second is there because Anthropic searches only 20 blocks before a mark for an older entry: a
+turn of 21 tool results would miss it silently. A mark at the exact place needs no search.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from pagefault.pack.prefix import Prefix
 def worth_marking(
     prices: PriceList, prefix: Prefix, *, boundary: int, previous: int
 ) -> tuple[int, ...]:
-    """Places in the request of `prefix`, the most useful first, that are worth a mark.
+    """The places in the request of `prefix` that are worth a mark, the most useful first.
 
-    They are counted in blocks (tools, then messages): 2 is behind the first message. `boundary` is
-    how many blocks the last epoch froze (tools and head, and what it kept); `previous` how many of
-    the request before stand unchanged at the beginning of this one. No place is among them where
-    the prefix is too short to be cached. How many marks there may be, the wire decides.
+    Places are counted in blocks (tools, then messages): 2 is behind the first message. `boundary`
+    is the number of blocks that the last epoch froze (tools and head, and what it kept); `previous`
+    the number that this request shares with the one before. Places where the prefix is too short to
+    be cached are left out. The wire format limits the number of marks.
     """
     wanted = dict.fromkeys([prefix.blocks, previous, boundary, min(2, prefix.blocks)])
     return tuple(

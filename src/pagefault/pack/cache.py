@@ -1,9 +1,8 @@
-"""What was packed lately, so that no request is put together twice.
+"""An LRU cache of rendered requests, so that none is rendered twice.
 
-A key says all that a pack depends on, so a pack is never stale: whatever changes, the key does. The
-digest covers the pages (ids and records), the listing, the calls of the turn, the prompt and the
-tools. `drop` is for what may not stay in memory: when something is forgotten, or a session is
-configured anew.
+A key covers everything a pack depends on, so a pack is never stale. Its digest covers the pages
+(ids and records), the listing, the calls of the turn, the prompt and the tools. `drop` removes
+packs that may not stay in memory: after a forget, or when a session is reconfigured.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from pagefault.model.request import Message
 @dataclass(frozen=True, slots=True)
 class PackKey:
     session_id: str
-    model: str  # whose tokens are counted
+    model: str  # that decides the token count
     token_budget: int
     digest: str  # of the working set, and of everything else that is rendered
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The messages of a request, and what they take with the tools, framing included."""
+    """The messages of a request, and their tokens with the tools, framing included."""
 
     messages: tuple[Message, ...]
     tokens: int
 
 
 class PackCache:
-    """The packs used last. Safe from several threads."""
+    """The most recently used packs. Thread-safe."""
 
     def __init__(self, entries_max: int = PACK_CACHE_ENTRIES) -> None:
         self._entries_max = entries_max
@@ -51,7 +50,7 @@ class PackCache:
             return pack
 
     def put(self, key: PackKey, pack: Pack) -> None:
-        """Keep a pack; the one that was used longest ago makes room."""
+        """Keep a pack, in place of the least recently used one if the cache is full."""
         with self._guard:
             self._packs[key] = pack
             self._packs.move_to_end(key)
@@ -59,7 +58,7 @@ class PackCache:
                 self._packs.popitem(last=False)
 
     def drop(self, session_id: str = "") -> None:
-        """Forget the packs of a session, or of all."""
+        """Drop the packs of a session, or of all."""
         with self._guard:
             for key in list(self._packs):
                 if session_id in ("", key.session_id):

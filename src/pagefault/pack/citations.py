@@ -19,7 +19,7 @@ _ID: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A page that an answer names; `tool` where it says which call brought the page."""
+    """A page that an answer cites; `tool` is the call that brought it, if the citation has one."""
 
     page_id: PageId
     tool: str = ""
@@ -27,7 +27,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The citations of an answer, each page once, in order; and those that prove nothing."""
+    """The citations of an answer, each page once, in order; and the invalid ones among them."""
 
     cited: tuple[PageId, ...]
     invalid: tuple[PageId, ...]
@@ -36,9 +36,9 @@ class Checked:
 def citations(text: str) -> list[Citation]:
     """`[ref: msg_12]`, `[ref: msg_1, sum_2]`, `[ref: tool:page_fault(img_4)]`, each once, in order.
 
-    What is no id of ours is passed over.
+    Anything that is not a page's id is ignored.
     """
-    if "[ref:" not in text:  # most texts: looking for it so is far cheaper
+    if "[ref:" not in text:  # true of most texts, and far cheaper than the pattern
         return []
     found = (
         Citation(PageId(match["id"]), match["tool"] or "")
@@ -49,14 +49,15 @@ def citations(text: str) -> list[Citation]:
 
 
 def cited_pages(text: str) -> list[PageId]:
-    """The pages that an answer names, in order, each once."""
+    """The pages that an answer cites, in order, each once."""
     return list(dict.fromkeys(citation.page_id for citation in citations(text)))
 
 
 def check(text: str, visible: Container[PageId]) -> Checked:
-    """Which citations of an answer hold: those of pages in `visible`, what the model could read.
+    """The citations of an answer, and which are invalid: `visible` are the pages the model could
+    read.
 
-    One that names a call holds for `page_fault` alone: no other tool returns a page.
+    A citation of a call is valid only for `page_fault`: no other tool returns a page.
     """
     found = citations(text)
     invalid = [

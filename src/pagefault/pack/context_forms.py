@@ -1,10 +1,9 @@
-"""A context pack as text: for people, for models, and as JSON, which is read again; and the
-difference of two.
+"""Formats of a context pack: text for people and models, JSON that can be read back; and a diff.
 
-All text forms have the same lines in the same order, between other frames: "md" with its query and
-time, for people; "claude" within a tag; "codex" as a part of a document of instructions. Texts of
-memory stand on one line each, neutralised, behind a dash: so none can pass for a heading, or close
-the tag. The same pack is the same bytes.
+All text forms have the same lines in the same order, in different frames: "md" has the query and
+the time, for people; "claude" is inside a tag; "codex" is a section of an instructions document.
+Each text from memory is one neutralised line after a dash, so that none can pass for a heading, or
+close the tag. Equal packs give equal bytes.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def written(pack: ContextPack, form: str) -> str:
 
 
 def framed(query: str, pack_type: PackType, generated_at: str) -> str:
-    """What stands above the lines of the longest form."""
+    """The head of the longest form."""
     asked = one_line(query)
     asked = asked if len(asked) <= QUERY_CHARS else f"{asked[: QUERY_CHARS - 1]}…"
     of = f": {asked}" if asked else ""
@@ -80,12 +79,12 @@ def shown_line(line: PackLine) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text as it may stand in a line: neutralised, each run of white space a blank."""
+    """The text as one line: neutralised, with each run of white space a single space."""
     return neutralise(" ".join(text.split()))
 
 
 def text_tokens(pack: ContextPack, count: Callable[[str], int]) -> int:
-    """What the longest of the text forms comes to."""
+    """The tokens of the longest text form."""
     return max(count(written(pack, form)) for form in TEXT_FORMS)
 
 
@@ -93,7 +92,7 @@ def text_tokens(pack: ContextPack, count: Callable[[str], int]) -> int:
 
 
 def to_data(pack: ContextPack) -> dict[str, Any]:
-    """The pack as JSON has it: its sections stand beside its other fields."""
+    """The JSON form, with the sections beside the other fields."""
     told = asdict(pack)
     data: dict[str, Any] = {name: told[name] for name in ("query", "generated_at", "pack_type")}
     data["pack_type"] = str(pack.pack_type)
@@ -160,7 +159,7 @@ def _text(value: object) -> str:
 
 
 def _in_line(value: object) -> str:
-    """A text that stands in a line, as a pack has it: one that could end that line is none."""
+    """The text of a pack's line. Raises `ValueError` for a text that could end the line."""
     text = _text(value)
     if one_line(text) != text:
         raise ValueError(f"{text!r:.40} is no text of a line")
@@ -196,8 +195,8 @@ class PackChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackDiff:
-    """What two packs do not have in common, each in the order of its pack. When they were made, and
-    how they rank, is no difference.
+    """The lines that two packs do not share, each in the order of its pack. Times and ranks are
+    ignored.
     """
 
     added: tuple[PackChange, ...]
@@ -208,7 +207,7 @@ class PackDiff:
         return not (self.added or self.removed)
 
     def text(self) -> str:
-        """A line for each, `+` for what is new and `-` for what is gone, by section."""
+        """One line per change, `+` for added and `-` for removed, by section."""
         told: list[str] = []
         names = dict.fromkeys(one.section for one in (*self.removed, *self.added))
         for name in names:

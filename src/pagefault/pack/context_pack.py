@@ -1,15 +1,15 @@
-"""A context pack: what a memory holds that bears on something, in so many tokens, with its sources.
+"""A context pack: the parts of a memory relevant to a query, within a token budget, with sources.
 
-What a model, a client or a person is handed who was not there: sections of short lines, each citing
-the evidence it rests on, what was left out, and why what is in it is in. `context_packer.py` makes
-one, `context_forms.py` writes and reads it.
+It briefs a model, a client or a person who was not there: sections of short lines that cite their
+evidence, what was left out, and the reason for each inclusion. `context_packer.py` makes one,
+`context_forms.py` writes and reads it.
 
 Invariants of every pack, which `check` asserts:
- (1) Its text comes to `token_budget.target` tokens at most, in any form.
- (2) Every line cites something, and all that a line cites is among the evidence, or is what a piece
-     of the evidence rests on.
- (3) No two pieces of evidence have one ref, and each is told why it is there.
- (4) Every piece of evidence is cited by a line, first of all that it cites.
+ (1) Its text has at most `token_budget.target` tokens, in any form.
+ (2) Every line cites something, and everything a line cites is among the evidence, or among the
+     sources of a piece of evidence.
+ (3) No two pieces of evidence have the same ref, and each has an inclusion reason.
+ (4) Every piece of evidence is the first citation of some line.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ COMMON: Final = (
     "changed_files",
     "open_questions",
 )
-"""The sections that a pack of any type has; their names are those of the JSON."""
+"""The sections that packs can have, by their names in the JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionRule:
     """A section of a type of pack: its title, and the share of the tokens that its lines may take
-    before the others have had what they want.
+    before all other sections are filled.
     """
 
     name: str
@@ -96,14 +96,14 @@ SECTIONS: Final[Mapping[PackType, tuple[SectionRule, ...]]] = {
         ("open_questions", "Open questions", 0.1),
     ),
 }
-"""Critical facts stand first in every type, and evidence last: what is in the middle of a long
-context is used least (Liu et al., "Lost in the Middle", TACL 2024).
+"""Critical facts come first in every type, and evidence last: models use the middle of a long
+context least (Liu et al., "Lost in the Middle", TACL 2024).
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackLine:
-    """A line of a section, and the refs of what it rests on: of evidence, or of its sources."""
+    """A line of a section, and the refs that it cites: evidence, or sources of evidence."""
 
     text: str
     cites: tuple[str, ...]
@@ -111,9 +111,7 @@ class PackLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackSpan:
-    """Words of a page that a claim rests on: where they stand, in bytes of its UTF-8, and how they
-    read there.
-    """
+    """A quotation that a claim rests on: its page, its position in UTF-8 bytes, and its text."""
 
     ref: str
     start: int
@@ -123,14 +121,14 @@ class PackSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackEvidence:
-    """What a line cites. `ref` names it: the id of a page or a claim, of a pack over several
-    sessions behind its session (`planning/msg_3`), or a commit (`git:1a2b3c4`).
+    """A piece of evidence. `ref` is the id of a page or a claim, prefixed by its session in a pack
+    over several (`planning/msg_3`), or a commit (`git:1a2b3c4`).
 
-    `section` is where it is shown: "evidence" where it is quoted, else that of the line that cites
-    it. `text` is what is quoted of it, `is_whole` that this is all that it says. `rests_on` are the
-    words that a claim rests on, `also` what says the same. `parts` add up to `score`, which is 0
-    where nothing was searched for; `relevance` is how likely it bears on the query, from 0 to 1.
-    `changed_by` is the claim that closed one which rests on words quoted here, "" if none did.
+    `section` is where it is shown: "evidence" if it is quoted, else the section of the line that
+    cites it. `text` is the quoted text, and `is_whole` says that it is the whole text. `rests_on`
+    has the quotations that a claim rests on, `also` the refs with the same content. `parts` add up
+    to `score`, which is 0 without a search; `relevance`, 0 to 1, is the probability that it bears
+    on the query. `changed_by` is the claim that closed a claim resting on the quoted words, or "".
     """
 
     ref: str
@@ -156,8 +154,8 @@ class PackEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackTokens:
-    """`used` is what the longest of the text forms comes to, counted by the o200k vocabulary;
-    `trimmed` is how many items had no room.
+    """`used` is the tokens of the longest text form, by the o200k vocabulary; `trimmed` is the
+    number of items without room.
     """
 
     target: int
@@ -167,10 +165,10 @@ class PackTokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationReport:
-    """What became of the claims that were looked at: `failed` were withdrawn, or their words cannot
-    be found; `stale` rest on what cannot be read any more, or have not been looked at in time;
-    `unproved` nobody confirmed. None of these is in a pack unless it was asked for; then its line
-    says what it is.
+    """The outcome of checking claims. `failed` claims were withdrawn, or their evidence cannot be
+    found. `stale` ones rest on evidence that is no longer readable, or are overdue for a check.
+    `unproved` ones were confirmed by nobody. A pack includes these only on request, and their lines
+    say so.
     """
 
     checked: int = 0
@@ -187,9 +185,7 @@ class InclusionReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """What is not in a pack and why; `tokens` is what its line would have come to, where it was
-    weighed.
-    """
+    """An item that is not in a pack, and why; `tokens` is the cost of its line, if counted."""
 
     ref: str
     section: str
@@ -199,13 +195,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPack:
-    """What a memory holds that bears on a query, in so many tokens; see the module.
+    """The parts of a memory relevant to a query, within a token budget; see the module.
 
-    `sections` has every section of its type but the evidence, by name, in the order of the text.
-    `evidence` stands in the order in which it came in; a text puts the strongest first and the next
-    strongest last. `matched` is how many pages bear on the query by its words or meaning; where
-    none does, `fallback` is "recent", and what was said last is shown instead. `left_out` lists the
-    first of all that was left out, `left_out_total` is how much that is.
+    `sections` has every section of its type except the evidence, by name, in the order of the text.
+    `evidence` is in the order of selection; a text puts the strongest first and the next strongest
+    last. `matched` is the number of pages that match the query by words or meaning. If none does,
+    `fallback` is "recent", and the pack has the latest messages instead. `left_out` lists the first
+    items left out, and `left_out_total` is their full number.
     """
 
     query: str
@@ -261,7 +257,7 @@ class ContextPack:
     @checked
     def text(self, form: str = "md") -> str:
         """The pack as text: "md" for people, "claude" or "codex" for a model, "json" for programs.
-        Of a pack that has nothing the texts are empty. Raises `BadInput`.
+        An empty pack has empty texts. Raises `BadInput`.
         """
         from pagefault.pack.context_forms import written
 
@@ -269,7 +265,7 @@ class ContextPack:
 
     @property
     def sha256(self) -> str:
-        """Of the bytes of the JSON, in UTF-8: the same memory, question and time have the same."""
+        """The digest of the JSON in UTF-8: equal for the same memory, question and time."""
         from hashlib import sha256
 
         return sha256(self.text("json").encode()).hexdigest()
@@ -277,14 +273,14 @@ class ContextPack:
     @staticmethod
     @checked
     def from_json(text: str) -> ContextPack:
-        """The pack that was written as JSON. Raises `BadInput` for anything else."""
+        """Read a pack from its JSON. Raises `BadInput` for anything else."""
         from pagefault.pack.context_forms import read
 
         return read(text)
 
     @checked
     def since(self, older: ContextPack) -> PackDiff:
-        """What is in this pack and not in an older one, and the other way round."""
+        """The lines added and removed since an older pack."""
         from pagefault.pack.context_forms import difference
 
         return difference(older, self)
@@ -303,8 +299,9 @@ class ContextPack:
 
 
 def shown_evidence(pack: ContextPack) -> list[PackLine]:
-    """The lines of the evidence, as a text has them: the strongest first, the next strongest last,
-    and the weakest in the middle. What was only said last stands as it was said, the newest last.
+    """The lines of the evidence in the order of a text: the strongest first, the next strongest
+    last, and the weakest in the middle. The latest messages, without a search, are in order of
+    time.
     """
     ranked = [one for one in pack.evidence if one.section == EVIDENCE]
     is_found = any(one.score for one in ranked)
@@ -313,7 +310,7 @@ def shown_evidence(pack: ContextPack) -> list[PackLine]:
 
 
 def as_line(one: PackEvidence) -> str:
-    """A piece of evidence as a line: who said it, when, what, and by which claim that changed."""
+    """A piece of evidence as a line: speaker, date, text, and the claim that changed it, if any."""
     who = one.speaker or one.role or one.kind
     if who == Role.SYSTEM:  # nobody said it: it was noted down, or made
         who = f"noted, {one.origin}" if one.origin else "noted"
@@ -322,5 +319,5 @@ def as_line(one: PackEvidence) -> str:
 
 
 def changed(by: str) -> str:
-    """What is told of words that hold no more, by the claim that holds instead."""
+    """The note on words that no longer hold, which names the current claim."""
     return f"changed since, see {by}" if by else ""

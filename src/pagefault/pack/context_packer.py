@@ -1,19 +1,19 @@
-"""Which of all that could stand in a context pack does. Pure.
+"""Selection of items for a context pack. Pure.
 
-A pack is filled as a knapsack is by hand: in the order of what matters, one item after the other,
-each if there is room. Three kinds of room hold at once: the tokens of the whole; a share of them
-for each section, so that one noisy source does not dominate, of which a section gets more only at
-the end, and only what no other wanted; and a share for each origin that is not the user's, so that
-whoever floods a memory fills no pack with it (a poisoned memory is used because it crowds out the
-rest: MemoryGraft, arXiv 2512.16962). What has no room in full may come shorter. What does not fit
-at all is listed with the reason, and smaller things behind it may fit.
+A pack is filled greedily: items in order of priority, each if there is room. Three limits hold at
+once. The whole has a token budget. Each section has a share of it, so that one noisy source does
+not dominate; at the end a section may also use what no other wanted. And each origin other than the
+user has a share, so that flooding a memory does not fill packs (a poisoned memory is used because
+it crowds out the rest: MemoryGraft, arXiv 2512.16962). An item without room in full may be
+shortened. One that does not fit at all is listed with the reason, and smaller ones behind it may
+fit.
 
-Items come in tiers: all of a tier come before any of the next, and within one the best found, then
-the newest. That is greedy, and not the largest value for the tokens; but each line's place has a
-reason that can be told in a sentence, and one more item never takes away a better one.
+Items come in tiers: all of a tier before any of the next, and within one the best found, then the
+newest. The greedy choice does not maximise value for the tokens. But each line's place can be
+explained in a sentence, and one more item never displaces a better one.
 
-Tokens of texts that are put together are not the sum of theirs. So lines are weighed one by one to
-fill the pack, and it is then counted whole: as long as it is over, the last that came in goes.
+The tokens of a whole text are not the sum of its lines'. So lines are counted one by one to fill
+the pack, which is then counted whole: while it is over budget, the last item added is dropped.
 
 The same items in any order make the same pack: ties are broken by ref and text.
 """
@@ -40,16 +40,14 @@ from pagefault.pack.context_pack import (
     as_line,
 )
 
-LEFT_OUT_MAX: Final = 50  # of what was left out is listed; all of it is counted
+LEFT_OUT_MAX: Final = 50  # items left out are listed; all are counted
 ORIGIN_SHARE: Final = 0.5
-"""Of the tokens, what an origin that is not the user's may fill."""
+"""The share of the tokens for one origin other than the user."""
 
 LINE_SHARE: Final = 0.25
-"""Of the tokens, what a line may take that could come shorter: several sources tell more than one
-does.
-"""
+"""The share of the tokens for a line that could be shorter: many sources inform more than one."""
 UNRANKED: Final = 1_000_000
-"""The rank of what no search found: it comes after what one did."""
+"""The rank of items that no search found: behind those that one did."""
 
 FULL: Final = "its section is full"
 
@@ -58,13 +56,13 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackItem:
-    """Something that could be a line of a section, and what it rests on.
+    """A candidate for a line of a section, with its evidence.
 
-    `text`, which says something, is the line without its cites, `shorter` what may stand instead;
-    in the section of the evidence the line is made of what is quoted. `rank` is its place among
-    what a search found. `says` are texts that would tell nothing beside it; `quote` is the text of
-    one that only quotes, and so is left out where another says it. `origin` is whose share it
-    takes, "" for nobody's.
+    `text`, which is not empty, is the line without its citations, `shorter` a shorter alternative;
+    in the evidence section the line is made from the quotation. `rank` is its place among the hits
+    of a search. `says` has texts that are redundant beside it. `quote` is the text of an item that
+    only quotes, and is left out if another item says it. `origin` is the origin whose share it
+    uses, "" for none.
     """
 
     section: str
@@ -86,13 +84,13 @@ class PackItem:
 
     @property
     def place(self) -> tuple[int, int, int, str, str, str]:
-        """Where it stands among the items: the least first."""
+        """The sort key among the items."""
         return self.tier, self.rank, -self.at_ms, self.evidence.ref, self.section, self.text
 
     @property
     def is_quote_elsewhere(self) -> bool:
-        """Whether it is all that a page says, told in another section than that of the evidence:
-        where that is full, it is evidence like any other.
+        """Whether it quotes a whole page in a section other than the evidence. If that section is
+        full, it becomes ordinary evidence.
         """
         return bool(self.quote) and self.evidence.is_whole and self.section != EVIDENCE
 
@@ -109,7 +107,7 @@ class PackItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackHead:
-    """What is told of a pack besides its lines."""
+    """The fields of a pack besides its lines."""
 
     query: str
     generated_at: str
@@ -135,8 +133,8 @@ def pack_items(
     origin_share: float = ORIGIN_SHARE,
     measure: Callable[[ContextPack], int] | None = None,
 ) -> ContextPack:
-    """The pack of these items that comes to `target` tokens at most, as `measure` counts them: by
-    itself the longest of its text forms. `left_out` is what was never an item, and why.
+    """The pack of these items with at most `target` tokens, as `measure` counts them (default: the
+    longest text form). `left_out` lists what was never an item, and why.
     """
     measured = measure or (lambda pack: text_tokens(pack, count))
     ordered = sorted(_merged(items), key=lambda one: one.place)
@@ -153,8 +151,8 @@ def pack_items(
 
 
 def _merged(items: Iterable[PackItem]) -> list[PackItem]:
-    """Each thing once. A quote of what another line says is left out, but raises that line: it gets
-    the quote's rank, and its tier if that comes first.
+    """The items without duplicates. A quote of what another line says is left out, but raises that
+    line: it gets the quote's rank, and its tier if that comes first.
     """
     kept: list[PackItem] = []
     saying: dict[str, int] = {}
@@ -204,7 +202,7 @@ class _Filling:
         self.chosen: list[_Chosen] = []
 
     def fill(self, ordered: Sequence[PackItem]) -> list[LeftOut]:
-        """Choose of these. What came in stands in their order; the rest is returned."""
+        """Choose among these, in their order. Returns those left out."""
         full, trimmed = list[PackItem](), list[LeftOut]()
         for item in ordered:
             if item.section in self._rules:

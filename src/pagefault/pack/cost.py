@@ -1,11 +1,11 @@
-"""What a request costs, in effective input tokens.
+"""The cost of a request, in effective input tokens.
 
-Of a request of N tokens, C are read from the cache, V are its volatile tail, which is never written
-to it, and the rest is written:
+Of a request of N tokens, C are read from the cache, V are its volatile tail, which is never
+cached, and the rest is written to the cache:
 
     EIC = r * C + w * (N - C - V) + V        in uncached input tokens
 
-and `cliff_factor` times that where the request is over the price list's cliff.
+and `cliff_factor` times that if the request is over the price list's cliff.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pagefault.model.prices import PriceList
 def effective_input_cost(
     prices: PriceList, prompt_tokens: int, cached_tokens: int, *, volatile_tokens: int = 0
 ) -> float:
-    """EIC above. Of what is not cached, a prefix too short to be cached is not written either."""
+    """EIC above. A prefix too short to be cached costs plain input."""
     fresh = prompt_tokens - cached_tokens - volatile_tokens
     assert fresh >= 0, "more cached than there is"
     write = prices.write if prices.cacheable(prompt_tokens - volatile_tokens) else 1.0
@@ -49,7 +49,7 @@ class Account:
         volatile_tokens: int = 0,
         survival: float | None = None,
     ) -> None:
-        """One call; `survival` is None for the first, which has none before it."""
+        """Add a call; `survival` is None for the first, which has no predecessor."""
         self.calls += 1
         self.cost += effective_input_cost(
             self.prices, prompt_tokens, cached_tokens, volatile_tokens=volatile_tokens
@@ -63,22 +63,22 @@ class Account:
 
     @property
     def prefill_tokens(self) -> int:
-        """What was not read from the cache: the work of the engine, and a proxy for its latency."""
+        """Tokens not read from the cache: the work of the engine, and a proxy for its latency."""
         return self.prompt_tokens - self.cached_tokens
 
     @property
     def prefix_reuse(self) -> float:
-        """The share of all prompt tokens that was read from the cache."""
+        """The share of all prompt tokens read from the cache."""
         return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
     @property
     def prefix_survival(self) -> float:
-        """The mean share of a request that the next one begins with; blind to lifetimes."""
+        """The mean share of a request that the next one begins with; ignores cache lifetimes."""
         return sum(self.survivals) / len(self.survivals) if self.survivals else 1.0
 
     @property
     def rewrite_factor(self) -> float:
-        """How many times over the largest prompt was written."""
+        """Written tokens as a multiple of the largest prompt."""
         return self.written_tokens / self.prompt_tokens_max if self.prompt_tokens_max else 0.0
 
 

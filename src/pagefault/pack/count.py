@@ -1,7 +1,7 @@
-"""Counting tokens: what one text is, and what a message of a request adds to its text.
+"""Token counts of texts, and of the framing that a request adds.
 
-The framing figures are those of OpenAI's published recipe for chat models, rounded up; where a
-model's own count is larger, a session learns the factor from what its provider reports.
+The framing figures are those of OpenAI's published recipe for chat models, rounded up. If a model
+counts more, a session learns the factor from its provider's reports.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pagefault.pack.envelope import dump
 REQUEST_TOKENS: Final = 3  # that prime the reply
 MESSAGE_TOKENS: Final = 4  # around each message
 CALL_TOKENS: Final = 8  # around each tool call, and around each tool
-RESULT_TOKENS: Final = 4  # that tie a result to its call
+RESULT_TOKENS: Final = 4  # that link a result to its call
 BLOCK_CHARS: Final = 1 << 16
-"""What is counted at once of a long text: what a word costs grows faster than its length."""
+"""Long texts are counted in blocks of this size: cost grows faster than a word's length."""
 
 _ENDLESS: Final = 1 << 60
 
@@ -32,33 +32,33 @@ class O200k:
     """The o200k vocabulary: exact for OpenAI's models since 4o, and the unit of stored counts."""
 
     def count(self, text: str) -> int:
-        """Text that looks like a special token is counted as ordinary text, and half a surrogate
-        pair as a question mark: clients send some.
+        """The tokens of a text. Special tokens count as ordinary text, and half a surrogate pair,
+        which some clients send, as a question mark.
         """
         from toktok import truncate
 
         try:
-            # Cut to a length that no text has, it tells how many there are. `batch_count` tells
-            # the same, but asks at each call how many processors this process may use.
+            # Truncating beyond any length returns the count. `batch_count` does, too, but each call
+            # queries the number of processors of this process.
             counted: int = truncate(text, _ENDLESS, "o200k_base")[1]
         except UnicodeEncodeError:
             counted = self.count(text.encode(errors="replace").decode())
         return counted
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
-        """One count a text."""
+        """One count per text."""
         return [self.count(text) for text in texts]
 
 
 def message_tokens(counter: TokenCounter, message: Message) -> int:
-    """What a message adds to a request, framing included."""
+    """The tokens that a message adds to a request, framing included."""
     return messages_tokens(counter, [message])[0]
 
 
 def messages_tokens(counter: TokenCounter, messages: Sequence[Message]) -> list[int]:
-    """What each of these adds, framing included."""
+    """The tokens that each message adds, framing included."""
     texts: list[str] = []
-    shares: list[tuple[int, int]] = []  # of each: its framing, and how many of the texts
+    shares: list[tuple[int, int]] = []  # for each: framing tokens, and number of texts
     for message in messages:
         own = [message.content]
         for call in message.tool_calls:
@@ -74,12 +74,12 @@ def messages_tokens(counter: TokenCounter, messages: Sequence[Message]) -> list[
 
 
 def tail_tokens(counter: TokenCounter, tail: str) -> int:
-    """What the volatile tail adds to a request, as a block of its own."""
+    """The tokens that the volatile tail adds to a request, as a block of its own."""
     return MESSAGE_TOKENS + counter.count(tail) if tail else 0
 
 
 def tools_tokens(counter: TokenCounter, tools: Sequence[ToolSpec]) -> int:
-    """What the tools add to a request: their JSON, never less than what a provider renders."""
+    """The tokens that tools add to a request: their JSON, never less than a provider renders."""
     return sum(
         CALL_TOKENS + counter.count(dump([tool.name, tool.description, dict(tool.parameters)]))
         for tool in tools

@@ -1,10 +1,10 @@
 """The developer-message layout: manifest and context are rebuilt for every request.
 
-The developer message has the system prompt and VM:RULES, which stay. What anybody said is data, and
-has no such role: VM:MANIFEST_JSON and VM:CONTEXT open the first message of the user's role. After
-them stand the last turns, as messages, and the calls of the present turn. It is fed the same
-entries as the stable layout and shows the same pages; only where they stand differs, and that
-nothing of it stays from one request to the next.
+The developer message has the system prompt and VM:RULES, which stay the same. Anything said is data
+and never has that role: VM:MANIFEST_JSON and VM:CONTEXT open the first message of the user's role.
+The last turns follow as messages, then the calls of the current turn. This layout takes the same
+entries as the stable layout and shows the same pages. It differs in where they are, and keeps
+nothing from one request to the next.
 
 Invariants, true between any two public calls:
  (1) `tokens` counts what `messages` renders, whole.
@@ -50,7 +50,7 @@ from pagefault.pack.vm_prompts import VM_PROMPTS
 from pagefault.paging.fault import FaultLimits
 
 ROW_TOKENS: Final = 48
-"""Of a page in the manifest's working set, at most: 30 or so, and more for odd ids."""
+"""The most that a page takes in the manifest's working set: about 30, and more for odd ids."""
 
 _FIRST: Final = {Kind.CLAIM: 0, Kind.PROCEDURE: 1, Kind.INDEX: 2, Kind.SUMMARY: 3}
 
@@ -64,12 +64,12 @@ def build_vm_developer_message(
     system_prompt: str = "",
     max_faults_per_turn: int | None = None,
 ) -> str:
-    """The text of one developer message: prompt, VM:RULES, VM:MANIFEST_JSON, VM:CONTEXT, for
-    who wants all in one. The requests of a session have the last two in the user's role.
+    """The text of a single developer message: prompt, VM:RULES, VM:MANIFEST_JSON, VM:CONTEXT. The
+    requests of a session have the last two in the user's role.
 
-    `mode` is passive, active or strict. `context` are lines such as `U (msg_1): …`; a tag of ours
-    in it is made harmless. `max_faults_per_turn` adds a sentence with that limit to the rules, for
-    a manifest without policies. Raises `BadInput` for a manifest that is no strict JSON object.
+    `mode` is passive, active or strict. `context` has lines such as `U (msg_1): …`; our tags in it
+    are neutralised. `max_faults_per_turn` adds a sentence with that limit to the rules, for a
+    manifest without policies. Raises `BadInput` for a manifest that is not a strict JSON object.
     """
     from pagefault.engine.values import is_object
 
@@ -91,7 +91,7 @@ def build_vm_developer_message(
 
 
 def developer_head(system: str, mode: Mode) -> str:
-    """What of the developer message is the same in every request of a session."""
+    """The part of the developer message that is the same in every request of a session."""
     rules = _block("RULES", VM_PROMPTS[mode])
     return f"{system}\n\n{rules}" if system else rules
 
@@ -106,7 +106,7 @@ def _block(name: str, text: str) -> str:
 
 
 def policies_of(mode: Mode, limits: FaultLimits) -> Policies:
-    """What a manifest says of faults: the limits that are enforced in that mode."""
+    """The fault limits of a manifest, as enforced in that mode."""
     if mode is Mode.PASSIVE:
         return Policies(False, 0, 0)
     return Policies(True, limits.faults_max, limits.tokens_max)
@@ -114,7 +114,7 @@ def policies_of(mode: Mode, limits: FaultLimits) -> Policies:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a developer layout is made for, and does not change while it lives."""
+    """The fixed parameters of a developer layout."""
 
     session_id: str
     policies: Policies
@@ -124,7 +124,7 @@ class Frame:
 
 
 class DeveloperLayout(Layout):
-    """Takes what the stable layout takes; `listed` beside it, the pages that could be loaded."""
+    """Takes the entries of the stable layout, and `listed`, the pages that could be loaded."""
 
     row_tokens = ROW_TOKENS
 
@@ -152,7 +152,7 @@ class DeveloperLayout(Layout):
     # --- the entries --------------------------------------------------------------------------
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
-        """Take what is pending among what was sent. A segment here has no messages of its own."""
+        """Mark pending entries as sent. A segment here has no messages of its own."""
         self._append([Segment((), tuple(with_recalled(self.pending, recalled)), 0)])
         self.pending = []
 
@@ -167,11 +167,11 @@ class DeveloperLayout(Layout):
         return self.tokens_listing(self.listed, recalled)
 
     def tokens_listing(self, listed: Sequence[Listed], recalled: Sequence[Page] = ()) -> int:
-        """Of the whole request if it were packed now, with `recalled`, and with this listing."""
+        """The tokens of the whole request if packed now, with `recalled` and this listing."""
         return self.pack([*self.sent(), *with_recalled(self.pending, recalled)], listed).tokens
 
     def tokens_unlisted(self, recalled: Sequence[Page] = ()) -> int:
-        """Without a listing, which takes what is left."""
+        """The same without a listing, which takes only spare room."""
         return self.tokens_listing((), recalled)
 
     def tokens_showing(self, entries: Sequence[Entry], recalled: Sequence[Page] = ()) -> int:
@@ -185,13 +185,13 @@ class DeveloperLayout(Layout):
         return super().tokens_of(entries) + rows * self.row_tokens
 
     def messages(self) -> tuple[Message, ...]:
-        """As packed last. What is pending is not among them: `freeze` first."""
+        """The messages as last packed, without pending entries: call `freeze` first."""
         return self.pack(self.sent(), self.listed).messages
 
     # --- packing ------------------------------------------------------------------------------
 
     def pack(self, entries: Sequence[Entry], listed: Sequence[Listed]) -> Pack:
-        """The request that these entries make, from the cache where it was made before."""
+        """The request for these entries, from the cache if it was made before."""
         key = PackKey(
             self.frame.session_id,
             self.frame.model,
@@ -260,7 +260,7 @@ class DeveloperLayout(Layout):
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Where everything stands: lines of VM:CONTEXT, then entries that become messages."""
+    """The arrangement: lines of VM:CONTEXT, then entries that become messages."""
 
     lines: tuple[Page, ...]
     turns: tuple[Entry, ...]
@@ -310,10 +310,10 @@ def _newest(pages: Iterable[Page]) -> Page | None:
 
 
 def _is_turn(page: Page, first: TurnNo, in_place: bool) -> bool:
-    """Whether a page is one of the last turns, and so stands as a message.
+    """Whether a page belongs to the last turns, and so is shown as a message.
 
-    What was said is put back where it was said; anything else only if it never left its place.
-    Media and what is derived are lines.
+    Messages return to their places; other pages only if they never left them. Media and derived
+    pages are lines.
     """
     row = page.row
     if page.derived is not None or row.turn < first or row.modality is not Modality.TEXT:

@@ -1,7 +1,4 @@
-"""The canonical envelope of tool results.
-
-All of these are JSON texts, the same bytes for the same input.
-"""
+"""The envelope of tool results: canonical JSON, the same bytes for the same input."""
 
 from __future__ import annotations
 
@@ -18,16 +15,16 @@ from pagefault.model.times import iso_utc
 from pagefault.pack.render import reference
 from pagefault.policy.kinds import RULES
 
-REFERENCE_TOKENS: Final = 24  # of the one line that level 3 is
-SENTENCE_TOKENS: Final = 24  # a text of no more has nothing to leave out
+REFERENCE_TOKENS: Final = 24  # of the single line of level 3
+SENTENCE_TOKENS: Final = 24  # nothing can be left out of a text this short
 
 NO_EVICTIONS: Final[tuple[PageId, ...]] = ()
-"""What leaves the window because of a fault, when its result is written.
+"""The pages that a fault has evicted when its result is written: always none.
 
-A fault is granted only where its page fits beside all that must stay, and what that displaces is
-chosen once for all calls of a reply, when the next request is packed: pages leave with an epoch
-and never between two requests. `EpochBegun.evicted` lists them. A result is in the window from
-then on, byte for byte, so it cannot say afterwards what nobody had decided when it was written.
+A fault is granted only if its page fits beside everything that must stay. The pages it displaces
+are chosen once for all calls of a reply, when the next request is packed: pages leave with an epoch
+and never between two requests. `EpochBegun.evicted` lists them. A result stays in the window byte
+for byte, so it cannot report a later decision.
 """
 
 
@@ -37,7 +34,7 @@ def dump(value: Any) -> str:
 
 
 def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = None) -> str:
-    """A page that was faulted in: `{page, effects}`. `made` is what stands for it at `level`."""
+    """A faulted page: `{page, effects}`. `made` is its representation at `level`."""
     if made is not None:
         text = neutralise(made.text)
     else:
@@ -80,13 +77,13 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
 
 
 def _of_bytes(page: Page) -> dict[str, Any]:
-    """What the record tells of the bytes that a page stands for; nothing that it does not."""
+    """The fields on a page's bytes, as far as its record has them."""
     told = {"mime_type": page.mime_type and neutralise(page.mime_type)}
     return {k: v for k, v in (told | {"size_bytes": page.size_bytes}).items() if v is not None}
 
 
 def mapped_result(row: PageRow, level: Level) -> str:
-    """The page is in the window already: where it stands is the content."""
+    """The result for a page that is already in the window, which has the content."""
     return dump(
         {
             "page": {
@@ -107,7 +104,7 @@ def mapped_result(row: PageRow, level: Level) -> str:
 
 
 def search_result(hits: Sequence[tuple[PageRow, str, float]], total: int) -> str:
-    """What a search found: rows, hints (never evidence) and relevance, best first."""
+    """The hits of a search: rows, hints (never evidence) and relevance, best first."""
     return dump(
         {
             "results": [
@@ -135,9 +132,9 @@ def refusal(
     levels: Sequence[int] = (),
     tokens: Sequence[int] = (),
 ) -> str:
-    """Why a call was not served, in a form that a program can match on.
+    """A refusal, in a form that a program can match on.
 
-    `levels` would be granted; `tokens` is what each of them takes.
+    `levels` would be granted; `tokens` has the tokens of each.
     """
     error: dict[str, Any] = {
         "code": code,
@@ -152,7 +149,7 @@ def refusal(
 
 
 def level_tokens(row: PageRow, level: Level) -> int:
-    """What a page at a level takes at most, as far as can be told without reading it."""
+    """An upper bound on a page's tokens at a level, without reading the page."""
     match level:
         case Level.FULL | Level.REDUCED:
             return row.tokens
@@ -163,10 +160,10 @@ def level_tokens(row: PageRow, level: Level) -> int:
 
 
 def own_level(row: PageRow) -> Level:
-    """The level that a page's own text is of what the page stands for.
+    """The level of a page's own text, relative to its content.
 
-    Said or written, it is the page. Of media it is what somebody wrote about the bytes, which no
-    request shows: a caption, an abstract; of a recording, where it is long, a transcript.
+    Text is the content itself. For media, whose bytes no request shows, the text is a caption (an
+    abstract) or, for a recording with a long text, a transcript.
     """
     if not is_media(row):
         return Level.FULL
@@ -177,18 +174,19 @@ def own_level(row: PageRow) -> Level:
 
 
 def told_level(row: PageRow, level: Level) -> Level:
-    """The level that a page's text at `level` is told to be: never more than its own."""
+    """The level reported for a page's text at `level`: never fuller than its own."""
     return max(level, own_level(row))
 
 
 def told_levels(row: PageRow) -> list[int]:
-    """The levels that a page is offered at, as they are told."""
+    """The levels that a page is offered at, as reported."""
     return sorted({int(told_level(row, level)) for level in offered_levels(row)})
 
 
 def offered_levels(row: PageRow) -> tuple[Level, ...]:
-    """The levels at which a page's text can be served. A sentence is shown whole, or named; a page
-    of a region whole, as its shorter forms would be the session's own and outlive its mount.
+    """The levels at which a page's text can be served. A sentence is shown whole or as a reference.
+    A page of a region is shown whole, because shorter forms would belong to the session and outlive
+    the mount.
     """
     if is_shared(row.page_id):
         return (Level.FULL,)

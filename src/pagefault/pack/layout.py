@@ -1,14 +1,14 @@
 """The stable layout: what was sent is frozen, changes are appended, an epoch rewrites in one batch.
 
-A layout is fed entries as they happen (`add`), turns those not yet sent into messages when a
-request is packed (`freeze`), and is rewritten only by `rewrite`. It is a pure fold: the same calls
-give the same bytes, which is how a restart, a rebuilt index and a replay see the same requests.
+A layout takes entries as they happen (`add`) and renders pending ones into messages when a request
+is packed (`freeze`). Only `rewrite` changes what was sent. It is a pure fold: the same calls give
+the same bytes, so a restart, a rebuilt index and a replay see the same requests.
 
 Invariants, true between any two public calls:
  (1) Outside `rewrite`, the messages of one request begin with those of the one before it.
  (2) `tokens` is the sum over head, tools and segments, each counted as it is rendered.
- (3) No page stands in the layout twice at level 0.
- (4) No two messages of the user, or of the model, stand in a row: some chat templates refuse that.
+ (3) No page is in the layout twice at level 0.
+ (4) No two adjacent messages have the same role, user or model: some chat templates refuse that.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line of ours in the place of something that is not shown."""
+    """Our line in place of something that is not shown."""
 
     text: str
     seq: Seq
@@ -66,7 +66,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What an epoch put before the turns: what stands, what was summed up, and what it kept."""
+    """The front of an epoch: core, summaries, and pages kept out of their place."""
 
     seq: Seq
     core: tuple[Page, ...] = ()
@@ -83,9 +83,9 @@ class Front:
 class Exchange:
     """The calls of one reply and their results, which are never split.
 
-    Of calls of the host's tools, `pages` are what is shown of words, calls and results, `awaited`
-    the text of each that has no result yet, by its id, `failed` the ids of those that failed, and
-    `renamed` what the reply called those that are kept under another id.
+    For calls of the host's tools, `pages` has the pages shown of text, calls and results; `awaited`
+    the text of each call without a result yet, by id; `failed` the ids of failed calls; and
+    `renamed` the reply's own ids of calls that are kept under another id.
     """
 
     cause: Seq
@@ -104,7 +104,7 @@ Entry = Shown | Note | Recalled | Front | Exchange
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Messages as they were sent, and what they were made of."""
+    """Messages as they were sent, and their entries."""
 
     messages: tuple[Message, ...]
     entries: tuple[Entry, ...]
@@ -120,7 +120,7 @@ SILENCE: Final = {
     Role.USER: Message(role=Role.ASSISTANT, content="(no answer)"),
     Role.ASSISTANT: Message(role=Role.USER, content="(no message)"),
 }
-"""What stands between two messages of one role: the log has nothing there."""
+"""The placeholder between two messages of one role: the log has nothing there."""
 
 
 _BETWEEN: Final = "\n\n"  # texts of one message
@@ -138,8 +138,8 @@ class Layout:
         tools: tuple[ToolSpec, ...],
         seal: render.Seal = UNSEALED,
     ) -> None:
-        """`seal` is keyed with the memory's secret; without it blocks are closed by numbers that
-        whoever writes a text could work out: for who shows nothing of a stranger's.
+        """`seal` is keyed with the memory's secret. Without it the author of a text could compute
+        the number that closes a block: only for layouts that show no untrusted text.
         """
         self._counter = counter
         self._seal = seal
@@ -157,18 +157,17 @@ class Layout:
         self._composed: _Composed | None = None  # what `freeze` would append, as asked last
 
     def add(self, entry: Entry) -> None:
-        """Append something that has not been sent yet."""
+        """Append an entry that has not been sent yet."""
         self.pending.append(entry)
 
     def changed(self) -> None:
-        """Something that has not been sent yet is another than it was."""
+        """A pending entry changed."""
         self._composed = None
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
-        """Turn what is pending into messages, with `recalled` before the newest user message.
+        """Turn pending entries into messages, with `recalled` before the newest user message.
 
-        What was not composed before is composed when somebody looks: where a log is folded, an
-        epoch may come that does away with it.
+        Messages are composed lazily: while a log is folded, a later epoch may drop them.
         """
         asked = self._composed
         if not self._uncomposed and asked is not None and asked.answers(self.pending, recalled):
@@ -179,12 +178,12 @@ class Layout:
 
     @property
     def segments(self) -> list[Segment]:
-        """What was sent, in messages."""
+        """The segments that were sent."""
         self.compose_sent()
         return self._segments
 
     def compose_sent(self) -> None:
-        """Have the messages of what was sent made now, and not when they are asked for."""
+        """Compose the messages of sent entries now, instead of lazily."""
         if not self._uncomposed:
             return
         parts: list[_Part] = []
@@ -201,16 +200,16 @@ class Layout:
         self._frozen_tokens += sum(segment.tokens for segment in segments)
 
     def rewrite(self, front: Front, verbatim_from: Seq) -> None:
-        """Begin anew with `front`, then everything from `verbatim_from` on.
+        """Begin an epoch with `front`, then everything from `verbatim_from` on.
 
-        What stays is pending again: it is composed with the request that this epoch is for.
+        What stays is pending again, and is composed with the epoch's request.
         """
         self.pending = self.survivors(front, verbatim_from)
         self._segments, self._messages, self._uncomposed = [], [], []
         self._frozen_tokens = self.head_tokens
 
     def survivors(self, front: Front, verbatim_from: Seq) -> list[Entry]:
-        """The entries that `rewrite` would leave. Lines out of their place stay only in front."""
+        """The entries that `rewrite` would keep. Pages out of their place stay only in `front`."""
         stay: list[Entry] = [
             entry
             for entry in self.entries()
@@ -219,16 +218,16 @@ class Layout:
         return [front, *stay] if front else stay
 
     def entries(self) -> list[Entry]:
-        """What was sent and what is pending, in order."""
+        """Sent and pending entries, in order."""
         return self.sent() + self.pending
 
     def sent(self) -> list[Entry]:
-        """What was sent since the last epoch, in order."""
+        """The entries sent since the last epoch, in order."""
         composed = [entry for segment in self._segments for entry in segment.entries]
         return composed + [entry for entries in self._uncomposed for entry in entries]
 
     def latest(self) -> Iterator[Entry]:
-        """Every entry, from the last one back."""
+        """Every entry, last first."""
         yield from reversed(self.pending)
         for entries in reversed(self._uncomposed):
             yield from reversed(entries)
@@ -236,24 +235,24 @@ class Layout:
             yield from reversed(segment.entries)
 
     def tokens(self, recalled: Sequence[Page] = ()) -> int:
-        """Of the whole request if it were packed now, with `recalled`."""
+        """The tokens of the whole request if packed now, with `recalled`."""
         return self.frozen_tokens() + sum(segment.tokens for segment in self._appended(recalled))
 
     def tokens_unlisted(self, recalled: Sequence[Page] = ()) -> int:
-        """The same, less what takes no room that anything else could need."""
+        """The same, without parts that only take spare room."""
         return self.tokens(recalled)
 
     def tokens_showing(self, entries: Sequence[Entry], recalled: Sequence[Page] = ()) -> int:
-        """Of a whole request that shows these, and `recalled`, had nothing been sent before."""
+        """The tokens of a fresh request that shows these entries and `recalled`."""
         return self.head_tokens + self.tokens_of(with_recalled(entries, recalled))
 
     def frozen_tokens(self) -> int:
-        """Of the head and what was sent."""
+        """The tokens of the head and of sent entries."""
         self.compose_sent()
         return self._frozen_tokens
 
     def tokens_of(self, entries: Sequence[Entry]) -> int:
-        """What these entries would add, composed together."""
+        """The tokens that these entries would add, composed together."""
         return sum(segment.tokens for segment in self.compose(entries))
 
     def exchange_tokens(self, said: str, calls: Sequence[tuple[ToolCall, str, Page | None]]) -> int:
@@ -261,13 +260,13 @@ class Layout:
         return self.tokens_of([exchange])
 
     def messages(self) -> tuple[Message, ...]:
-        """Head and segments. What is pending is not among them: `freeze` first."""
+        """Head and segments, without pending entries: call `freeze` first."""
         self.compose_sent()
         return (self.head, *self._messages)
 
     def rendered(self, segments: Sequence[Segment], *, first: int) -> list[RenderedSegment]:
-        """What each message of these segments shows, and where; the first of them has the place
-        `first` in its request.
+        """The pages in each message of these segments, and their positions; `first` is the place of
+        the first message in its request.
         """
         found: list[RenderedSegment] = []
         for segment in segments:
@@ -281,8 +280,8 @@ class Layout:
     def compose(self, entries: Sequence[Entry], *, after: Role = Role.SYSTEM) -> list[Segment]:
         """Messages for entries, in order; neighbours of one role become one message.
 
-        `after` is the role of the message that these follow. Where it was sent already and so
-        cannot be added to, or where calls follow words of the model, a `SILENCE` stands between.
+        `after` is the role of the preceding message. A `SILENCE` separates messages of one role if
+        the first was already sent and cannot grow, or if calls follow text of the model.
         """
         return self._weighed(self._parts(entries, after))
 
@@ -312,7 +311,7 @@ class Layout:
         return (Message(role=_role(group[0]), content=content),), tuple(group)
 
     def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
-        """What `freeze` would append."""
+        """The segments that `freeze` would append."""
         asked = self._composed
         if asked is None or not asked.answers(self.pending, recalled):
             after = self.messages()[-1].role
@@ -321,7 +320,7 @@ class Layout:
         return asked.segments
 
     def last_role(self, recalled: Sequence[Page] = ()) -> Role:
-        """Of the last message, if the request were packed now, with `recalled`."""
+        """The role of the last message if the request were packed now, with `recalled`."""
         entries = with_recalled(self.pending, recalled)
         if not entries:
             return self.messages()[-1].role
@@ -352,7 +351,7 @@ class Layout:
         ]
 
     def _count(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of each. A message is planned, and then frozen: to count it once is enough."""
+        """The tokens of each, cached because a message is planned first and then frozen."""
         known = [self._counted.get(message) for message in messages]
         fresh = [message for message, tokens in zip(messages, known, strict=True) if tokens is None]
         if not fresh:
@@ -368,7 +367,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Composed:
-    """The messages of what is pending: a request is planned, counted and frozen with the same."""
+    """The messages of pending entries: planning, counting and freezing a request share them."""
 
     pending: list[Entry]  # the very list: what was sent, or rewritten, leaves another
     entries: int
@@ -439,9 +438,7 @@ def with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[En
 
 
 def newest_first(pages: Sequence[Page]) -> list[Page]:
-    """Pages in their order, less that each which tells of the same as a later one of them stands
-    right behind it.
-    """
+    """Pages in their order, except that a page directly follows the page that is newer than it."""
     behind: dict[PageId, list[Page]] = {}
     newest = {old: page.page_id for page in pages for old in page.newer_than}
     for page in pages:
@@ -483,7 +480,7 @@ def _exchange_part(exchange: Exchange) -> _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A stretch of a message's text, and the texts of pages in it, in their order."""
+    """A part of a message's text, and the texts of pages in it, in order."""
 
     text: str
     shows: tuple[tuple[Sequence[Page], str], ...] = ()
@@ -530,7 +527,7 @@ def _texts(group: Iterable[Entry], seal: render.Seal) -> list[str]:
 
 
 def _facets(messages: Sequence[Message], entries: Sequence[Entry], seal: render.Seal) -> Facets:
-    """Of each message, the texts of pages in it."""
+    """The texts of pages in each message."""
     if len(entries) == 1 and isinstance(entries[0], Exchange):
         return [_exchange_facets(message, entries[0]) for message in messages]
     if not entries:
@@ -554,7 +551,7 @@ def _facet(pages: Sequence[Page], start: int, end: int) -> Facet:
 
 
 def _exchange_facets(message: Message, exchange: Exchange) -> tuple[Facet, ...]:
-    """Of a message of calls or of a result: the pages that it was made of, as one."""
+    """The pages of a message of calls or of a result, as one."""
     faulted = {call.call_id: page for call, _, page in exchange.calls if page is not None}
     if message.role is Role.TOOL:
         pages = [one for one in exchange.pages if one.call_id == message.call_id]
@@ -568,7 +565,7 @@ def _exchange_facets(message: Message, exchange: Exchange) -> tuple[Facet, ...]:
 
 
 def _front_lines(front: Front) -> list[tuple[Sequence[Page], str]]:
-    """The lines in front, and of which pages each is the text."""
+    """The lines of the front, each with its pages."""
     lines: list[tuple[Sequence[Page], str]] = [
         ((page,), render.line([page])) for page in front.core
     ]
@@ -583,7 +580,7 @@ def _front_lines(front: Front) -> list[tuple[Sequence[Page], str]]:
 
 
 def runs(pages: Iterable[Page]) -> list[list[Page]]:
-    """Pages as they are shown: parts of one text that follow one another are one."""
+    """Pages as they are shown: consecutive parts of one text are one."""
     found: list[list[Page]] = []
     for page in pages:
         if found and _continues(found[-1], page):
@@ -594,7 +591,7 @@ def runs(pages: Iterable[Page]) -> list[list[Page]]:
 
 
 def _continues(run: Sequence[Page], page: Page) -> bool:
-    """Whether a page is the next part of the text that the run is made of."""
+    """Whether a page is the next part of the run's text."""
     return bool(
         run
         and page.row.part > 0

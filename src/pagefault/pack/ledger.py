@@ -1,9 +1,9 @@
-"""The ledger: what every call should have cost, what the provider reports, and why they differ.
+"""The ledger: the predicted cost of every call, the provider's report, and why they differ.
 
-A line is a pure function of what is known of one call, so a ledger is a fold of the log. Counts of
-ours and of the provider are of different tokens: what is predicted is scaled to the prompt that the
-provider counted before the two are compared. What a provider does not say of its cache is unknown:
-such a report is not held against the prediction, and has no cost.
+A line is a pure function of the facts of one call, so a ledger is a fold of the log. Our counts and
+the provider's are of different tokens, so the prediction is scaled to the provider's prompt before
+the two are compared. A report that says nothing of the cache is not compared with the prediction,
+and has no cost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COUNTS_SLACK: Final = 200  # tokens that a provider may add to any prompt: temp
 
 
 class Broke(StrEnum):
-    """Why a call could not read the whole request before it from the cache."""
+    """Why a call could not read all of the previous request from the cache."""
 
     NOTHING = ""
     FIRST = "first"  # there is none before it
@@ -39,7 +39,7 @@ class Broke(StrEnum):
 
 
 class Disagreement(StrEnum):
-    """How a provider's report differs from what was predicted."""
+    """How a provider's report differs from the prediction."""
 
     NOTHING = ""
     UNREPORTED = "unreported"
@@ -52,13 +52,13 @@ class Disagreement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
-    """What is known of a call when it is sent; tokens by our count.
+    """The facts of a call when it is sent; tokens by our count.
 
-    `before_tokens` is the length of the request before it, less its tail, None if there is none;
-    `shared_tokens` how much of that this one begins with; `matchable_tokens` how much of it ends
-    where the provider's cache can match (all of it, unless that matches only at marks).
-    `client_changed`: a proxy's client went on from something else than the request before it.
-    `is_unmarked`: it marked nothing, for a provider that caches at marks alone.
+    `before_tokens` is the length of the previous request, less its tail, None if there is none;
+    `shared_tokens` is the common prefix with it; `matchable_tokens` is the part of that prefix that
+    the provider's cache can match (all of it, unless the cache matches only at marks).
+    `client_changed`: a proxy's client continued from something other than the previous request.
+    `is_unmarked`: it set no marks, for a provider that caches at marks alone.
     """
 
     prompt_tokens: int
@@ -75,13 +75,13 @@ class Sending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One call. Costs are in effective input tokens, of our count; `reported_cost` is the same from
-    the provider's figures, in its own tokens, and None where these do not tell what was cached.
+    """One call. Costs are in effective input tokens, by our count. `reported_cost` is computed from
+    the provider's figures, in its own tokens, and is None if these say nothing of the cache.
     """
 
     prompt_tokens: int
     volatile_tokens: int
-    survival: float | None  # of the request before; None for one that continues none
+    survival: float | None  # of the previous request; None if this continues none
     predicted_cached: int
     predicted_cost: float
     broke: Broke
@@ -92,7 +92,7 @@ class Line:
 
 
 def line(prices: PriceList, call: Sending, usage: Usage | None = None) -> Line:
-    """The ledger's line for a call and what was reported of it."""
+    """The ledger's line for a call and its report."""
     cached = 0
     if call.before_tokens is not None and not (call.is_cold or call.is_unmarked):
         cached = prices.cacheable(call.matchable_tokens)
@@ -138,9 +138,9 @@ def _broke(call: Sending, cached: int) -> Broke:
 
 
 def reported_cost(prices: PriceList, usage: Usage, *, is_unwritten: bool = False) -> float | None:
-    """By the report: what it says was written is written; of the rest, nothing was, unless the
-    provider does not say (then all that was not read counts as written, but where it is known that
-    nothing was: `is_unwritten`). None where it says nothing of its cache.
+    """The cost by the report. Written tokens are those it reports. If it reports none at all, every
+    token not read counts as written, unless it is known that none was (`is_unwritten`). None if the
+    report says nothing of the cache.
     """
     if usage.cached_tokens is None:
         return None
@@ -165,7 +165,7 @@ def _disagreement(
     if usage.cached_tokens is None:
         return Disagreement.CACHE_UNREPORTED
     off = usage.cached_tokens - cached * scale
-    # One step for the provider's rounding in its own tokens, one for ours in ours.
+    # One step for the provider's rounding in its tokens, one for ours in our tokens.
     if abs(off) <= 2 * prices.quantum * max(scale, 1.0) + _TOLERANCE * usage.input_tokens:
         return Disagreement.NOTHING
     if off > 0:
@@ -174,9 +174,9 @@ def _disagreement(
 
 
 def summary(prices: PriceList, lines: Iterable[Line]) -> dict[str, Any]:
-    """The sums, as one object of plain values. Ratios of nothing are those of a perfect run.
+    """The sums, as one object of plain values. Ratios over nothing are those of a perfect run.
 
-    `prefix_breaks_outside_epochs` counts calls that could have shared the whole request before them
+    `prefix_breaks_outside_epochs` counts calls that could have shared the whole previous request
     and did not: zero, unless somebody changed what was sent.
     """
     account, reported, reports = Account(prices), 0.0, 0

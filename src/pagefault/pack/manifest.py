@@ -1,7 +1,7 @@
-"""VM:MANIFEST_JSON: what exists, and what of it is mapped.
+"""VM:MANIFEST_JSON: the mapped pages and the available ones.
 
 `manifest.schema.json` beside this file is its JSON Schema. It is strict JSON on one line, without
-an angle bracket: nothing in it can close the tag that it stands in.
+angle brackets, so nothing in it can close its tag.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pagefault.model.residency import tier_of
 from pagefault.pack.envelope import dump, own_level, told_levels
 
 ENTRIES_MAX: Final = 64
-"""Pages that are listed though they are not mapped. Search finds the others."""
+"""The most unmapped pages that are listed. Search finds the others."""
 
 PREFER_LEVELS: Final = (2, 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What the model may fault: the very limits that are enforced."""
+    """What the model may fault: exactly the enforced limits."""
 
     faults_allowed: bool
     max_faults_per_turn: int
@@ -36,14 +36,14 @@ class Policies:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A page that exists and is not mapped, and the hint by which it may be chosen."""
+    """An unmapped page, and the hint for choosing it."""
 
     row: PageRow
     hint: str
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the manifest, as it ships with the package."""
+    """The manifest's JSON Schema, which ships with the package."""
     text = files("pagefault.pack").joinpath("manifest.schema.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -52,7 +52,7 @@ def schema() -> dict[str, Any]:
 def manifest(
     session_id: str, mapped: Iterable[Page], listed: Sequence[Listed], policies: Policies
 ) -> str:
-    """The manifest of a request that shows `mapped` and could be given `listed`."""
+    """The manifest of a request that shows `mapped` and offers `listed`."""
     document = {
         "session_id": session_id,
         "working_set": [mapped_entry(page) for page in mapped],
@@ -68,7 +68,7 @@ def manifest(
 
 
 def harmless(json_text: str) -> str:
-    """The same JSON with its angle brackets spelled out, which only strings can have."""
+    """The same JSON with its angle brackets, which only strings can have, escaped."""
     return json_text.replace("<", "\\u003c").replace(">", "\\u003e")
 
 
@@ -97,7 +97,7 @@ def listed_entry(item: Listed) -> dict[str, Any]:
 
 
 def level_of(page: Page) -> Level:
-    """How much of what it is about a page shows: a summary or a representation says less."""
+    """The level of a page's text: a summary or a representation shows less than its sources."""
     if page.derived is not None and page.derived.level:
         return Level(page.derived.level)
     return Level.ABSTRACT if page.row.kind is Kind.SUMMARY else own_level(page.row)

@@ -1,8 +1,8 @@
-"""Rolling hashes over a rendered request, so that two requests find what they share.
+"""Rolling hashes over a rendered request, to find the common prefix of two requests.
 
 Block 0 is the tools, every further block one message; the hash of a block covers all blocks up to
-it. So equal hashes at a place mean equal bytes before it, and the longest common prefix of two
-requests is found by halving, block by block, without looking at their text again.
+it. So equal hashes at a place mean equal bytes before it, and a binary search over blocks finds the
+longest common prefix without reading the text again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DIGEST_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What of a request can be cached: everything but its volatile tail.
+    """The cacheable part of a request: everything but its volatile tail.
 
     `hashes[n]` and `ends[n]` are the rolling hash, and the tokens, of the first n + 1 blocks.
     """
@@ -40,8 +40,8 @@ class Prefix:
         *,
         after: Prefix | None = None,
     ) -> Prefix:
-        """Of a request, less its tail. What it shares, as objects, with the request `after` which
-        it comes is not hashed and counted again.
+        """The prefix of a request, without its tail. Objects shared with the previous request,
+        `after`, are not hashed and counted again.
         """
         hashes = [_digest(b"", _tools_bytes(tools))]
         tokens = [tools_tokens(counter, tools)]
@@ -71,7 +71,7 @@ class Prefix:
         return self.ends[blocks - 1] if blocks else 0
 
     def shared_blocks(self, other: Prefix) -> int:
-        """How many blocks both begin with, byte for byte."""
+        """The number of equal blocks at the beginning of both, byte for byte."""
         low, high = 0, min(self.blocks, other.blocks)
         while low < high:
             middle = (low + high + 1) // 2
@@ -82,7 +82,7 @@ class Prefix:
         return low
 
     def shared_tokens(self, other: Prefix) -> int:
-        """The tokens of what both begin with, in whole blocks."""
+        """The tokens of the common prefix, in whole blocks."""
         return self.end(self.shared_blocks(other))
 
 

@@ -1,4 +1,4 @@
-"""What the model is told about its memory. Frozen within a session's epoch."""
+"""The model's instructions about its memory. Frozen within a session's epoch."""
 
 from __future__ import annotations
 

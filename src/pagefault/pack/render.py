@@ -1,7 +1,7 @@
-"""How one page reads in the window.
+"""Rendering of one page in the window.
 
-`RENDERER` numbers these rules, and those of `envelope.py`: a request must come out byte-identical
-after a restart, so any change to what is written there is a new number, and a new number begins an
+`RENDERER` is the version of these rules and of `envelope.py`. A request must be byte-identical
+after a restart, so any change to the rendered text needs a new version, and a new version begins an
 epoch.
 """
 
@@ -18,9 +18,9 @@ from pagefault.model.page import Page, PageRow
 
 RENDERER: Final = 6
 
-MARK_DIGITS: Final = 12  # of the number that closes a block: four tokens, whatever it is
-LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
-BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
+MARK_DIGITS: Final = 12  # of the number that closes a block: always four tokens
+LABEL_TOKENS: Final = 12  # of a typical label: for weighing pages, not for limits
+BLOCK_TOKENS: Final = 32  # of VM:CONTEXT around its lines: an upper bound
 LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its framing: three fields, spelled out
 
 _MEDIA: Final = {Modality.IMAGE: "I", Modality.AUDIO: "D", Modality.VIDEO: "V"}
@@ -48,11 +48,10 @@ def prefix(row: PageRow) -> str:
 
 
 def label(parts: Sequence[Page]) -> str:
-    """The name by which the model cites: `(msg_302)`, with speaker, title and time where known.
+    """The name by which the model cites: `(msg_302)`, with speaker, title and time if known.
 
-    `parts` are one page, or consecutive parts of one text. Of what was recalled it says which
-    others tell of the same, and that they were said before or since; of a claim, why it does not
-    hold any more.
+    `parts` are one page, or consecutive parts of one text. The label of a recalled page also names
+    older or newer pages on the same subject; that of a claim, why it no longer holds.
     """
     first = parts[0]
     names = [first.page_id if len(parts) == 1 else f"{first.page_id}…{parts[-1].page_id}"]
@@ -72,7 +71,7 @@ def label(parts: Sequence[Page]) -> str:
 
 
 def message(parts: Sequence[Page]) -> str:
-    """A turn as it stands in its own place: label and text."""
+    """A turn in its own place: label and text."""
     first = parts[0]
     head = label(parts)
     if first.row.role not in (Role.USER, Role.ASSISTANT) or first.row.kind is not Kind.TRANSCRIPT:
@@ -81,17 +80,17 @@ def message(parts: Sequence[Page]) -> str:
 
 
 def line(parts: Sequence[Page]) -> str:
-    """A page recalled out of its place, as a line of VM:CONTEXT."""
+    """A page out of its place, as a line of VM:CONTEXT."""
     return f"{prefix(parts[0].row)} {label(parts)}: {_text(parts)}"
 
 
 def standing_rule(page: Page) -> str:
-    """A rule of the user's, as it is recited at the end of each request."""
+    """A user's rule, as recited at the end of each request."""
     return f"C ({page.page_id} · standing rule): {_text([page])}"
 
 
 def summary(page: Page, level: Level) -> str:
-    """A run of turns, summed up: its header says what there is, its text, at level 2, what of it.
+    """The summary of a run of turns: a header that says what exists and, at level 2, its text.
 
     Level 3 is the header alone.
     """
@@ -109,31 +108,30 @@ def summary(page: Page, level: Level) -> str:
 
 
 def older(summaries: int) -> str:
-    """What stands for summaries that are not even listed."""
+    """The line for summaries that are not even listed."""
     return f"({summaries:,} earlier summaries are not shown; search_pages finds what they sum up)"
 
 
 def claims_left_out(claims: int) -> str:
-    """What stands for claims that the core has no room for."""
+    """The line for claims that the core has no room for."""
     return f"({claims:,} more claims stand; search_pages finds them)"
 
 
 def without_label(text: str) -> str:
-    """What a model answered, less a label that it put before it in imitation of what it reads."""
+    """A model's answer without a label that it wrote in imitation of what it reads."""
     return _OWN_LABEL.sub("", text, count=1)
 
 
 Seal = Callable[[str], str]
-"""What a block is closed by, given what stands in it: `MARK_DIGITS` digits."""
+"""From the contents of a block to the number that closes it: `MARK_DIGITS` digits."""
 
 
 def sealed_with(keyed: Callable[[str], str]) -> Seal:
-    """Numbers that depend on the whole of what they close off and on a secret, with which `keyed`
-    hashes a text.
+    """A seal whose numbers depend on the whole block and on a secret, with which `keyed` hashes.
 
-    So nobody who writes a text can put its number in: whoever knows the numbers of every block
-    before would still have to find a text that holds its own, which takes the secret and about
-    10¹² tries. Yet the same lines have the same number, so that what was sent stays as it was sent.
+    So the author of a text cannot include its number. Even with the numbers of all earlier blocks,
+    that takes a text that contains its own number: the secret and about 10¹² tries. Yet the same
+    lines have the same number, so sent requests stay as they were.
     """
 
     def seal(text: str) -> str:
@@ -144,8 +142,8 @@ def sealed_with(keyed: Callable[[str], str]) -> Seal:
 
 
 def block(lines: Sequence[str], seal: Seal) -> str:
-    """Lines marked off as memory: data, whatever they say. Only the tag with the number that opened
-    it closes a block.
+    """Lines marked off as memory: data, never instructions. Only a tag with the number of the
+    opening tag closes a block.
     """
     text = "\n".join(lines)
     tag = f"VM:CONTEXT {seal(text)}"
@@ -153,22 +151,22 @@ def block(lines: Sequence[str], seal: Seal) -> str:
 
 
 def is_data(page: Page) -> bool:
-    """Whether a page is marked off as data where it stands in its own place, too: what is neither
-    the user's word nor the model's own.
+    """Whether a page is marked off as data even in its own place: it is neither the user's word nor
+    the model's own.
     """
     return page.row.role is not Role.ASSISTANT and page.row.origin not in USERS
 
 
 def reference(row: PageRow) -> str:
-    """Level 3: that the page exists and what it would cost, never what it says."""
+    """Level 3: the page's existence and its cost, never its content."""
     part = f", part {row.part + 1} of {row.parts}" if row.parts > 1 else ""
     return f"{row.page_id}: {row.kind} by {row.role}, {row.tokens:,} tokens{part}"
 
 
 def rest(page: Page, shown: int, tokens_est: int) -> str:
-    """What stands for the parts of a long text that are not shown, after the first `shown`.
+    """The line for the parts of a long text that are not shown, after the first `shown`.
 
-    `page` is any part of it.
+    `page` is any part of the text.
     """
     stem, _, number = page.page_id.rpartition("_")
     first, parts = int(number) - page.row.part, page.row.parts
@@ -184,12 +182,12 @@ def _text(parts: Sequence[Page]) -> str:
     # Joined first, so that nothing can hide a tag across the seam of two parts.
     row = parts[0].row
     text = neutralise("".join(part.text for part in parts), citations=row.role is Role.ASSISTANT)
-    # Of media this is all that a text can show: what it is, and its caption or transcript.
+    # All that a text can show of media: what it is, and its caption or transcript.
     return f"[{row.modality.upper()}: {text}]" if prefix(row) in _MEDIA.values() else text
 
 
 def _field(text: str) -> str:
-    # Brackets are changed first: what they become must not read as a citation either.
+    # Brackets are replaced first: their replacements must not read as a citation either.
     flat = " ".join(text.split()).translate(_FIELD_SIGNS)
     flat = neutralise(flat)
     return flat if len(flat) <= _FIELD_CHARS else flat[: _FIELD_CHARS - 1] + "…"

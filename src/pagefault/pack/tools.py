@@ -19,12 +19,12 @@ MEMORY_TOOLS: Final = frozenset(
         *(ARCHIVAL_SEARCH, CONVERSATION_SEARCH),
     }
 )
-"""The tools of core and archival memory, by requirement 003's names."""
+"""The tools of core and archival memory, by the names of requirement 003."""
 SEARCH_LIMIT_MAX: Final = 50
 
 
 def vm_tools(limits: FaultLimits) -> tuple[ToolSpec, ...]:
-    """Sorted by name and frozen, since tools stand first in every provider's cached prefix."""
+    """Sorted by name and frozen, since tools come first in every provider's cached prefix."""
     reason: dict[str, Any] = {
         "type": "string",
         "enum": [str(reason) for reason in limits.reasons],
@@ -34,7 +34,7 @@ def vm_tools(limits: FaultLimits) -> tuple[ToolSpec, ...]:
     if FaultReason.RESOLVE_REFERENCE in limits.reasons:
         reason["default"] = str(FaultReason.RESOLVE_REFERENCE)
     else:
-        required.append("reason")  # what is taken where none is given would be refused
+        required.append("reason")  # the default reason would be refused
     return (
         ToolSpec(
             PAGE_FAULT,

@@ -1,7 +1,7 @@
-"""What the developer-message layout tells the model: VM:RULES of its three modes.
+"""VM:RULES of the developer-message layout, for its three modes.
 
-Their facts are those of the strict prompt and of the modes; the words
-are ours. The limits stand in the manifest's policies, which are rebuilt with every request.
+The facts are those of the strict prompt and of the modes; the words are ours. The limits are in the
+manifest's policies, which are rebuilt with every request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two tools as Chat Completions has them, with the usual limits: for requests made by hand.
+"""The two tools in Chat Completions format, with the default limits: for requests made by hand.
 
 A session's own requests carry the tools with that session's limits.
 """

@@ -1,1 +1,1 @@
-"""The mechanism of paging: table, TLB, working set, faults. It asks, and holds no opinions."""
+"""The mechanism of paging: table, TLB, working set, faults. Decisions are left to policies."""

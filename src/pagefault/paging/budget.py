@@ -11,11 +11,11 @@ from pagefault.paging.questions import Resident
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenBudget:
-    """All in tokens; modalities, reserved and available add up to `total`.
+    """A window's tokens by use; modalities, reserved and available add up to `total`.
 
-    `reserved_head` is the system prompt and the rules, `reserved_tools` their schemas,
-    `reserved_tail` the standing rules that each request ends with. `text` has the framing of
-    messages, and the calls, too.
+    `reserved_head` is the system prompt and the rules, `reserved_tools` the tools' schemas,
+    `reserved_tail` the standing rules at the end of each request. `text` includes calls and the
+    framing of messages.
     """
 
     total: int
@@ -34,7 +34,7 @@ class TokenBudget:
 
     @property
     def used(self) -> int:
-        """What the conversation takes, whatever its modality."""
+        """The tokens of the conversation, over all modalities."""
         return self.text + self.image + self.audio + self.video + self.structured
 
     @property
@@ -45,7 +45,7 @@ class TokenBudget:
 def token_budget(
     residents: Iterable[Resident], *, total: int, request: int, head: int, tools: int, tail: int
 ) -> TokenBudget:
-    """The budget of a window of `total` whose request takes `request`, the other three included."""
+    """The budget of a window of `total` tokens. `request` includes `head`, `tools` and `tail`."""
     taken = dict.fromkeys(Modality, 0)
     for page in residents:
         taken[page.modality] += page.tokens

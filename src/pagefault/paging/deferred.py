@@ -1,4 +1,4 @@
-"""A page on its way: a placeholder at once, the page when it is there."""
+"""A deferred page: a placeholder at once, the page once it is loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pagefault.model.signatures import checked
 
 @dataclass(frozen=True, slots=True)
 class DeferredPage:
-    """For who streams an answer and cannot wait. Reading goes on whoever waits, or gives up."""
+    """A page for a streamed answer, which cannot wait. Loading continues if a caller gives up."""
 
     page_id: PageId
     placeholder: str
@@ -24,19 +24,19 @@ class DeferredPage:
         return self.loading.done()
 
     async def page(self) -> Page:
-        """The page, however long it takes. Raises what reading it raises."""
+        """The page, without a timeout. Raises the error of loading it."""
         return await asyncio.shield(self.loading)
 
     @checked
     async def page_or_placeholder(self, timeout_ms: float = PLACEHOLDER_TIMEOUT_MS) -> Page | str:
-        """The page if it is there within `timeout_ms`, else the placeholder; ask again later.
+        """The page if it loads within `timeout_ms`, else the placeholder; call again later.
 
-        Raises what reading it raised.
+        Raises the error of loading it.
         """
         done, _ = await asyncio.wait([self.loading], timeout=timeout_ms / 1000)
         return self.loading.result() if done else self.placeholder
 
 
 def placeholder(page_id: PageId) -> str:
-    """What stands where a page will be."""
+    """The text in place of a page that is still loading."""
     return f"({page_id}: loading)"

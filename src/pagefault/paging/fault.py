@@ -1,4 +1,4 @@
-"""The limits on faults, enforced exactly as they are advertised, before anything is loaded.
+"""Fault limits, enforced exactly as advertised, before anything is loaded.
 
 Invariants:
  (1) A refusal changes nothing and spends nothing.
@@ -30,8 +30,8 @@ THRESHOLDS: Final[dict[str, tuple[FaultReason, ...]]] = {
 class FaultLimits:
     """What a model may fault in one turn. `threshold` names the loosest reason that is granted.
 
-    `paged_in_max`, if not 0, are the tokens that recall and faults share, calls included: with long
-    calls it binds before the others do.
+    `paged_in_max`, if not 0, bounds the tokens of recall and faults together, calls included. With
+    long calls it is the first limit reached.
     """
 
     faults_max: int
@@ -47,15 +47,15 @@ class FaultLimits:
 
     @property
     def reasons(self) -> tuple[FaultReason, ...]:
-        """The reasons that are granted, for the tool's description."""
+        """The granted reasons, for the tool's description."""
         return THRESHOLDS[self.threshold]
 
 
 class FaultBudget:
-    """What is left of the limits in the present turn."""
+    """The faults and tokens left in the current turn."""
 
     def __init__(self, limits: FaultLimits, *, spent: Sequence[int] = ()) -> None:
-        """`spent` are the tokens of faults that this turn had under other limits."""
+        """`spent` has the tokens of each fault served earlier in this turn, under other limits."""
         self.limits = limits
         self.faults_left = limits.faults_max - len(spent)
         self.tokens_left = limits.tokens_max - sum(spent)
@@ -73,10 +73,10 @@ class FaultBudget:
         offers: Mapping[Level, int],
         room_tokens: int,
     ) -> Level:
-        """The level to serve: the one asked for, or else as `serve_level` says.
+        """The level to serve: the one asked for, or the one that `serve_level` chooses instead.
 
-        `offers` are the levels that exist and their tokens; `room_tokens` is what the window could
-        make free. Spends nothing: `spend` does, once the page is in. Raises `FaultRefused`, naming
+        `offers` has the existing levels and their tokens; `room_tokens` is what the window could
+        free. Spends nothing: `spend` does, once the page is in. Raises `FaultRefused`, which names
         the levels that would be granted.
         """
         if self.faults_left < 1:
@@ -117,10 +117,10 @@ class FaultBudget:
 
 
 def serve_level(asked: Level, offers: Mapping[Level, int]) -> Level:
-    """Which of the levels on offer answers a request for `asked`.
+    """The level on offer that answers a request for `asked`.
 
-    The same level if there is one; else the nearest fuller, so that nothing asked for is missing;
-    else the fullest there is. A larger `asked` never gets a longer answer.
+    The same level if it exists; else the nearest fuller one, so that nothing asked for is missing;
+    else the fullest. A larger `asked` never gets a longer answer.
     """
     fuller = [level for level in offers if level <= asked]
     return max(fuller) if fuller else min(offers)

@@ -1,12 +1,11 @@
-"""L1: representations of pages, in memory, each dirty until its record is written.
+"""L1: a write-back cache of representations, each dirty until its record is written.
 
-It is a cache of what the log holds, or soon will: losing it loses nothing that could not be made
-again.
+Its contents are in the log or can be derived again, so losing it loses nothing.
 
 Invariants, true between any two public calls:
  (1) A page here is CLEAN or DIRTY, and changes by `residency.step` alone.
  (2) A dirty page stays until it is flushed, however many there are.
- (3) Of clean pages at most `pages_max` are here; what was used longest ago goes first.
+ (3) It has at most `pages_max` clean pages; the least recently used is dropped first.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ class L1:
         if pages_max < 0:
             raise ValueError("a cache has no negative size")
         self._pages_max = pages_max
-        self._held: dict[PageId, _Held] = {}  # what was used longest ago first
+        self._held: dict[PageId, _Held] = {}  # least recently used first
         self._made: dict[tuple[PageId, Level], PageId] = {}
 
     def __len__(self) -> int:
         return len(self._held)
 
     def find_row(self, page_id: PageId) -> PageRow | None:
-        """What is known of a representation that is here; this is no use of it."""
+        """The row of a cached representation. Does not count as a use."""
         held = self._held.get(page_id)
         return None if held is None else held.page.row
 
@@ -50,22 +49,22 @@ class L1:
         return held.page
 
     def find(self, page_id: PageId, level: Level) -> Page | None:
-        """What stands for a page at a level."""
+        """The representation of a page at a level."""
         made = self._made.get((page_id, level))
         return None if made is None else self.page(made)
 
     def derived(self, page: Page) -> None:
-        """A representation was made, and is not written yet."""
+        """Add a new representation that is not written yet."""
         self._put(page, Cause.DERIVED)
 
     def flushed(self, page: Page) -> None:
-        """Its record is in the log: `page` is as it reads there. It may not have been here."""
+        """The record is in the log, and `page` is read from it. It need not be cached yet."""
         is_dirty = self.is_dirty(page.page_id)
         self._put(page, Cause.FLUSHED if is_dirty else Cause.ADMITTED)
         self._trim()
 
     def met(self, page: Page) -> None:
-        """A representation was read from the log, or is in use again."""
+        """Note that a representation was read from the log, or used again."""
         if self.page(page.page_id) is None:
             self.flushed(page)
 
@@ -74,7 +73,7 @@ class L1:
         return held is not None and held.residency is Residency.DIRTY
 
     def dirty(self) -> list[PageId]:
-        """What is to be flushed, in the order it was used."""
+        """The pages to flush, in order of use."""
         return [p for p, held in self._held.items() if held.residency is Residency.DIRTY]
 
     def check(self) -> None:

@@ -1,11 +1,11 @@
-"""How hard a window is pressed: a level with hysteresis, whose thresholds follow the faults.
+"""Window pressure: a level with hysteresis, whose thresholds adapt to the fault rate.
 
-The level rises as soon as a threshold is passed, and falls only when use is well below it, so that
-it does not flicker. Where the model faults often, what left the window is missed: the thresholds
-rise, and less is done under pressure; where it never does, they sink.
+The level rises as soon as use reaches a threshold, and falls only when use is `FALL` below it, so
+that it does not flicker. If the model faults often, it misses pages that left: the thresholds rise,
+and pages are compressed later. If it never faults, they fall.
 
 Invariants:
- (1) The thresholds are ascending, and each within `ADAPTS` of where it began.
+ (1) The thresholds are ascending, and each within `ADAPTS` of its initial value.
  (2) Two notes of the same use change the level at most once.
 """
 
@@ -25,26 +25,26 @@ class Pressure(IntEnum):
 
 
 THRESHOLDS: Final = (0.5, 0.75, 0.9)
-"""Shares of the window at which it is medium, high, critical, as they begin."""
+"""Initial thresholds of medium, high and critical, as shares of the window."""
 FALL: Final = 0.05
-"""So far below its threshold use must sink for a level to end."""
+"""A level ends once use is this far below its threshold."""
 ADAPTS: Final = 0.08
 STEP: Final = 0.01
 FAULTS_MANY: Final = 0.5
-"""Faults a request, on average, from which on thresholds rise …"""
+"""Mean faults per request above which thresholds rise …"""
 FAULTS_FEW: Final = 0.05
-"""… and below which they sink."""
-MEMORY: Final = 16  # requests that the average is of
+"""… and below which they fall."""
+MEMORY: Final = 16  # requests in the mean
 
 Callback = Callable[[Pressure, Pressure], None]
 
 
 class Gauge:
-    """The pressure of one session's window. Told of each request; callbacks are told of changes."""
+    """The pressure of one session's window, updated per request. Callbacks observe changes."""
 
     def __init__(self) -> None:
         self.level = Pressure.LOW
-        self.used = 0.0  # share of the window, when it was noted last
+        self.used = 0.0  # share of the window, at the last note
         self.shift = 0.0
         self._faults: deque[int] = deque(maxlen=MEMORY)
         self._callbacks: list[Callback] = []
@@ -55,11 +55,11 @@ class Gauge:
 
     @property
     def fault_rate(self) -> float:
-        """Faults a request, lately."""
+        """Mean faults per request over the last `MEMORY` requests."""
         return sum(self._faults) / len(self._faults) if self._faults else 0.0
 
     def on_change(self, callback: Callback) -> Callable[[], None]:
-        """Call `callback(before, now)` at each change. Returns what ends that."""
+        """Call `callback(before, now)` at each change. Returns a function that unsubscribes."""
         self._callbacks.append(callback)
 
         def end() -> None:
@@ -69,7 +69,7 @@ class Gauge:
         return end
 
     def note(self, used: float, faults: int) -> Pressure:
-        """A request took this share of the window; `faults` were served since the one before."""
+        """Record a request's share of the window, and the faults served since the one before."""
         self._faults.append(faults)
         self._adapt()
         self.used = used

@@ -1,4 +1,4 @@
-"""What the mechanism asks of a policy. Here, below the policies, so that it imports no opinion."""
+"""The protocol between mechanism and policy. Below the policies, so that paging imports none."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from pagefault.model.page import NOT_TOLD, About
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
-    """What a policy is told of a page that entered the window."""
+    """A page in the window, as a policy sees it."""
 
     page_id: PageId
-    tokens: int  # what it takes in the window, label included
+    tokens: int  # in the window, label included
     kind: Kind
     modality: Modality
     importance: float  # 0 to 1
-    about: About = NOT_TOLD  # found when it is asked: most pages never are
-    refetch: float = 1.0  # what bringing it back would cost a token, over a page of the log
+    about: About = NOT_TOLD  # computed on demand: most pages are never asked
+    refetch: float = 1.0  # cost per token of bringing it back, relative to a page in the log
 
 
 class EvictionPolicy(Protocol):
-    """Synchronous, pure over what it was told, and the owner of nothing but its own bookkeeping.
+    """Synchronous, a pure function of the calls it received, and stateless beyond its bookkeeping.
 
-    What departs without having been evicted is as good as never seen, for an epoch tells again of
-    all that it keeps. What was learned of pages that were evicted may be remembered, within bounds;
-    it does not outlive the process, and after a restart a policy may be told so of a page that it
-    never saw.
+    A page that departs without being evicted counts as never seen, because an epoch admits again
+    every page that it keeps. A policy may remember evicted pages, within bounds. That memory does
+    not survive the process, so after a restart `evicted` may name a page that it never saw.
     """
 
-    def admitted(self, page: Resident) -> None: ...  # facts, in the past tense
+    def admitted(self, page: Resident) -> None: ...  # events, in the past tense
     def touched(self, page_id: PageId) -> None: ...
     def departed(self, page_id: PageId) -> None: ...
     def turn_began(self, turn: TurnNo) -> None: ...
@@ -44,8 +43,8 @@ class EvictionPolicy(Protocol):
         """Which pages should leave so that `tokens_needed` come free, first to go first.
 
         REQUIRES: `evictable` are residents that are clean, not pinned and not held.
-        ENSURES:  the answer is drawn from `evictable`, without repeats. Too little is a legal
-                  answer; reporting the shortfall is the caller's business. Asking changes no later
-                  answer, and who is asked for more names the same pages first.
+        ENSURES:  the answer is drawn from `evictable`, without repeats. It may fall short; the
+                  caller reports the shortfall. Asking changes no later answer, and asking for
+                  more names the same pages first.
         """
         ...

@@ -1,8 +1,8 @@
-"""The page table: from a page's id to where it is and in which state.
+"""The page table: maps a page's id to its place and residency.
 
-A session may have a million pages, so the table keeps entries only for pages that are, or were
-lately, in the window; every other page is a GHOST whose row the index gives on demand, through
-the TLB.
+A session may have a million pages, so the table has entries only for pages in the window or on
+their way there. Every other page is a GHOST, whose row comes from the index on demand, through the
+TLB.
 
 Invariants:
  (1) A page with an entry here is not a GHOST; a page without one is.
@@ -25,7 +25,7 @@ from pagefault.paging.tlb import TLB
 
 @dataclass(slots=True)
 class PageTableEntry:
-    """What the table knows of a page in the window."""
+    """The table's record of a page in the window."""
 
     row: PageRow
     level: Level
@@ -41,17 +41,17 @@ class PageTableEntry:
 
 
 class PageTable:
-    """Entries of one session. `find_row` is asked on a miss; it may read the index."""
+    """The entries of one session. `find_row` is called on a miss and may read the index."""
 
     def __init__(self, find_row: Callable[[PageId], PageRow | None], tlb: TLB) -> None:
         self._find_row = find_row
         self.tlb = tlb
         self._entries: dict[PageId, PageTableEntry] = {}
-        self._loading: dict[PageId, None] = {}  # those whose fault has not ended yet
+        self._loading: dict[PageId, None] = {}  # faults under way
         self._pins: dict[PageId, None] = {}
 
     def has(self, page_id: PageId) -> bool:
-        """Whether the session has such a page; nothing is counted."""
+        """Whether the session has such a page. Counts neither hit nor miss."""
         return page_id in self._entries or self._find_row(page_id) is not None
 
     def find(self, page_id: PageId) -> PageRow | None:
@@ -68,7 +68,7 @@ class PageTable:
         return row
 
     def known(self, page_id: PageId) -> PageRow | None:
-        """The page's row if it is here without asking the index; counts as a hit only if it is."""
+        """The page's row if the table or the TLB has it; counts as a hit only then."""
         entry = self._entries.get(page_id)
         if entry is not None:
             self.tlb.hits += 1
@@ -84,8 +84,8 @@ class PageTable:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """A block in which pages are faulted: by its end each of them is loaded, or its fault has
-        failed, whatever is raised in it. A page that stayed LOADING could never be faulted again.
+        """A block of faults. At its end every page is loaded or its fault has failed, even after an
+        exception: a page that stayed LOADING could never be faulted again.
         """
         try:
             yield
@@ -94,8 +94,8 @@ class PageTable:
                 self.failed(page_id)
 
     def begin_fault(self, row: PageRow, level: Level) -> PageTableEntry:
-        """GHOST to LOADING: `loaded` or `failed` ends it, or the block of `faults` that it is in. A
-        page in the window may not.
+        """GHOST to LOADING, until `loaded`, `failed` or the end of the surrounding `faults` block.
+        A page in the window may not fault.
         """
         entry = self._entries.get(row.page_id) or PageTableEntry(row, level)
         entry.residency = step(entry.residency, Cause.FAULTED)
@@ -104,18 +104,18 @@ class PageTable:
         return entry
 
     def loaded(self, page_id: PageId, turn: TurnNo) -> None:
-        """The content that a fault asked for is in the window."""
+        """The fault's content is in the window."""
         entry = self._entries[page_id]
         entry.residency = step(entry.residency, Cause.LOADED)
         del self._loading[page_id]
         self.touched(page_id, turn)
 
     def failed(self, page_id: PageId) -> None:
-        """A fault came to nothing: its page could not be read, or was refused."""
+        """A fault failed: its page could not be read, or was refused."""
         self._leave(page_id, Cause.FAILED)
 
     def admitted(self, row: PageRow, level: Level, turn: TurnNo) -> None:
-        """A page entered the window together with the record that made or recalled it."""
+        """A page entered the window with the record that made or recalled it."""
         entry = self._entries.get(row.page_id)
         if entry is None:
             entry = PageTableEntry(row, level)
@@ -126,14 +126,14 @@ class PageTable:
         self.touched(row.page_id, turn)
 
     def derived(self, row: PageRow, level: Level, turn: TurnNo) -> None:
-        """A page that was made of others entered the window before its record was written."""
+        """A derived page entered the window before its record was written."""
         entry = self._entries.get(row.page_id) or PageTableEntry(row, level)
         entry.residency = step(entry.residency, Cause.DERIVED)
         self._entries[row.page_id] = entry
         self.touched(row.page_id, turn)
 
     def flushed(self, row: PageRow) -> None:
-        """A page's record is in the log, at `row.seq`. It need not be in the window."""
+        """A page's record is in the log, at `row.seq`. The page need not be in the window."""
         entry = self._entries.get(row.page_id)
         if entry is not None and entry.residency is Residency.DIRTY:
             entry.residency = step(entry.residency, Cause.FLUSHED)
@@ -149,7 +149,7 @@ class PageTable:
         self._leave(page_id, Cause.EVICTED)
 
     def invalidated(self, page_id: PageId) -> None:
-        """Drop every trace of the page but its pin."""
+        """Drop every trace of the page except its pin."""
         if page_id in self._entries:
             self._leave(page_id, Cause.INVALIDATED)
         self.tlb.invalidate(page_id)
@@ -164,11 +164,11 @@ class PageTable:
         return page_id in self._pins
 
     def pins(self) -> list[PageId]:
-        """In the order they were made."""
+        """The pinned pages, in pinning order."""
         return list(self._pins)
 
     def check(self, resident: Iterable[PageId]) -> None:
-        """The invariants, and agreement with the working set whose members are given."""
+        """The invariants, and agreement with the working set's members, `resident`."""
         assert all(e.residency is not Residency.GHOST for e in self._entries.values()), "(1)"
         settled = {p for p, e in self._entries.items() if e.residency is not Residency.LOADING}
         assert self._entries.keys() - settled == self._loading.keys()

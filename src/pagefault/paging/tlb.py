@@ -1,6 +1,6 @@
-"""The translation look-aside buffer: recent look-ups of page entries, so that they cost nothing.
+"""The translation look-aside buffer: a cache of recent look-ups of page rows.
 
-It holds copies of what the index knows and is never the truth: dropping it whole is always right.
+It holds copies of the index's rows and is never the truth: dropping all of it is always safe.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pagefault.model.page import PageRow
 
 
 class TLB:
-    """At most `entries_max` rows, the least recently used dropped first."""
+    """An LRU cache of at most `entries_max` rows."""
 
     def __init__(self, entries_max: int = TLB_ENTRIES) -> None:
         if entries_max < 1:
@@ -28,7 +28,7 @@ class TLB:
         return page_id in self._rows
 
     def lookup(self, page_id: PageId) -> PageRow | None:
-        """The row if it is here, counted as a hit; else None, counted as a miss."""
+        """The row, counted as a hit, or None, counted as a miss."""
         row = self._rows.pop(page_id, None)
         if row is None:
             self.misses += 1
@@ -47,9 +47,9 @@ class TLB:
         self._rows.pop(page_id, None)
 
     def count_anew(self) -> None:
-        """Begin to count: what folding a log looks up, nobody asked for."""
+        """Reset the counts: look-ups made while folding a log are nobody's."""
         self.hits = self.misses = 0
 
     def flush(self) -> None:
-        """Forget everything; the counts of hits and misses stay."""
+        """Drop every row. The counts of hits and misses stay."""
         self._rows.clear()

@@ -1,1 +1,1 @@
-"""Opinions, all pure: one idea per file."""
+"""Policies: pure functions that decide, one idea per file."""

@@ -1,7 +1,7 @@
-"""Co-eviction: pages about one thing, which are wanted together, leave together.
+"""Co-eviction: pages on one topic, which are wanted together, leave together.
 
-When a page leaves, those that share a topic with it and stand in the colder half of the window
-follow it before others do. In which order pages leave is otherwise the inner policy's affair.
+When a page leaves, pages in the colder half of the window that share a topic with it leave next.
+Otherwise the inner policy decides the order.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pagefault.paging.questions import EvictionPolicy, Resident
 
 
 class Affinity:
-    """An `EvictionPolicy` around another."""
+    """An `EvictionPolicy` that wraps another."""
 
     def __init__(self, inner: EvictionPolicy) -> None:
         self._inner = inner
         self._pages: dict[PageId, Resident] = {}
-        self._told = 0  # how many of them may be about something
+        self._told = 0  # how many of them may have topics
 
     def turn_began(self, turn: TurnNo) -> None:
         self._inner.turn_began(turn)
@@ -51,8 +51,8 @@ class Affinity:
         order = self._inner.victims(evictable, everything + 1)
         colder = order[: (len(order) + 1) // 2]
         if sum(self._pages[page_id].tokens for page_id in colder) <= tokens_needed:
-            return self._first(order, tokens_needed)  # all that could follow leave in any case
-        about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it
+            return self._first(order, tokens_needed)  # all that could follow leave anyway
+        about: dict[str, list[int]] = {}  # topic -> places of the colder pages about it
         for place, page_id in enumerate(colder):
             for topic in self._pages[page_id].about.topic_tags:
                 about.setdefault(topic, []).append(place)
@@ -60,7 +60,7 @@ class Affinity:
         for page_id in order:
             if page_id in chosen:
                 continue
-            # A topic is followed once: all that are about it have left then.
+            # A topic is followed once: then all of its pages have left.
             topics = self._pages[page_id].about.topic_tags
             follow = {place for topic in topics for place in about.pop(topic, ())}
             for leaving in (page_id, *(order[place] for place in sorted(follow))):

@@ -1,12 +1,12 @@
-"""ARC: pages used once and pages used again, and a border between them that learns.
+"""ARC: a list of pages used once, a list of pages used again, and an adaptive border between them.
 
-Both are lists in the order of last use. What leaves a list is remembered for it. A page that comes
-back although it had left the list of those used once says that that list is too short, and the
-border moves in its favour; and the other way round.
+Both lists are in order of last use, and each has a ghost list of pages that left it. If a page
+returns from the ghosts of one list, that list is too short, and the border moves in its favour.
 
 Source: N. Megiddo and D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.
-Two things are ours: lengths are tokens, not pages, so the border moves by what came back weighs;
-and as a policy is not told how large the window is, it takes the most that was ever in it.
+There are two differences. Lengths are in tokens, not pages, so the border moves by the tokens of
+the page that came back. And since a policy does not know the window's size, the cache size is the
+most that was ever in the window.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pagefault.policy.indifferent import Indifferent
 class ARC(Indifferent):
     def __init__(self) -> None:
         self._once, self._again = _List(), _List()  # residents: T1 and T2 of the paper
-        self._once_left, self._again_left = _List(), _List()  # remembered: B1 and B2
-        self._border = 0.0  # tokens that those used once may take: p
+        self._once_left, self._again_left = _List(), _List()  # ghosts: B1 and B2
+        self._border = 0.0  # target tokens of pages used once: p
         self._room = 0  # c
         self._newest: PageId | None = None
-        self._tips = False  # whether the newest came back to those used again
+        self._tips = False  # whether the newest came back from `_again_left`
 
     def admitted(self, page: Resident) -> None:
         page_id, tokens = page.page_id, page.tokens
@@ -56,7 +56,7 @@ class ARC(Indifferent):
             self._once.remove(page_id)
         elif page_id in self._again.pages:
             self._again.remove(page_id)
-        # else it was evicted just now, and is remembered
+        # else it was just evicted, and is a ghost
 
     def evicted(self, page_id: PageId) -> None:
         if page_id in self._once.pages:
@@ -96,7 +96,7 @@ class ARC(Indifferent):
 
 
 class _List:
-    """Pages in the order of last use, and what they weigh."""
+    """Pages in order of last use, and their tokens."""
 
     def __init__(self) -> None:
         self.pages: OrderedDict[PageId, int] = OrderedDict()

@@ -1,23 +1,22 @@
-"""When to rewrite the prefix: rules that are told the facts of a call and answer yes or no.
+"""When to rewrite the prefix: rules that take the facts of a call and answer yes or no.
 
-Between epochs, what no longer earns its place (*dead* tokens: what the next epoch would remove)
-stays in the prompt, and every call pays for reading it. That is the rent, `read * dead`. An epoch
-removes all of it at once and makes the provider write anew what survives behind the first removal.
-That is the premium, what this call costs with the epoch more than without:
+Between epochs, *dead* tokens (those that the next epoch would remove) stay in the prompt, and every
+call pays to read them: the rent, `read * dead`. An epoch removes all of them at once and makes the
+provider rewrite the tokens that survive behind the first removal. The premium is what this call
+costs more with the epoch than without:
 
     warm    B = (write - read) * surviving - read * dead
     cold    B = -write * dead              everything is written anew anyway: less of it is cheaper
 
-`BreakEven` fires when the rent paid since the last epoch reaches the premium: the answer to "how
-long to rent before buying". If edits become dead oldest first and stay dead, it never pays more
-than three times what the best choice of epochs in hindsight pays (twice, if the premium does not
-grow), and in steady growth it fires at the very optimum, calls apart n = sqrt(2 B / (read * d)) if
-each call adds d dead tokens; `docs/policies.md` has the argument. It needs no estimate of growth,
-nor of how much dies.
+`BreakEven` fires when the rent paid since the last epoch reaches the premium, the classic answer to
+"how long to rent before buying". If edits become dead oldest first and stay dead, it pays at most
+three times the cost of the best epochs in hindsight (twice, if the premium does not grow). In
+steady growth it fires at the optimum, n = sqrt(2 B / (read * d)) calls apart if each call adds d
+dead tokens; `docs/policies.md` has the argument. It estimates neither growth nor deaths.
 
-Rules are values without state. What has to be remembered between two calls is one number, the rent
-accrued; it is handed in with the facts, and handed back by the decision, so that it can stand in
-the record of the call: a restart restores it by reading that, and a plan made twice pays once.
+Rules are stateless values. The only state between two calls is one number, the accrued rent. The
+facts carry it in and the decision carries it out, so that the record of the call can store it: a
+restart restores it from there, and a plan made twice pays once.
 """
 
 from __future__ import annotations
@@ -39,30 +38,30 @@ BETA: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFacts:
-    """The next call, as it would be if no epoch came first. Tokens as the model counts them, or
-    all as we do: rules only compare them.
+    """The next call, as it would be without an epoch. Tokens are counted by the model or by us, as
+    long as all are counted alike: rules only compare them.
 
-    `surviving_tokens` is what an epoch now would have to write although it was sent before: what
-    stands behind the first removal and stays, and what the epoch itself puts there (summaries,
-    lines that are kept), less the message that is new in this call either way. Where a provider
-    finds a prefix only at marks, it counts from the last mark before the first removal.
+    `surviving_tokens` is what an epoch now would rewrite: the tokens that stay behind the first
+    removal, and those that the epoch itself adds (summaries, kept lines), less the message that is
+    new in this call either way. If a provider finds a prefix only at marks, it counts from the last
+    mark before the first removal.
     """
 
     prompt_tokens: int  # of the whole request
-    room_tokens: int  # the most a request may have: window, price cliff, quality budget
-    dead_tokens: int  # by how much an epoch now would make it shorter, all pending edits together
+    room_tokens: int  # the limit of a request: window, price cliff, quality budget
+    dead_tokens: int  # by how much an epoch now would shorten it, all pending edits together
     surviving_tokens: int
-    is_cold: bool = False  # the provider's cache has lapsed, or another model is asked
+    is_cold: bool = False  # the provider's cache has lapsed, or the model changed
     calls_since: int = 0  # requests sent since the last epoch
-    accrued: float = 0.0  # rent paid since the last epoch: of the decision before, 0 after an epoch
+    accrued: float = 0.0  # rent since the last epoch, from the last decision; 0 after an epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Whether an epoch comes before the call, why, and what to remember with the call.
+    """Whether an epoch comes before the call, why, and the state to record with the call.
 
-    `reason` is "" unless it fires. `premium` is the B it was weighed by: negative if the epoch
-    pays for itself with this very call.
+    `reason` is "" unless it fires. `premium` is the B of the decision: negative if the epoch pays
+    for itself with this call.
     """
 
     fire: bool
@@ -74,8 +73,8 @@ class Decision:
 class EpochRule(Protocol):
     """A pure function of the facts. An implementation is a frozen value: only its options differ.
 
-    ENSURES: fires if the request exceeds its room; never fires for nothing otherwise, that is
-    without dead tokens. Whether an epoch can make it fit is the caller's business.
+    ENSURES: fires if the request exceeds its room; otherwise never fires without dead tokens.
+    Whether an epoch can make the request fit is up to the caller.
     """
 
     @property
@@ -85,12 +84,12 @@ class EpochRule(Protocol):
 
 
 def rent(prices: PriceList, call: CallFacts) -> float:
-    """What the dead tokens cost with this call if no epoch comes first."""
+    """The cost of reading the dead tokens in this call, without an epoch."""
     return (prices.write if call.is_cold else prices.read) * call.dead_tokens
 
 
 def premium(prices: PriceList, call: CallFacts) -> float:
-    """What this call costs more with an epoch than without: B above."""
+    """The extra cost of this call with an epoch: B above."""
     if call.is_cold:
         return -prices.write * call.dead_tokens
     rewritten = (prices.write - prices.read) * call.surviving_tokens
@@ -99,11 +98,11 @@ def premium(prices: PriceList, call: CallFacts) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakEven:
-    """Fires when the rent paid on dead tokens reaches `beta` times the premium, or the cache is
-    cold, or they take more than `dead_share_max` of the prompt.
+    """Fires when the rent paid on dead tokens reaches `beta` times the premium, when the cache is
+    cold, or when they take more than `dead_share_max` of the prompt.
 
-    `beta` trades cost for residency: 1 is the optimum of the model above, more is patience, with
-    fewer epochs and pages that stay longer. `dead_share_max` of 1 switches the cap off.
+    `beta` trades cost for residency: 1 is the optimum of the model above; a larger value means
+    fewer epochs and pages that stay longer. `dead_share_max` of 1 disables the cap.
     """
 
     prices: PriceList
@@ -125,7 +124,7 @@ class BreakEven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnlyWhenFull:
-    """Flush when full: the baseline that knows no prices."""
+    """Flush when full: the baseline that ignores prices."""
 
     prices: PriceList
 
@@ -145,7 +144,7 @@ class ColdOrFull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EveryCalls:
-    """Every `calls` calls: what a timer would do."""
+    """An epoch every `calls` calls, like a timer."""
 
     prices: PriceList
     calls: int = 4
@@ -155,7 +154,7 @@ class EveryCalls:
 
 
 def _decided(prices: PriceList, call: CallFacts, reason: str) -> Decision:
-    """`reason`, if there is anything to remove; a full window before all."""
+    """The decision for `reason`, if there are dead tokens. A full window takes precedence."""
     if call.prompt_tokens > call.room_tokens:
         reason = WINDOW_FULL
     elif call.dead_tokens <= 0:

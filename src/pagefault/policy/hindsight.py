@@ -1,12 +1,12 @@
-"""The best epochs in hindsight, and regret: how much dearer a run was than they would have been.
+"""The best epochs in hindsight, and regret: the cost of a run over theirs.
 
-A session's calls are told as what each appended and which edits became possible with it. The
-operator is that of the layout: an epoch applies every edit that is possible by then, and rewrites
-what stands behind the first of them. So the prompt of a call depends on its own number and that of
-the last epoch alone, and the cheapest choice of epochs is found by looking at every pair, O(n^2).
+A session's calls are given as the tokens that each appended and the edits that became possible with
+it. The cost model is that of the layout: an epoch applies every edit possible by then, and rewrites
+everything behind the first of them. So the prompt of a call depends only on its own number and that
+of the last epoch, and looking at every pair finds the cheapest epochs, in O(n^2).
 
-The same operator prices the run's own epochs, so that `regret` compares like with like: it is at
-least 1, and exactly 1 for the best choice.
+The same model prices the run's own epochs, so that `regret` compares like with like: it is at least
+1, and exactly 1 for the best choice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pagefault.model.prices import PriceList
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Something an epoch would do: at an offset, make the prompt shorter by `saves` tokens.
+    """An edit that an epoch would apply: it shortens the prompt by `saves` tokens at an offset.
 
-    `offset` counts the tokens before it, in the history as it would be had nothing ever been
-    removed (the first prompt's fixed part included). Edits do not overlap. Where one puts new text
-    in the place of old, `saves` is the difference.
+    `offset` counts the tokens before it in the full history, as if nothing had ever been removed
+    (the first prompt's fixed part included). Edits do not overlap. If an edit replaces text,
+    `saves` is the difference.
     """
 
     offset: int
@@ -47,7 +47,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What is known of a request that was sent. `appended` is new text, the head apart."""
+    """A request that was sent. `appended` is new text, without the head."""
 
     appended: int
     is_cold: bool = False
@@ -63,7 +63,7 @@ class Optimum:
 def aimed(sent: Sequence[Sent], *, head: int, aim: int, room: float) -> list[Call]:
     """The calls of a layout whose epochs keep the `head` and leave `aim` tokens of what was sent.
 
-    Dead is whatever was sent beyond these. Everything behind the head is written anew.
+    Tokens beyond these are dead. Everything behind the head is rewritten.
     """
     calls: list[Call] = []
     full, dead = head, 0
@@ -86,7 +86,7 @@ def room_kept(
     sent: Sequence[Sent], epochs: Collection[int], *, head: int, aim: int, window: int
 ) -> int:
     """The longest prompt of a run with these epochs by the measure of `aimed`, or the window: the
-    room that the best choice has to keep to, so that it is not held to less than the run was.
+    room of the best choice, which must not be stricter than that of the run.
     """
     room, full, saved = window, head, 0
     for number, one in enumerate(sent):
@@ -98,10 +98,10 @@ def room_kept(
 
 
 def cost_of(prices: PriceList, calls: Sequence[Call], epochs: Collection[int]) -> float:
-    """What the calls cost with epochs before exactly those of them, feasible or not.
+    """The cost of the calls with epochs before exactly those in `epochs`, feasible or not.
 
-    In effective input tokens, by the prices of reading and writing alone: least sizes, steps and
-    cliffs are left out, here and in `optimum`.
+    In effective input tokens, by the prices of reading and writing alone. Minimum sizes, steps and
+    price cliffs are ignored, here and in `optimum`.
     """
     trace, total, last = _Trace(prices, calls), 0.0, -1
     for epoch in [*sorted(set(epochs)), len(calls)]:
@@ -115,7 +115,7 @@ def cost_of(prices: PriceList, calls: Sequence[Call], epochs: Collection[int]) -
 def optimum(prices: PriceList, calls: Sequence[Call], *, forced: Collection[int] = ()) -> Optimum:
     """The cheapest choice of epochs that keeps every prompt within its room as far as edits can.
 
-    `forced` are calls that begin one whatever it costs: something was forgotten, say.
+    The calls in `forced` begin an epoch at any cost: something was forgotten, say.
     """
     count, must, trace = len(calls), frozenset(forced), _Trace(prices, calls)
     best = [inf] * (count + 1)  # of all calls up to k, which begins an epoch; at `count`, of all
@@ -146,14 +146,14 @@ def regret(
 ) -> float:
     """The cost of a run over that of its optimum, 1.0 or more. A run of no calls has 1.0.
 
-    REQUIRES: the run kept to the rooms, and began the `forced` epochs: the optimum has to.
+    REQUIRES: the run kept to the rooms and began the `forced` epochs, as the optimum must.
     """
     best = optimum(prices, calls, forced=forced).cost
     return cost_of(prices, calls, epochs) / best if best else 1.0
 
 
 class _Trace:
-    """The calls, with what is summed over them. Asked about ever later last epochs."""
+    """The calls and their running sums. `since` is called with ever later last epochs."""
 
     def __init__(self, prices: PriceList, calls: Sequence[Call]) -> None:
         self._read, self._write = prices.read, prices.write
@@ -166,8 +166,8 @@ class _Trace:
         self._applied_upto = 0
 
     def since(self, last: int, *, upto: int) -> Iterator[tuple[int, float]]:
-        """For each later call k up to `upto`: k, and what the calls after `last` cost if the next
-        epoch is before k, that of k included. For k behind the end: what all the rest cost.
+        """For each later call k up to `upto`: k, and the cost of the calls after `last` through k
+        if the next epoch is before k. For k behind the end: the cost of all the rest.
         """
         for call in self._calls[self._applied_upto : last + 1]:
             for edit in call.edits:
@@ -180,7 +180,7 @@ class _Trace:
                 yield k, spent
                 return
             call = self._calls[k]
-            if self._first[k] < first:  # the prefix that an epoch here would keep ends earlier
+            if self._first[k] < first:  # an epoch here would keep a shorter prefix
                 first = self._first[k]
                 cut = first - self._applied.before(first)
             cached = 0.0 if call.is_cold else self._full[k] - saved
@@ -190,7 +190,7 @@ class _Trace:
             spent += self._cost(cached, self._full[k + 1] - saved) + call.volatile
 
     def overflows(self, last: int, k: int) -> bool:
-        """Whether call k, without an epoch since `last`, exceeds its room and one would help."""
+        """Whether call k, without an epoch since `last`, exceeds its room and an epoch helps."""
         saved, call = self._saved[last + 1], self._calls[k]
         over = self._full[k + 1] - saved + call.volatile > call.room
         return over and self._saved[k + 1] > saved
@@ -200,7 +200,7 @@ class _Trace:
 
 
 class _Sums:
-    """Sums over a prefix of sorted offsets, as they are added to (a Fenwick tree)."""
+    """Prefix sums over sorted offsets, with updates (a Fenwick tree)."""
 
     def __init__(self, offsets: Sequence[int]) -> None:
         self._rank = {offset: rank for rank, offset in enumerate(offsets, 1)}
@@ -213,7 +213,7 @@ class _Sums:
             at += at & -at
 
     def before(self, offset: float) -> int:
-        """Over all smaller offsets. `offset` is one of them."""
+        """The sum over all smaller offsets. `offset` must be one of the tree's."""
         at, total = self._rank[int(offset)] - 1, 0
         while at:
             total += self._tree[at]

@@ -1,11 +1,10 @@
-"""Importance-weighted LRU: an idle page loses worth, and an important one loses it more slowly.
+"""Importance-weighted LRU: an idle page loses value, and an important one loses it more slowly.
 
-A page's worth is its importance times the weight of its kind (transcripts
-leave before artifacts, those before summaries, those before claims), divided by how many accesses
-ago it was last used. The least worthy leaves first; LRU breaks ties. Where all pages are alike it
-is LRU.
+A page's value is its importance times the weight of its kind (transcripts leave before artifacts,
+those before summaries, those before claims), divided by the number of accesses since its last use.
+The page of least value leaves first; LRU breaks ties. If all pages are alike, this is LRU.
 
-Pages of one weight stand in the order of LRU, which is the order of their worth: only the coldest
+Pages of equal weight are kept in LRU order, which is the order of their value, so only the coldest
 of each weight is ever compared.
 """
 
@@ -31,7 +30,7 @@ class ImportanceLRU(Indifferent):
     def __init__(self) -> None:
         self._now = 0
         self._pages: dict[PageId, tuple[float, int]] = {}  # weight and tokens
-        self._used: dict[float, OrderedDict[PageId, int]] = {}  # by weight, coldest first: when
+        self._used: dict[float, OrderedDict[PageId, int]] = {}  # by weight, coldest first: last use
 
     def admitted(self, page: Resident) -> None:
         weight = max(page.importance, _FLOOR) * KIND_WEIGHT[page.kind]

@@ -1,4 +1,4 @@
-"""What most policies make of turns, faults and evictions: nothing."""
+"""The base of policies that ignore turns, faults and evictions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pagefault.model.ids import PageId, TurnNo
 
 
 class Indifferent:
-    """To what an `EvictionPolicy` is told beside who enters, is used and leaves."""
+    """No-ops for every event of an `EvictionPolicy` but admission, use and departure."""
 
     def turn_began(self, turn: TurnNo) -> None:
         pass

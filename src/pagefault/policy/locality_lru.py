@@ -1,9 +1,9 @@
-"""Locality-aware LRU: what is dear to bring back stays longer.
+"""Locality-aware LRU: pages that are expensive to bring back stay longer.
 
-A page has a credit: what bringing a token of it back costs, by where its content lies, on top of
-the credit that the last page had that left. The least credit leaves first; using a page renews it.
-So a page from afar outlives nearer ones that were used after it, and not for ever. Where all cost
-the same it is LRU.
+A page's credit is the cost per token of bringing it back from its tier, plus the credit of the last
+page that left. The page with the least credit leaves first; using a page renews its credit. So a
+distant page outlives nearer ones that were used after it, but not for ever. If all cost the same,
+this is LRU.
 
 Source: N. Young, "The k-server dual and loose competitiveness for paging", Algorithmica 11, 1994
 (GreedyDual, as fast as LRU may be in the worst case); for pages of different sizes P. Cao and
@@ -29,18 +29,18 @@ REFETCH: Final[dict[Tier, float]] = {
     Tier.L3: 4.0,  # a blob beside it, perhaps over a network
     Tier.L4: 16.0,  # a whole archived segment is fetched and opened
 }
-"""What it costs to bring a page back, by the tier of its content, over one from the log.
+"""The cost of bringing a page back, by tier, relative to a page in the log.
 
-Chosen, not measured: only the order is sure, as long as the tiers are folders of one machine.
+Chosen, not measured: only the order is certain, as long as the tiers are folders of one machine.
 """
 
 
 class LocalityLRU(Indifferent):
     def __init__(self) -> None:
         self._now = 0
-        self._floor = 0.0  # the credit of the last that left
+        self._floor = 0.0  # the credit of the last page that left
         self._pages: dict[PageId, tuple[float, int]] = {}  # refetch cost and tokens
-        # By refetch cost, the least credit first, which is also the coldest: credit, and when.
+        # By refetch cost; least credit, and so coldest, first: credit and last use.
         self._credits: dict[float, OrderedDict[PageId, tuple[float, int]]] = {}
 
     def admitted(self, page: Resident) -> None:

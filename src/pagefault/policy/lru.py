@@ -1,7 +1,7 @@
-"""LRU: what was used longest ago leaves first.
+"""LRU: the least recently used page leaves first.
 
 Source: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM
-Systems Journal 5(2), 1966; of pages that weigh different amounts as many leave as it takes.
+Systems Journal 5(2), 1966. With pages of different sizes, as many leave as are needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Modality-aware LRU: media leave before text, and of each what was used longest ago first.
+"""Modality-aware LRU: media leave before text, each in LRU order.
 
 A picture takes as much room as many messages, and its caption stays.
 """

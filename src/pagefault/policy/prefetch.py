@@ -1,9 +1,9 @@
-"""What might be wanted soon: strategies that are told facts of a session and name pages.
+"""Prefetch strategies: from facts about a session to the pages it may want soon.
 
 A strategy is a plug-in: a name, and a function of the facts. It loads nothing and costs the model
-nothing; what a wish comes to is the affair of `service/turn/prefetch.py`. Which strategies run is a
-choice of four: `on_demand` none, `predictive` those that know what is usually needed,
-`contextual` those that look around, too, and `speculative` whatever a text names by its id.
+nothing; `service/turn/prefetch.py` acts on its wishes. There are four sets: `on_demand` has none,
+`predictive` those for what is usually needed, `contextual` adds those that look at neighbouring and
+similar pages, `speculative` adds every page that a text names by its id.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ K = TypeVar("K")
 
 
 class Habits:
-    """Which pages were used after which, and before which tool's results: counts, no more."""
+    """Counts of which pages were used after which page, and before which tool's results."""
 
     def __init__(self, kept_max: int = 512) -> None:
         self._kept_max = kept_max
@@ -31,16 +31,16 @@ class Habits:
             self._note(self._after, after, page_id)
 
     def called(self, tool: str, with_pages: Sequence[PageId]) -> None:
-        """A tool's result came in after these pages were used in the same turn."""
+        """A tool's result arrived after these pages were used in the same turn."""
         for page_id in with_pages:
             self._note(self._before, tool, page_id)
 
     def after(self, page_id: PageId) -> list[PageId]:
-        """What was used after it, oftenest first."""
+        """The pages used after it, most frequent first."""
         return _ranked(self._after.get(page_id))
 
     def before(self, tool: str) -> list[PageId]:
-        """What was used before this tool's results, oftenest first."""
+        """The pages used before this tool's results, most frequent first."""
         return _ranked(self._before.get(tool))
 
     def _note(self, counts: dict[K, Counter[PageId]], key: K, page_id: PageId) -> None:
@@ -52,7 +52,7 @@ class Habits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known when a request was packed. Sequences begin with the likeliest."""
+    """The facts known when a request was packed. Sequences begin with the likeliest page."""
 
     summaries: Sequence[PageId] = ()  # latest first
     claims: Sequence[PageId] = ()  # latest first
@@ -70,7 +70,7 @@ def _ranked(counts: Mapping[PageId, int] | None) -> list[PageId]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Wish:
-    """A page that somebody might want. Sorted, the first is the likeliest."""
+    """A page that may be wanted. Wishes sort by likelihood, the likeliest first."""
 
     rank: float
     page_id: PageId
@@ -78,8 +78,8 @@ class Wish:
 
 
 class Strategy(Protocol):
-    """A plug-in, ours or handed to `pagefault.open(prefetch=…)`. `weight` is about how likely its
-    first wish is to be used: 0 to 1.
+    """A plug-in, built in or passed to `pagefault.open(prefetch=…)`. `weight`, 0 to 1, is roughly
+    the probability that its first wish is used.
     """
 
     @property
@@ -89,13 +89,13 @@ class Strategy(Protocol):
     def weight(self) -> float: ...
 
     def pages(self, facts: Facts) -> Sequence[str]:
-        """The pages that it would load, the likeliest first."""
+        """The pages to load, likeliest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LastSummaries:
-    """What was summed up last is what "what did we discuss" asks for."""
+    """The latest summaries, which "what did we discuss" asks for."""
 
     name: str = "last_summaries"
     weight: float = 0.3
@@ -117,7 +117,7 @@ class TopClaims:
 
 @dataclass(frozen=True, slots=True)
 class ToolPrerequisites:
-    """What is said about how a tool is used, and what was read before it was called."""
+    """Procedures for a tool in use, and the pages read before its earlier calls."""
 
     name: str = "tool_prerequisites"
     weight: float = 0.5
@@ -132,7 +132,7 @@ class ToolPrerequisites:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What followed the pages in use, the last times they were used."""
+    """The pages that followed the pages in use at earlier times."""
 
     name: str = "learned"
     weight: float = 0.6
@@ -144,7 +144,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """Who reads a page reads on."""
+    """The pages after a page in use: reading continues."""
 
     name: str = "sequential"
     weight: float = 0.5
@@ -156,7 +156,7 @@ class Sequential:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """What bears on the newest message, and had no room beside it."""
+    """Pages found for the newest message that had no room."""
 
     name: str = "similar"
     weight: float = 0.7
@@ -168,7 +168,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a text names by its id may be asked for at once."""
+    """Pages that a text names by id, which may be asked for next."""
 
     name: str = "named"
     weight: float = 0.9
@@ -194,7 +194,7 @@ LOADING: Final[dict[str, tuple[Strategy, ...]]] = {
 
 
 def wishes(strategies: Sequence[Strategy], facts: Facts) -> Iterator[Wish]:
-    """What all of them wish for; a page that several do, several times."""
+    """The wishes of all strategies. A page wished for by several appears several times."""
     for strategy in strategies:
         for place, page_id in enumerate(strategy.pages(facts)):
             yield Wish(-strategy.weight / (1 + place), PageId(page_id), strategy.name)

@@ -1,14 +1,14 @@
-"""S3-FIFO: a small queue tries newcomers out, a large one holds those that were used there.
+"""S3-FIFO: a small queue filters newcomers, a large one holds those that were used there.
 
-Queues are first in, first out. A tenth of the room is the small one's: what comes to its end
-unused leaves, and is remembered for as long as about a window's worth of others leave; what was
-used goes on to the large queue, and so does what comes back while it is remembered. At the end of
-the large queue a page goes round again as often as it was used, three times at most.
+Both queues are first in, first out. The small one has a tenth of the room. A page that reaches its
+end unused leaves, and is a ghost until about a window's worth of others have left. A page that was
+used, or comes back as a ghost, goes to the large queue. At the end of the large queue a page goes
+round again as often as it was used, three times at most.
 
 Source: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache
-eviction", SOSP 2023. Three things are ours: shares are of tokens, not of pages; as a policy is not
-told how large the window is, it takes the most that was ever in it; and who comes back is looked
-up before room is made for it, not after.
+eviction", SOSP 2023. There are three differences. Shares are of tokens, not of pages. Since a
+policy does not know the window's size, the cache size is the most that was ever in the window. And
+ghosts are looked up before room is made, not after.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ USES_MAX: Final = 3
 
 
 class S3FIFO(Indifferent):
-    """Asking moves nothing: pages go on in the queues when the one behind them is evicted."""
+    """`victims` moves nothing: pages advance in the queues when the page behind is evicted."""
 
     def __init__(self, *, proved: int = PROVED_USES) -> None:
         self._proved = proved
@@ -39,7 +39,7 @@ class S3FIFO(Indifferent):
         self._small_tokens = self._large_tokens = self._ghost_tokens = 0
         self._room = 0
         self._newest: PageId | None = None
-        self._passed: dict[PageId, list[PageId]] = {}  # by victim: who goes on before it leaves
+        self._passed: dict[PageId, list[PageId]] = {}  # victim -> pages that advance before it
 
     def admitted(self, page: Resident) -> None:
         page_id, tokens = page.page_id, page.tokens
@@ -98,13 +98,13 @@ class S3FIFO(Indifferent):
         return chosen
 
     def _walk(self, evictable: Set[PageId]) -> Iterator[tuple[PageId, bool]]:
-        """Evictable pages as they come to the end of a queue, and whether they leave there."""
+        """Evictable pages as they reach the end of a queue, and whether they leave there."""
         small, large = iter(self._small), iter(self._large)
         small_tokens = self._small_tokens
         newest = self._newest
         if newest is not None and newest in self._small and newest not in evictable:
             small_tokens -= self._tokens[newest]  # room is being made for it
-        again: deque[tuple[PageId, int]] = deque()  # those that went on, and their uses
+        again: deque[tuple[PageId, int]] = deque()  # pages that advanced, and their uses
         share = SMALL_SHARE * self._room
         has_small, proved = True, False
         while True:
@@ -130,7 +130,7 @@ class S3FIFO(Indifferent):
             elif again:
                 page_id, uses = again.popleft()
             elif has_small:
-                share = -1.0  # nothing is left but the small queue
+                share = -1.0  # only the small queue is left
                 continue
             else:
                 return
@@ -139,7 +139,7 @@ class S3FIFO(Indifferent):
             yield page_id, uses <= 0
 
     def _go_on(self, page_id: PageId) -> None:
-        """To the large queue, or round in it, with one use less."""
+        """Move to the large queue, or round in it, with one use less."""
         if page_id in self._small:
             del self._small[page_id]
             self._small_tokens -= self._tokens[page_id]

@@ -1,12 +1,12 @@
-"""SIEVE: pages stand in the order in which they came, and a hand sifts out those not used since.
+"""SIEVE: a queue in order of arrival, and a hand that evicts pages not used since it last passed.
 
-The hand goes from the oldest page to the newest, and round again. A page that was used since the
-hand last passed is let off once; one that was not leaves. Using a page moves nothing, so what came
-lately leaves soon unless it is used, and old pages in use stay.
+The hand goes from the oldest page to the newest, and round again. It spares a page once if the page
+was used since the hand last passed, and evicts it otherwise. Using a page moves nothing, so recent
+pages leave soon unless they are used, and old pages in use stay.
 
 Source: Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an
-efficient turn-key eviction algorithm for web caches", NSDI 2024. Of pages that weigh different
-amounts the hand takes as many as it must.
+efficient turn-key eviction algorithm for web caches", NSDI 2024. With pages of different sizes, the
+hand takes as many as are needed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pagefault.policy.indifferent import Indifferent
 
 
 class Sieve(Indifferent):
-    """Asking moves no hand: it moves when a page is evicted, up to that page."""
+    """`victims` does not move the hand: it moves when a page is evicted, up to that page."""
 
     def __init__(self) -> None:
         self._tokens: dict[PageId, int] = {}
-        self._newer: dict[PageId, PageId | None] = {}  # a list, linked both ways
+        self._newer: dict[PageId, PageId | None] = {}  # a doubly linked list
         self._older: dict[PageId, PageId | None] = {}
         self._oldest: PageId | None = None
         self._newest: PageId | None = None
-        self._hand: PageId | None = None  # the next it looks at; None: the oldest
+        self._hand: PageId | None = None  # the next page to look at; None: the oldest
         self._used: set[PageId] = set()
 
     def admitted(self, page: Resident) -> None:
@@ -54,7 +54,7 @@ class Sieve(Indifferent):
             self._newest = older
         else:
             self._older[newer] = older
-        if self._hand == page_id:  # the newest may be the one that room is made for
+        if self._hand == page_id:  # the newest may be the page that needs the room
             self._hand = newer if newer != self._newest else None
         self._used.discard(page_id)
 
@@ -92,7 +92,7 @@ class Sieve(Indifferent):
         return chosen
 
     def _round(self) -> Iterator[PageId]:
-        """Every page once, as the hand will meet them."""
+        """Every page once, in the order of the hand."""
         start = self._hand if self._hand is not None else self._oldest
         at, newer = start, self._newer
         while at is not None:

@@ -1,12 +1,12 @@
-"""Anti-thrash: what was just fetched stays a while, under any policy.
+"""Protection against thrashing: a page that was just fetched stays a while, under any policy.
 
-A page that was faulted at turn t is no victim before t + `protection`. A page that came back
-after it had left is chosen only where the others do not suffice, for `cooldown` turns; and each
-time it comes back again, for as many turns more: what is needed every few turns stays in the end.
-Who should leave among the rest is the inner policy's affair.
+A page that was faulted at turn t is not evicted before t + `protection`. A page that came back
+after it had left is chosen only if the others do not suffice, for `cooldown` turns, and for as many
+more each time it comes back: a page needed every few turns eventually stays. Among the rest the
+inner policy chooses.
 
-What happened longer ago than `REACH_TURNS` has no part in any answer: who tells a policy of what
-happened since then, after a restart, gets the answers that it would have given without one.
+Events before the last `REACH_TURNS` turns affect no answer. So replaying the events since then,
+after a restart, gives the same answers as without one.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pagefault.model.defaults import (
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import EvictionPolicy, Resident
 
-REMEMBERED: Final = 4_096  # pages that left, or came back, of which it is known
+REMEMBERED: Final = 4_096  # pages remembered as having left, or come back
 RETURNS_MAX: Final = 8
 REACH_TURNS: Final = RETURNS_MAX * EVICTION_COOLDOWN_TURNS + 2 * EVICTION_MEMORY_TURNS + 1
-"""A return counts for so many turns at most; how much, by the returns that are remembered; and each
-of these is one by a departure that was.
+"""The longest reach of an event: the protection after `RETURNS_MAX` returns, plus the memory of
+those returns, plus the memory of the departure that made each of them a return.
 """
 
 
 class Steady:
-    """An `EvictionPolicy` around another."""
+    """An `EvictionPolicy` that wraps another."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class Steady:
         self._now = TurnNo(0)
         self._tokens: dict[PageId, int] = {}
         self._faulted: dict[PageId, TurnNo] = {}
-        # In the order of their turns. The more went from the front of a plain dict, the longer it
-        # takes to find its first.
+        # In order of turns. Not a plain dict: finding its first key gets slower with each deletion
+        # from the front.
         self._evicted = OrderedDict[PageId, TurnNo]()
-        self._returned: dict[PageId, TurnNo] = {}  # and until when that counts
-        self._returns = OrderedDict[PageId, list[TurnNo]]()  # when it came back, of late
+        self._returned: dict[PageId, TurnNo] = {}  # until when that counts
+        self._returns = OrderedDict[PageId, list[TurnNo]]()  # the turns of recent returns
 
     def turn_began(self, turn: TurnNo) -> None:
         self._now = turn
@@ -69,7 +69,7 @@ class Steady:
         self._inner.faulted(page_id)
 
     def evicted(self, page_id: PageId) -> None:
-        self._evicted.pop(page_id, None)  # so that they stand in the order of their turns
+        self._evicted.pop(page_id, None)  # keeps the order of turns
         self._evicted[page_id] = self._now
         _trim(self._evicted)
         self._inner.evicted(page_id)
@@ -103,6 +103,6 @@ class Steady:
 
 
 def _trim(remembered: OrderedDict[PageId, Any]) -> None:
-    """Let go of what is remembered longest."""
+    """Drop the oldest entries."""
     while len(remembered) > REMEMBERED:
         remembered.popitem(last=False)

@@ -1,1 +1,1 @@
-"""The engine of what is in a request: pure, and blind to text."""
+"""The window engine: what a request shows. Pure, and never sees text."""

@@ -1,31 +1,30 @@
 """One step of the engine: what the next request shows, and whether an epoch comes before it.
 
-The theory, in short. A provider keeps the prefix of a request: what is sent again, byte for byte
-from the beginning, costs a tenth or less of what is new. So nothing that was sent is changed, and
-what is new is appended. A conversation has no end and a window has one: at some time the beginning
-has to change. As one change costs what a hundred cost (all behind the first of them is written
-anew), changes wait and are made together. That moment is an *epoch*.
+The theory, in short. A provider caches the prefix of a request: bytes that repeat from the
+beginning cost a tenth or less of new ones. So what was sent never changes, and new items are
+appended. But a conversation grows without limit and a window does not, so at some point the prefix
+must change. One change costs as much as a hundred, because everything behind the first is
+rewritten. So changes wait and are made together, at an *epoch*.
 
-What survives it: the newest turn, whole; before it as many turns as the target has room for, whole
-as well, since half a turn is nothing that a model could follow. Should the newest turn alone take
-more than its share, as an agent's does that works for an hour on one prompt, its oldest results
-become stubs: the calls stay, so the model knows what it did, and most of the tokens are in the
-results. Of these as few as keep epochs rare, since the model is still at work with them. What has
-left is not lost: the memory has it (an item that it has not got never leaves).
+An epoch keeps the newest turn, and before it as many turns as the target has room for, all whole,
+since a model cannot follow half a turn. If the newest turn alone exceeds its share, as when an
+agent works for an hour on one prompt, its oldest results become stubs. The calls stay, so the model
+knows what it did, and most of the tokens are in the results. Only as many become stubs as keep
+epochs rare, since the model is still using them. What left is not lost: the memory has it (an item
+that it does not have never leaves).
 
-Why it pays: with a target of a third of the window, two thirds of one have to be said before the
-next epoch, which writes a third anew, where a window that slides writes all of it every time.
+Why it pays: with a target of a third of the window, two thirds of a window must be said before the
+next epoch, which rewrites a third. A sliding window rewrites all of it every time.
 `policy/epochs.py` has the arithmetic of when.
 
-Sessions of the library, their developer layout and proxied conversations all take this step. What
-they differ in they hand in. A `Schedule` says when an epoch begins: a prefix that a provider keeps
-stays until rewriting it pays, a message that is made anew for each request does not. A `Choice`
-offers what might leave: whole turns and stubs (`turns.py`), or pages by a policy
-(`service/window/eviction.py`). A `Renderer` weighs slots and makes the bytes of them. A `Law` knows
-what a provider refuses.
+Library sessions, their developer layout and proxied conversations all take this step. They differ
+in the arguments. A `Schedule` decides when an epoch begins: a cached prefix stays until rewriting
+it pays, while a message that is rebuilt for each request need not. A `Choice` offers what might
+leave: whole turns and stubs (`turns.py`), or pages by a policy (`service/window/eviction.py`). A
+`Renderer` measures slots and renders them. A `Law` has the rules of a provider.
 
-Nothing here sees a text. The same window and the same items give the same slots, and these the same
-bytes: after a restart, for a retry, on another branch.
+The engine never sees text. The same window and the same items give the same slots, and these the
+same bytes: after a restart, for a retry, on another branch.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from pagefault.window.slots import FRONT, Form, Item, Slot, Window
 
 WINDOW_FULL: Final = "window_full"
 WORTH_SHARE: Final = 0.1
-"""Of its room, what an epoch has to spare after which the request is too large all the same."""
+"""The least share of the room that an epoch must free if the request will exceed it anyway."""
 
 
 class Renderer(Protocol):
-    """Makes a request of slots; one per wire and layout."""
+    """Renders slots into a request; one per wire format and layout."""
 
     def measure(self, slots: Sequence[Slot]) -> int:
-        """The tokens of the whole request that shows these."""
+        """The tokens of the whole request that shows these slots."""
         ...
 
 
@@ -55,17 +54,17 @@ class Schedule(Protocol):
 
     @property
     def room_tokens(self) -> float:
-        """The most that a request may take; asked again once an epoch begins."""
+        """The limit of a request; read again once an epoch begins."""
         ...
 
     def due(self, tokens: int) -> str:
-        """Why an epoch begins before a request of so many tokens; "" if none does."""
+        """The reason for an epoch before a request of so many tokens; "" for none."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhenFull:
-    """The schedule of who pays nothing for waiting."""
+    """The schedule if waiting costs nothing."""
 
     room_tokens: float
 
@@ -75,7 +74,7 @@ class WhenFull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What an epoch might leave: a window, and `without` what the request would put in."""
+    """A possible outcome of an epoch: a window, and the ids `without` which the request is sent."""
 
     window: Window
     without: Set[str] = frozenset()
@@ -83,32 +82,32 @@ class Offer:
 
 OfferT_co = TypeVar("OfferT_co", bound=Offer, covariant=True)
 Offers = Generator[OfferT_co, int, None]
-"""Offers, the best first, each answered by the tokens of the request that it would make. The first
-that fits is taken; where none does, the very first.
+"""Offers, the best first, each answered by the tokens of the resulting request. The first that fits
+is taken; if none does, the very first.
 """
 
 
 class Choice(Protocol[OfferT_co]):
-    """What leaves with an epoch."""
+    """Chooses what leaves with an epoch."""
 
     def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[OfferT_co]:
-        """At least one; that of the same window says that nothing may leave. May raise what
-        refuses the request, where nothing that it could offer fits.
+        """At least one offer; the unchanged window means that nothing may leave. May raise the
+        error that refuses the request, if no possible offer fits.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Generic[OfferT_co]):
-    """What a request shows. `changed` is the first slot that differs from what was sent before;
-    without an epoch, the first that is new.
+    """What a request shows. `changed` is the first slot that differs from the last request;
+    without an epoch, the first new one.
     """
 
     slots: tuple[Slot, ...]
     tokens: int
     changed: int
-    epoch: str = ""  # why one began, or ""
-    offer: OfferT_co | None = None  # with which it began
+    epoch: str = ""  # the reason for an epoch, or ""
+    offer: OfferT_co | None = None  # that the epoch took
     fits: bool = True
 
 
@@ -122,8 +121,8 @@ def step(
     choice: Choice[OfferT_co],
     known: int = 0,
 ) -> tuple[Window, Plan[OfferT_co]]:
-    """The window from here on, and the request. `items` are the conversation's, from its beginning
-    to the newest; an earlier request showed the first `known` of them.
+    """The window from here on, and the request. `items` is the whole conversation, oldest first; an
+    earlier request showed the first `known` of them.
 
     An epoch begins if one is due, and enough may leave for the request to fit, or to be worth it.
     """
@@ -138,7 +137,7 @@ def step(
         else:
             offer, slots, tokens = taken
             window = offer.window
-    # Before the first item there is the front alone, and only an epoch changes that.
+    # Before the first item there is only the front, and only an epoch changes that.
     is_front = not known and offer is None
     before = () if is_front else lay_out(shown, items[:known], law)
     return window, Plan(
@@ -158,7 +157,7 @@ def _taken(
     renderer: Renderer,
     schedule: Schedule,
 ) -> tuple[OfferT_co, tuple[Slot, ...], int]:
-    """The first that fits, with its slots and its tokens; else the very first."""
+    """The first offer that fits, with its slots and its tokens; else the very first."""
     first: tuple[OfferT_co, tuple[Slot, ...], int] | None = None
     offer = next(offers)
     while True:
@@ -181,8 +180,8 @@ def lay_out(
     without: Set[str] = frozenset(),
     after: int = 0,
 ) -> tuple[Slot, ...]:
-    """Every item, the absent ones too, and what is put in, in the order of the request. The first
-    so many items are left out, if they come `after` them.
+    """The slots of all items, absent ones included, and of insertions, in the order of the request.
+    With `after`, the first so many items are left out.
     """
     first = _first(window, items)
     gone = set(law.orphans(items, first)) if first else set()
@@ -198,13 +197,13 @@ def lay_out(
 
 
 def _first(window: Window, items: Sequence[Item]) -> int:
-    """Which item is the first that is shown. All are, where the client took that one back."""
+    """The index of the first item shown. All are shown if the client removed that item."""
     if not window.first:
         return 0
     return next((at for at, item in enumerate(items) if item.id == window.first), 0)
 
 
 def _agreeing(before: Sequence[Slot], after: Sequence[Slot]) -> int:
-    """With how many slots both begin."""
+    """The length of the common prefix."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(before), len(after)))

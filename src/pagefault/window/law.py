@@ -1,16 +1,16 @@
-"""What a provider allows: which items stand and leave together, and what may be shown shorter.
+"""The rules of providers: which items must stay together, and which may be shown shorter.
 
-Three rules, of which the providers' own answers are the source (each refuses a request that breaks
-one, with status 400):
+The providers' own answers are the source (a request that breaks one of the first two rules gets
+status 400):
 
-* A result without its call is refused, and a call without its result: the two are one group. They
-  may be in two turns, where a user typed while a tool ran; when the call's turn leaves, the result
-  leaves the message that opens the next one.
-* Signed thinking is bound to what stood before it in its turn. So nothing of a turn is changed that
-  stands before the last such item of it. Turns may leave whole.
-* What the model has not seen yet is shown to it whole: the newest message, and the results of its
-  latest calls, whose turn stays for them though a user typed in the middle of it. So is what
-  somebody pinned, as long as its turn is shown.
+* A call and its result are one group: neither is accepted without the other. If a user typed while
+  a tool ran, they are in two turns; when the call's turn leaves, the result leaves the message that
+  opens the next one.
+* Signed thinking is bound to everything before it in its turn. So nothing in a turn before its last
+  such item may change. Turns may leave whole.
+* The model sees new input whole: the newest message, and the results of its latest calls, whose
+  turn stays for them even if a user typed in the middle of it. The same holds for pinned items, as
+  long as their turn is shown.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pagefault.window.slots import Form, Item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Law:
-    """`stubs` says whether a result may give way to a stub at all."""
+    """`stubs` says whether a stub may replace a result at all."""
 
     stubs: bool = True
 
     def turns(self, items: Sequence[Item]) -> list[int]:
-        """Where turns begin: with the first of the opening items that stand in a row."""
+        """Where turns begin: at the first of each run of opening items."""
         return [
             at for at, item in enumerate(items) if item.opens and not (at and items[at - 1].opens)
         ]
 
     def pairs(self, items: Sequence[Item]) -> dict[int, int]:
-        """Of each result the call that it answers: the nearest of its name before it, as some
-        servers count their calls anew in each reply.
+        """For each result the call that it answers: the nearest earlier one of its name, because
+        some servers restart their call numbers in each reply.
         """
         found: dict[int, int] = {}
         calls: dict[str, int] = {}
@@ -49,12 +49,12 @@ class Law:
         return found
 
     def orphans(self, items: Sequence[Item], first: int) -> list[int]:
-        """The results at or after `first` whose calls stand before it."""
+        """The results at or after `first` whose calls are before it."""
         return [at for at, call in self.pairs(items).items() if call < first <= at]
 
     def starts(self, items: Sequence[Item]) -> list[int]:
-        """The turns with which a request may begin: not one that is bound, if a result would have
-        to be cut out of it.
+        """The turns with which a request may begin: not a bound one that would have to lose a
+        result.
         """
         return [
             at
@@ -63,13 +63,13 @@ class Law:
         ]
 
     def unseen_from(self, items: Sequence[Item]) -> int:
-        """Where that begins which the model has not seen, with the calls that led to it."""
+        """Where the items begin that the model has not seen, including the calls behind them."""
         seen = max((at for at, item in enumerate(items) if item.is_models), default=-1)
         calls = (call for at, call in self.pairs(items).items() if at > seen)
         return min(calls, default=seen + 1)
 
     def is_bound(self, items: Sequence[Item], start: int) -> bool:
-        """Whether the turn that begins there holds bound thinking: then nothing is put into it."""
+        """Whether the turn that begins there has bound thinking: then nothing is inserted in it."""
         return self._bound(items)[start] >= start
 
     def may_be(self, form: Form, items: Sequence[Item], first: int) -> list[int]:
@@ -86,7 +86,7 @@ class Law:
         ]
 
     def _bound(self, items: Sequence[Item]) -> list[int]:
-        """For each item the last one of its turn that holds bound thinking; -1 where none does."""
+        """For each item the last one of its turn with bound thinking; -1 if there is none."""
         starts = [0, *self.turns(items), len(items)]
         bound: list[int] = []
         for start, end in pairwise(starts):

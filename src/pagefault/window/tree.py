@@ -1,4 +1,4 @@
-"""The windows of a tree of histories: each node has that of the nearest epoch on the way to it."""
+"""The windows of a tree of histories: each node has that of its nearest ancestor with an epoch."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Windows:
         self._begun: dict[str, Window] = {}  # by the node with which each began
 
     def at(self, path: Iterable[str]) -> Window:
-        """The window at the end of a path, which is given from its end back to the root."""
+        """The window at the end of a path, given from its end back to the root."""
         return next((self._begun[one] for one in path if one in self._begun), WHOLE_CONVERSATION)
 
     def begin(self, window: Window) -> None:
-        """An epoch: from its node on this is the window. Another at the same node replaces it."""
+        """Begin an epoch: its node and descendants get this window. Replaces one at that node."""
         self._begun[window.epoch] = window

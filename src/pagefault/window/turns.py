@@ -1,7 +1,7 @@
-"""What leaves of a conversation that a client sends whole: turns from the front, then results.
+"""Eviction from a conversation that a client sends whole: turns from the front, then results.
 
-Turns leave down to the target, whole. Where the newest alone takes more than its share, the oldest
-results in it become stubs, down to a target of their own.
+Whole turns leave until the target is reached. If the newest turn alone exceeds its share, its
+oldest results become stubs, down to a target of their own.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from pagefault.window.slots import Form, Item, Slot, Window
 
 
 class Scales(Renderer, Protocol):
-    """A renderer that weighs single slots too.
+    """A renderer that also measures single slots.
 
-    ENSURES: in two forms an item differs by as much in `weigh` as the request does in `measure`.
-    An absent slot may weigh something: instructions that stay when what stands around them leaves.
+    ENSURES: between two forms of an item, `weigh` changes by as much as `measure` of the request.
+    An absent slot may weigh something: instructions that stay when their surroundings leave.
     """
 
     def weigh(self, slot: Slot) -> int:
-        """The tokens of one slot, with whatever frames it."""
+        """The tokens of one slot, framing included."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeTurns:
-    """The choice for conversations of clients. Tokens as the renderer counts them."""
+    """The choice for clients' conversations. Tokens as the renderer counts them."""
 
     law: Law
     scales: Scales
-    target_tokens: float  # what is left of the request when turns leave
-    stub_target_tokens: float  # and when results become stubs, within a turn
-    at: str = ""  # the id of the node that the request ends with: an epoch is named after it
+    target_tokens: float  # of the request after turns leave
+    stub_target_tokens: float  # of the request after results become stubs, within a turn
+    at: str = ""  # the id of the request's last node, which names the epoch
     front: tuple[str, ...] = ()  # what an epoch puts before the turns that stay
 
     def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[Offer]:
-        """What the model has not seen leaves with its turn only if the request fits no other
+        """Items that the model has not seen leave with their turn only if the request fits no other
         way.
         """
         first = next((at for at, item in enumerate(items) if item.id == window.first), 0)
@@ -65,17 +65,17 @@ class WholeTurns:
         return Offer(window=replace(after, epoch=self.at, forms=forms))
 
     def _without(self, window: Window, items: Sequence[Item], start: int) -> Window:
-        """The same from that turn on."""
+        """The window from that turn on."""
         front = () if self.law.is_bound(items, start) else self.front
         return replace(window, first=items[start].id, front=front)
 
     def _is_enough(self, window: Window, items: Sequence[Item], start: int) -> bool:
-        """Whether what stays of the conversation is no more than the target."""
+        """Whether the rest of the conversation is within the target."""
         bare = replace(window, first=items[start].id, front=())
         return self._tokens(bare, items) <= self.target_tokens
 
     def _with_stubs(self, window: Window, items: Sequence[Item], first: int) -> Window:
-        """The same with the oldest results as stubs, as many as their target takes."""
+        """The window with the oldest results as stubs, as many as their target needs."""
         over = self._tokens(window, items) - self.stub_target_tokens
         forms = dict(window.forms)
         for at in self.law.may_be(Form.STUB, items, first):
@@ -94,8 +94,8 @@ class WholeTurns:
 
 
 def _least(count: int, holds: Callable[[int], bool]) -> int:
-    """The least number below `count` from which on it holds, which it does from some number on;
-    else the last.
+    """The least number below `count` for which `holds` is true, else the last. `holds` must be
+    monotone: true from some number on.
     """
     low, high = 0, count - 1
     while low < high:
