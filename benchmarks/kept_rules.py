@@ -3,58 +3,73 @@ the package compaction-conformance-kit (MIT), which is no part of this one.
 
     pip install compaction-conformance-kit
     python benchmarks/kept_rules.py [--seeds 1 2 3 4] [--budgets 0.1 0.2 0.3]
+        [--url http://127.0.0.1:8080/v1 --model NAME]
 
-Two ways of ours to make a conversation shorter, without a model: `ladder`, the abstract that the
-window's summaries are (`represent/extractive.py`), of which each round makes another of what the
-round before left; and `pack`, a context pack to begin with of a session in which every turn was
-said, whose log stays whole, so that each round packs it anew. Beside them stand two of the kit's
-own: a summary with the latest turns, and its reference, which knows the kit's labels.
+Three ways of ours to make a conversation shorter. `ladder`: the abstract that summaries of a window
+are (`represent/extractive.py`), of which each round makes another of what the round before left.
+`pack`: a context pack to begin with. `formation`: the summaries that were formed of a session, the
+latest that have room; by rules, where no model is named. Of these two the log stays whole, so that
+each round begins anew. Beside them stand two of the kit's own: a summary with the latest turns, and
+its checklist, which knows the labels that the kit plants.
+
+Budgets are characters. `random` is the kit's corpus of its budget benchmark: a value is told again
+in the same words. In `generated` it is told again by another template, in `semantic` and `heldout`
+in other words altogether; there `survival` counts the canaries and `pairs` those that only look
+alike and must both be there. `stale` are updates of which the old value is still there, of so many.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from compaction_kit.adapters import ProgressiveSummaryCompactor
-from compaction_kit.benchmark import run_budget_benchmark
+from compaction_kit.canaries import Canary
 from compaction_kit.compacted import CompactedContext
+from compaction_kit.compactors import UpdateAwareChecklistCompactor
+from compaction_kit.corpus import build_random_session
+from compaction_kit.generated import build_generated_session
+from compaction_kit.runner import run_conformance
+from compaction_kit.semantic_corpus import build_semantic_heldout_session, build_semantic_session
 
-import pagefault.sync
+import pagefault
+from pagefault.engine.api import Engine
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Role
-from pagefault.pack.count import O200k
 from pagefault.represent.api import Source
 from pagefault.represent.extractive import compress_range
 
-CHARS_PER_TOKEN = 3.0  # to begin with: less room is asked for until the text fits
-ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
+CORPORA: dict[str, Callable[[int], Any]] = {
+    "random": build_random_session,
+    "generated": build_generated_session,
+    "semantic": build_semantic_session,
+    "heldout": build_semantic_heldout_session,
+}
 
 
 class Ladder:
-    name = "pagefault-ladder"
+    name = "ladder"
 
     def compact(
         self, turns: list[Any], round_num: int = 1, budget_chars: int | None = None
     ) -> CompactedContext:
         sources = [
-            Source(page_id=f"msg_{n}", text=turn.text, role=ROLES[turn.role])
+            Source(page_id=PageId(f"msg_{n}"), text=turn.text, role=Role(turn.role))
             for n, turn in enumerate(turns)
         ]
-        room = budget_chars or 1 << 20
-        tokens = int(room / CHARS_PER_TOKEN)
-        while True:
-            made = compress_range(
-                sources, Level.ABSTRACT, count=O200k().count, tokens_max=max(tokens, 1)
-            )
-            if len(made.text) <= room or tokens <= 1:
-                return CompactedContext(made.text[:room], self.name, round_num)
-            tokens = int(tokens * 0.9)
+        made = compress_range(sources, Level.ABSTRACT, count=len, tokens_max=budget_chars)
+        return CompactedContext(made.text, self.name, round_num)
 
 
-class Packs:
-    name = "pagefault-pack"
+class Kept:
+    """Of a session in which everything was said, whatever else is left of it."""
+
+    name = ""
 
     def __init__(self) -> None:
         self._turns: list[Any] = []
@@ -63,22 +78,108 @@ class Packs:
         self, turns: list[Any], round_num: int = 1, budget_chars: int | None = None
     ) -> CompactedContext:
         self._turns = self._turns or turns  # what a memory holds is not what is left of it
-        room = budget_chars or 1 << 20
-        with pagefault.sync.open(":memory:", window=200_000) as memory:
-            session = memory.session("kit")
+        text = asyncio.run(self._told(budget_chars or 1 << 20))
+        return CompactedContext(text, self.name, round_num)
+
+    async def _told(self, room: int) -> str:
+        limits = pagefault.Limits(summarised_tokens_max=500)
+        async with pagefault.open(":memory:", window=200_000, limits=limits) as memory:
+            session = await memory.session("kit")
             for turn in self._turns:
                 if turn.role == "user":
-                    session.user(turn.text)
+                    await session.user(turn.text)
                 elif turn.role == "assistant":
-                    session.assistant(turn.text)
+                    await session.assistant(turn.text)
                 else:
-                    session.document(turn.text, origin="local_file")
-            tokens = int(room / CHARS_PER_TOKEN)
-            while True:
-                text = session.pack(budget=tokens).text("codex")
-                if len(text) <= room:
-                    return CompactedContext(text, self.name, round_num)
-                tokens = int(tokens * 0.95)
+                    await session.document(turn.text, origin="local_file")
+            return await self.left(session, room)
+
+    async def left(self, session: pagefault.Session, room: int) -> str:
+        raise NotImplementedError
+
+
+class Packs(Kept):
+    name = "pack"
+
+    async def left(self, session: pagefault.Session, room: int) -> str:
+        """The largest that fits."""
+        few, many, best = 4, room // 2, ""
+        while few <= many:
+            tokens = (few + many) // 2
+            text = (await session.pack(budget=tokens)).text("codex")
+            if len(text) <= room:
+                few, best = tokens + 1, text
+            else:
+                many = tokens - 1
+        return best
+
+
+class Formed(Kept):
+    name = "formation"
+    engine: Engine | None = None
+
+    async def left(self, session: pagefault.Session, room: int) -> str:
+        await session.form(self.engine)
+        texts = []
+        for one in await session.formations():
+            if one.outcome == "formed":
+                texts += (await session.page(one.made[0])).text.splitlines()
+        while texts and len("\n".join(texts)) > room:
+            texts.pop(0)
+        return "\n".join(texts)
+
+
+COMPACTORS: tuple[Callable[[], Any], ...] = (
+    Ladder,
+    Packs,
+    Formed,
+    ProgressiveSummaryCompactor,
+    UpdateAwareChecklistCompactor,
+)
+
+
+def measure(
+    corpus: str, make: Callable[[], Any], seeds: Iterable[int], budget: float, rounds: int
+) -> dict[str, Any]:
+    kept: Counter[str] = Counter()
+    planted: Counter[str] = Counter()
+    updates = stale = pairs = both = 0
+    fits = True
+    name = ""
+    for seed in seeds:
+        session, canaries, *more = CORPORA[corpus](seed)
+        compactor = make()
+        name = compactor.name
+        run = run_conformance(
+            session, compactor, rounds=rounds, canaries=canaries, budget_fraction=budget
+        )
+        last = run.rounds[-1]
+        fits = fits and all(one.within_budget for one in run.rounds)
+        text = last.context.text.lower()
+        for canary in canaries:
+            planted[canary.type.value] += 1
+            kept[canary.type.value] += last.survived[canary.id]
+            if canary.superseded_tokens:
+                updates += 1
+                stale += _is_stale(canary, text)
+        for one, other in more[0]["distinct_pairs"] if more else ():
+            pairs += 1
+            both += last.survived[one] and last.survived[other]
+    return {
+        "corpus": corpus,
+        "compactor": name,
+        "budget": budget,
+        "within_budget": fits,
+        "survival": round(100 * kept.total() / planted.total(), 1),
+        "by_type": {one: round(100 * kept[one] / planted[one]) for one in sorted(planted)},
+        "stale": stale,
+        "of": updates,
+        **({"pairs": round(100 * both / pairs, 1)} if pairs else {}),
+    }
+
+
+def _is_stale(canary: Canary, text: str) -> bool:
+    return any(token.lower() in text for token in canary.superseded_tokens)
 
 
 def main() -> None:
@@ -86,28 +187,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4])
     parser.add_argument("--budgets", type=float, nargs="+", default=[0.1, 0.2, 0.3])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    parser.add_argument("--compactors", type=int, default=len(COMPACTORS), help="the first so many")
+    parser.add_argument("--url", default="")
+    parser.add_argument("--model", default="")
     asked = parser.parse_args()
-    told = run_budget_benchmark(
-        {
-            Ladder.name: Ladder,
-            Packs.name: Packs,
-            "kit-summary-and-tail": ProgressiveSummaryCompactor,
-        },
-        budgets=asked.budgets,
-        seeds=asked.seeds,
-        rounds=asked.rounds,
-    )
-    for entry in told["entries"]:
-        row = {
-            "compactor": entry["compactor"],
-            "budget": entry["budget_fraction"],
-            "within_budget": entry["budget_compliant"],
-            "survival": entry["randomized"]["overall_final_survival"],
-            "by_type": entry["randomized"]["final_median_by_type"],
-            "stale": entry["randomized"]["supersession"]["stale"],
-            "of": entry["randomized"]["supersession"]["n"],
-        }
-        sys.stdout.write(json.dumps(row) + "\n")
+    if asked.url:
+        Formed.engine = pagefault.RemoteEngine(asked.url, asked.model)
+    for corpus in asked.corpora:
+        for budget in asked.budgets:
+            for make in COMPACTORS[: asked.compactors]:
+                row = measure(corpus, make, asked.seeds, budget, asked.rounds)
+                sys.stdout.write(json.dumps(row) + "\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

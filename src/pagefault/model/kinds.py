@@ -222,6 +222,20 @@ class FormationMode(StrEnum):
     ON = "on"  # by that model, over the request that it was asked last
 
 
+class Compaction(StrEnum):
+    """What stands in a request for the turns that left it. The requirement's four strategies."""
+
+    EXTRACTIVE = "extractive"  # quotes of them; of what was formed, the model's words
+    ABSTRACTIVE_WITH_CITATIONS = "abstractive_with_citations"  # likewise, and it has them formed
+    HIERARCHICAL = "hierarchical"  # a line for each run, which names what can be loaded
+    HYBRID = "hybrid"  # quotes first, and then the model's words of the same turns
+
+    @property
+    def forms(self) -> bool:
+        """Whether the model is asked for its words."""
+        return self in (Compaction.ABSTRACTIVE_WITH_CITATIONS, Compaction.HYBRID)
+
+
 class FormationOutcome(StrEnum):
     """What became of a range that was taken up."""
 

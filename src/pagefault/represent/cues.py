@@ -17,6 +17,9 @@ _DECISION: Final = anywhere(Cue.DECISION)
 _PREFERENCE: Final = anywhere(Cue.PREFERENCE)
 _FACT: Final = anywhere(Cue.FACT)
 _STATED: Final = anywhere(Cue.STATED)
+_NEGATION: Final = anywhere(Cue.NEGATION)
+_LABEL: Final = re.compile(r"[^\W\d_][\w -]{0,24}: ")  # "Rule: …", "NOTE: …"
+_DENIES_WITHIN: Final = 3  # characters: "Do not …"
 _ASKING: Final = re.compile(rf"[?？][\"'”’)\]]*\s*$|{joined(Cue.ASKS_AT_END)}")
 
 
@@ -39,6 +42,14 @@ def is_fact(sentence: str) -> bool:
 
 def is_question(sentence: str) -> bool:
     return _ASKING.search(sentence) is not None
+
+
+def forbids(sentence: str) -> bool:
+    """Whether it begins by denying, as prohibitions do: "Never …", "Rule: do not …"."""
+    label = _LABEL.match(sentence)
+    said = sentence[label.end() if label else 0 :]
+    denial = _NEGATION.search(said)
+    return denial is not None and denial.start() <= _DENIES_WITHIN
 
 
 def is_citable(sentence: str) -> bool:

@@ -26,8 +26,9 @@ from pagefault.represent.api import (
     speaker_of,
 )
 from pagefault.represent.reading import Reading, Sentence, read, said_last
-from pagefault.represent.reduce import stretches
+from pagefault.represent.reduce import is_said, stretches
 from pagefault.represent.reference import reference
+from pagefault.represent.restated import restated
 from pagefault.represent.reversal import Reversals
 from pagefault.represent.salience import Candidate, choose
 from pagefault.represent.sentences import Unit
@@ -69,7 +70,7 @@ def compress_range(
         room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
         if draft.tokens > room:
             one = tokens_max is None and room == ABSTRACT_MIN
-            lines = [_Line(place, sentence) for place, sentence in said_last(readings)]
+            lines = _as_it_stands(sources, readings)
             abstract = _abstract(sources, lines, room, count, one_at_least=one)
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract
@@ -114,6 +115,14 @@ class Extractive:
     ) -> Representation:
         """As `compress_range`; it never waits."""
         return compress_range(sources, level, count=self.count, tokens_max=tokens_max)
+
+
+def _as_it_stands(sources: Sequence[Source], readings: Sequence[Reading]) -> list[_Line]:
+    """What an abstract chooses from: of what is said twice, or with another value, the latter."""
+    lines = [_Line(place, sentence) for place, sentence in said_last(readings)]
+    said = [line for line in lines if is_said(sources[line.place])]
+    old = {id(said[place]) for place in restated([line.sentence for line in said])}
+    return [line for line in lines if id(line) not in old] if old else lines
 
 
 # --- drafts -------------------------------------------------------------------------------------

@@ -66,11 +66,15 @@ _SAID: Final = re.compile(
 """Words, their marks and emoji: nothing is quoted or called there."""
 
 
+def is_said(source: Source) -> bool:
+    """Whether somebody said it: what a tool returned, or what was handed in, is data."""
+    return source.role is not Role.TOOL and source.kind is not Kind.ARTIFACT
+
+
 def is_plain(source: Source) -> bool:
     """Whether a page is certainly nothing but paragraphs of prose."""
-    is_said = source.role is not Role.TOOL and source.kind is not Kind.ARTIFACT
     return (
-        is_said
+        is_said(source)
         and _PARAGRAPHS.fullmatch(source.text) is not None
         and _MADE.search(source.text) is None
     )

@@ -9,8 +9,10 @@ later is said once: side by side in docs/decisions/018-abstracts-by-coverage.md.
 
 A term is worth 1. To a sentence is added what makes it specific: names, numbers, identifiers and
 times. The sum is raised for sentences in the first person, lowered for questions, and raised much
-for a statement that a claim may cite and that has something in it which must not be lost. No
-weight knows a data set.
+for a statement that a claim may cite and that has something in it which must not be lost. What
+forbids is raised, too: a rule is short, says nothing specific, and holds for all that comes after
+it. On LoCoMo that costs 0.2 points of answering sentences, on recordings of assistants and of
+programmers it gains 0.8 and 0.2. No weight knows a data set.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import Final, NamedTuple
 
 from pagefault.language.language import Cue
 from pagefault.language.patterns import count
-from pagefault.represent.cues import is_citable, is_decision, is_question
+from pagefault.represent.cues import forbids, is_citable, is_decision, is_question
 from pagefault.represent.protected import Guarded, guarded
 from pagefault.represent.sentences import Manner
 from pagefault.represent.words import telling_terms
@@ -33,6 +35,8 @@ TIMES_MAX: Final = 2
 SPEAKER: Final = 1.4
 QUESTION: Final = 0.4
 DECISION: Final = 1.5
+FORBIDS: Final = 2.0
+FORBIDS_TERMS_MIN: Final = 3
 CITABLE: Final = 3.0
 CODE: Final = 0.3
 DENIED: Final = "not "
@@ -87,13 +91,16 @@ def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
     found = [token for token in all_found if token.what is not Guarded.NEGATION]
     factor = 1.0
     denied = len(found) < len(all_found)
+    own = count(Cue.SPEAKER, sentence, flags=re.NOFLAG) > 0
     if is_question(sentence):
         factor *= QUESTION
     elif (found or denied) and is_citable(sentence):
         factor *= CITABLE
+    elif denied and not own and len(terms) >= FORBIDS_TERMS_MIN and forbids(sentence):
+        factor *= FORBIDS
     elif is_decision(sentence):
         factor *= DECISION
-    if count(Cue.SPEAKER, sentence, flags=re.NOFLAG):
+    if own:
         factor *= SPEAKER
     about = frozenset(terms)
     # Denied, a term is another: what takes something back is news.

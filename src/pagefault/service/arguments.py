@@ -17,6 +17,7 @@ from pagefault.model.kinds import (
     REGION_PREFIX,
     Actor,
     ClaimRules,
+    Compaction,
     ControlMode,
     FormationMode,
     LayoutName,
@@ -153,6 +154,10 @@ def a_claims(text: str) -> ClaimRules:
 
 def a_formation(text: str) -> FormationMode:
     return one_of(FormationMode, text, "formation mode")
+
+
+def a_compaction(text: str) -> Compaction:
+    return one_of(Compaction, text, "way of compaction")
 
 
 def a_sync(text: str) -> Sync:

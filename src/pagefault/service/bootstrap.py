@@ -22,6 +22,7 @@ from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter, SessionNo
 from pagefault.model.kinds import (
     ClaimRules,
+    Compaction,
     ControlMode,
     FormationMode,
     LayoutName,
@@ -49,6 +50,7 @@ from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.arguments import (
     a_claims,
+    a_compaction,
     a_control,
     a_formation,
     a_layout,
@@ -173,6 +175,7 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "beta": config.epochs.beta,
         "claims": config.claims.extract,
         "formation": config.formation,
+        "compaction": config.compaction,
         "profile": config.recall.profile,
         "limits": Limits(**asdict(config.limits)),
         "quotas": Quotas(**asdict(config.quotas)),
@@ -210,6 +213,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         raise BadInput(f"beta is {beta}", hint="it takes 0 or more; 1 is the cheapest")
     extracts_claims = a_claims(wiring.get("claims", "rules")) is ClaimRules.RULES
     forms = a_formation(_or(wiring.get("formation"), FormationMode.OFF)) is FormationMode.ON
+    compaction = a_compaction(_or(wiring.get("compaction"), Compaction.EXTRACTIVE))
     order = a_profile(wiring.get("profile", "measured"))
     seed, read_only = wiring.get("seed"), wiring.get("read_only", False)
     chance = random.SystemRandom() if seed is None else random.Random(seed)
@@ -304,7 +308,8 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             profile=order,
             is_adopted=store.is_adopted,
             extracts_claims=extracts_claims,
-            forms=forms,
+            forms=forms or compaction.forms,
+            compaction=compaction,
             compressor=wiring.get("compressor"),
             prefetch=tuple(wiring.get("prefetch", ())),
             hash_key=store.log.hash_key,

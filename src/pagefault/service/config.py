@@ -32,6 +32,7 @@ from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     ClaimRules,
+    Compaction,
     ControlMode,
     CoreOverflow,
     FormationMode,
@@ -216,6 +217,7 @@ class Config:
     layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     control: ControlMode = setting(ControlMode.ASSIST, trust=True)  # noqa: RUF009
     formation: FormationMode = setting(FormationMode.OFF, trust=True)  # noqa: RUF009 - it costs
+    compaction: Compaction = setting(Compaction.EXTRACTIVE, trust=True)  # noqa: RUF009 - likewise
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     embedder: str = setting("", trust=True)  # it sees every page, or is code of the user's own
     reranker: str = setting("", trust=True)  # it sees pages, or is code of the user's own

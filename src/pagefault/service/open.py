@@ -20,6 +20,7 @@ _SETTINGS: Final = {  # that an option sets as a flag of the command line would
     "layout": "layout",
     "control": "control",
     "formation": "formation",
+    "compaction": "compaction",
     "sync": "sync",
     "model": "engine.model",
     "eviction_policy": "eviction_policy",

@@ -43,6 +43,9 @@ class Options(TypedDict, total=False):
         Default: rules.
     formation: whether the engine of `Session.run` forms memory after its turns: "off" (the
         default), "on" (docs/formation.md). It is asked once more for about every 2,000 tokens said.
+    compaction: what stands in a request for the turns that left it: "extractive" (the default),
+        "abstractive_with_citations", "hierarchical" or "hybrid" (docs/compaction.md). The second
+        and the last have the engine of `Session.run` form memory, as `formation="on"` does.
     limits: what a turn, a page and an answer may take (`pagefault.Limits`).
     quotas: what may be written (`pagefault.Quotas`): `QuotaExceeded` refuses what goes beyond.
     embedder: with one, search goes by meaning too: an object, or as it is configured
@@ -71,6 +74,7 @@ class Options(TypedDict, total=False):
     eviction_policy: str | None
     compressor: Compressor | None
     formation: str | None
+    compaction: str | None
     limits: Limits | None
     quotas: Quotas | None
     embedder: str | Embedder | None

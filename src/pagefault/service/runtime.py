@@ -24,7 +24,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import Event, PageBody, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import Profile
+from pagefault.model.kinds import Compaction, Profile
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.cache import PackCache
@@ -158,6 +158,7 @@ class Runtime:
     is_adopted: bool = True  # by whoever opened it: else its claims have no authority
     extracts_claims: bool = True  # by rules, from what users say
     forms: bool = False  # memory is formed by the engine that is run, after each turn
+    compaction: Compaction = Compaction.EXTRACTIVE
     compressor: Compressor | None = None  # of the caller's; without one, our rules
     prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)
@@ -296,6 +297,7 @@ class Runtime:
             self.is_adopted,
             self.seal,
             self.quarantine.is_withdrawn,
+            self.compaction,
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pagefault.model.ids import PageId
+from pagefault.model.kinds import Compaction
 from pagefault.model.page import Page, PageRow
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
@@ -30,3 +31,4 @@ class Sources:
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
     seal: Seal = UNSEALED  # the numbers that close blocks of data
     is_withdrawn: Callable[[PageRow], bool] = lambda row: False  # by a person: no request shows it
+    compaction: Compaction = Compaction.EXTRACTIVE

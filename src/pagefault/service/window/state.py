@@ -80,6 +80,7 @@ from pagefault.model.kinds import (
     IMPORT,
     NOT_SAID,
     Actor,
+    Compaction,
     ControlMode,
     Heat,
     Kind,
@@ -265,6 +266,10 @@ class SessionState:
     @property
     def epochs(self) -> EpochRule:
         return self._sources.epochs
+
+    @property
+    def compaction(self) -> Compaction:
+        return self._sources.compaction
 
     def summarise(self, run: Sequence[Page], *, quotes: bool) -> Made | None:
         """What a run of turns comes to; asked again for the same run, the same."""

@@ -8,6 +8,9 @@ stands before the others. Where a window is too small even for that, they are a 
 A range that was formed into memory while it stood in the window (`ranges.py`) has its summary
 already: it is shown from the epoch on at which the first of its pages leaves, if enough turns have
 passed. The others may stand word for word beside it until they leave, too.
+
+`Compaction` changes two things of this. A *hybrid* front has the quotes of such a range, too,
+before its summary; of a *hierarchical* one every summary is a header, whose text a fault brings.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Final
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Draft, PageBody, PagedIn, expected
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import Level
+from pagefault.model.kinds import Compaction, Level
 from pagefault.model.page import Page
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.service.window.content import page_of
@@ -76,10 +79,10 @@ def plan_summaries(
     runs: list[list[Page]] = []
     for of, part in summed_up(leaving, active):
         page = None if of is None else _readable(state, of.summary)
-        if page is None:
-            runs += list(runs_of(part, limits.summarised_tokens_max))
-        else:
+        if page is not None:
             formed[part[0].page_id] = page
+        if page is None or state.compaction is Compaction.HYBRID:
+            runs += list(runs_of(part, limits.summarised_tokens_max))
     quoted = runs[-QUOTED_MAX:] if quotes else []
     rest = [page for run in runs[: len(runs) - len(quoted)] for page in run]
     made = [state.summarise(rest, quotes=False)] if rest else []
@@ -88,10 +91,15 @@ def plan_summaries(
     drafts = _drafts(items, state, session)
     index = next((page for page, _ in state.summaries if is_index(page)), None)
     shown = [(page, level) for page, level in state.summaries if page is not index]
-    formed |= {page.derived.provenance[0]: page for page in _pages(drafts) if page.derived}
+    by_rules = {page.derived.provenance[0]: page for page in _pages(drafts) if page.derived}
     there = {page.page_id for page, _ in shown}
-    in_order = [formed[page.page_id] for page in leaving if page.page_id in formed]
-    shown += [_as_told(page) for page in in_order if page.page_id not in there]
+    in_order = [
+        found[page.page_id]
+        for page in leaving
+        for found in (by_rules, formed)
+        if page.page_id in found
+    ]
+    shown += [_as_told(page, state) for page in in_order if page.page_id not in there]
     most = int(state.window_tokens * state.limits.summary_window_share)
     for_index = int(most * INDEX_SHARE)
     room = most - (for_index if index else 0)
@@ -145,8 +153,9 @@ def _pages(drafts: Sequence[Draft]) -> list[Page]:
     return [page_of(event, event.body) for event in events if isinstance(event.body, PageBody)]
 
 
-def _as_told(page: Page) -> Shown:
-    return page, Level.ABSTRACT if page.text else Level.REFERENCE
+def _as_told(page: Page, state: SessionState) -> Shown:
+    told = page.text and state.compaction is not Compaction.HIERARCHICAL
+    return page, Level.ABSTRACT if told else Level.REFERENCE
 
 
 def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Shown]:
