@@ -35,9 +35,14 @@ def is_fact(sentence: str) -> bool:
     """Something to be remembered, or that a thing is so, with a name or a number in it."""
     if _FACT.search(sentence) is not None:
         return True
-    return _STATED.search(sentence) is not None and any(
+    return is_stated(sentence) and any(
         token.what is not Guarded.NEGATION for token in guarded(sentence)
     )
+
+
+def is_stated(sentence: str) -> bool:
+    """That a thing is so: "the owner is …"."""
+    return _STATED.search(sentence) is not None
 
 
 def is_question(sentence: str) -> bool:

@@ -8,9 +8,8 @@ is about, and a word of grammar after that. So "the cap **is** $500" is restated
 $800"; but "ticket 12 is closed" is not by "ticket 13 is closed", "Anna owns the pager" not by "Bob
 owns the pager", and "the primary region is A" not by "the backup region is B".
 
-Numbers and identifiers are values wherever they stand so. Names alone ("the owner is Anna") are,
-where the sentence states a decision, a preference or a fact: who went to Paris and then to Rome did
-both.
+Numbers and identifiers are values wherever they stand so. Names alone are where it is stated that
+a thing is so ("the owner is Anna"): who went to Paris and then to Rome did both.
 
 No words are listed for it, and nothing is held to be true because of it. What it does not see: a
 value that is told anew in other words ("the cap is $500", "keep it under eight hundred"). What it
@@ -23,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from pagefault.represent.cues import is_question
+from pagefault.represent.cues import is_question, is_stated
 from pagefault.represent.sentences import Manner, Unit
 from pagefault.represent.words import common_words
 
@@ -40,8 +39,6 @@ class Told(Protocol):
     def text(self) -> str: ...
     @property
     def unit(self) -> Unit: ...
-    @property
-    def is_citable(self) -> bool: ...
 
 
 class Slot(NamedTuple):
@@ -99,6 +96,6 @@ def restated(sentences: Sequence[Told]) -> frozenset[int]:
             continue
         for slot in slots(one.text):
             newest = later.setdefault(slot.around, slot.value)
-            if newest != slot.value and (not slot.is_name or one.is_citable):
+            if newest != slot.value and (not slot.is_name or is_stated(one.text)):
                 found.add(place)
     return frozenset(found)

@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     formation: whether the engine of `Session.run` forms memory after its turns: "off" (the
         default), "on" (docs/formation.md). It is asked once more for about every 2,000 tokens said.
     compaction: what stands in a request for the turns that left it: "extractive" (the default),
-        "abstractive_with_citations", "hierarchical" or "hybrid" (docs/compaction.md). The second
+        "abstractive_with_citations", "hierarchical" or "hybrid" (docs/formation.md). The second
         and the last have the engine of `Session.run` form memory, as `formation="on"` does.
     limits: what a turn, a page and an answer may take (`pagefault.Limits`).
     quotas: what may be written (`pagefault.Quotas`): `QuotaExceeded` refuses what goes beyond.

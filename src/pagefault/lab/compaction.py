@@ -1,0 +1,248 @@
+"""Whether summaries of what left the window help whoever is asked about it: an A/B/C over replays.
+
+Each conversation is played into a session, a request at every message of the user, and its
+questions are asked, each on a fork of its own. The arms: *A*, no memory, only what the window still
+has; *B*, raw retrieval: what search finds comes in word for word, and nothing stands for what left;
+*C*, the same search with summaries, once for each way of compaction. Nobody faults, so what the
+request that asks shows is all there is.
+
+Without a model the ways that want one are formed by the rules that quote, each sentence with its
+page: that shows the mechanism, and nothing of what a model would write.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any, Final
+
+from pagefault.engine.api import Engine
+from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
+from pagefault.lab.ladder import ALIVE
+from pagefault.lab.transcripts import Conversation, Line, Question
+from pagefault.lab.turns import ConversationClock, say
+from pagefault.model.errors import EngineError
+from pagefault.model.kinds import Compaction, ControlMode, Kind, Role
+from pagefault.model.request import Request
+from pagefault.represent.sentences import units
+from pagefault.represent.words import telling_terms
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import MEMORY
+from pagefault.service.limits import Limits
+from pagefault.service.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to have a past: what is looked up of it, and what stands for it unasked."""
+
+    name: str
+    recalls: bool = True
+    sums_up: bool = True
+    compaction: Compaction = Compaction.EXTRACTIVE
+
+
+NONE: Final = Arm("A none", recalls=False, sums_up=False)
+RAW: Final = Arm("B raw retrieval", sums_up=False)
+COMPACTED: Final = tuple(Arm(f"C {way}", compaction=way) for way in Compaction)
+ARMS: Final = (NONE, RAW, *COMPACTED)
+FORMED_EVERY: Final = 8  # lines
+_CITED: Final = re.compile(r"\[([a-z]{3,4}_\d+)\]")
+_SPEAKER: Final = re.compile(r"[^:\n]{1,40}: ")
+
+Terms = frozenset[str]
+
+
+@dataclass(slots=True)
+class Told:
+    """Sums over the questions of an arm."""
+
+    questions: int = 0
+    shown: int = 0
+    answered: int = 0
+    cited: int = 0
+    cited_there: int = 0
+    told: int = 0
+    unsupported: int = 0
+    spent: int = 0
+    tokens: list[int] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
+    lost: Counter[str] = field(default_factory=Counter)
+
+    def row(self) -> dict[str, Any]:
+        """For `--json`; shares in percent."""
+        return {
+            "questions": self.questions,
+            "shown": round(100 * self.shown / self.questions, 1),
+            "answered": round(100 * self.answered / self.questions, 1),
+            "citations_valid": round(100 * self.cited_there / self.cited, 1)
+            if self.cited
+            else None,
+            "told": self.told,
+            "unsupported": self.unsupported,
+            "tokens": round(mean(self.tokens)),
+            "spent": self.spent,
+            "cpu_ms": round(1000 * mean(self.cpu_s), 1),
+            "lost": dict(sorted(self.lost.items())),
+        }
+
+
+def sentences(text: str) -> list[str]:
+    return [text[unit.start : unit.end] for unit in units(text)]
+
+
+def alive(wanted: Sequence[Terms], said: Sequence[Terms]) -> bool:
+    return any(len(one & other) >= ALIVE * len(one) for one in wanted for other in said)
+
+
+def answering(question: Question, lines: dict[str, Line]) -> list[Terms]:
+    """Of each turn in evidence the sentence that shares most terms with question and answer."""
+    asked = frozenset(telling_terms(f"{question.text} {question.answer}"))
+    found = []
+    for ref in question.evidence:
+        said = [frozenset(telling_terms(one)) for one in sentences(lines[ref].text)]
+        if said := [one for one in said if len(one) > 1]:
+            found.append(max(said, key=lambda one: len(one & asked)))
+    return found
+
+
+class Asked:
+    """An engine that keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self._engine = ScriptedEngine()
+        self.request: Request | None = None
+
+    async def reply(self, request: Request) -> Any:
+        self.request = request
+        async for piece in self._engine.reply(request):
+            yield piece
+
+
+async def ask(
+    session: Session, question: Question, lines: dict[str, Line], pages: dict[str, str], told: Told
+) -> None:
+    wanted = answering(question, lines)
+    if not wanted:
+        return
+    fork = await session.fork(f"{session.name} ? {told.questions}")
+    await fork.user(question.text)
+    begun = time.process_time()
+    request = await fork.request()
+    told.cpu_s.append(time.process_time() - begun)
+    told.tokens.append(request.tokens)
+    engine = Asked()
+    answer = await fork.run(engine)
+    assert engine.request is not None
+    passages = [
+        one
+        for message in engine.request.messages
+        for one in passages_of(message)
+        if one.text != question.text
+    ]
+    shown = {one.page_id for one in passages}
+    said = [frozenset(telling_terms(one)) for each in passages for one in sentences(each.text)]
+    quoted = [frozenset(telling_terms(one)) for one in sentences(answer.text)]
+    evidence = {pages[ref] for ref in question.evidence}
+    told.questions += 1
+    is_shown = alive(wanted, said)
+    told.shown += is_shown
+    told.answered += is_shown and (
+        alive(wanted, quoted) or not evidence.isdisjoint(answer.citations)
+    )
+    told.cited += len(answer.citations)
+    told.cited_there += sum(one in shown for one in answer.citations)
+    if not is_shown:
+        told.lost[await why(fork, evidence, passages, engine.request)] += 1
+
+
+async def why(
+    fork: Session, evidence: set[str], passages: Sequence[Passage], request: Request
+) -> str:
+    if not evidence.isdisjoint(one.page_id for one in passages):
+        return "in window"
+    for one in passages:
+        if one.letter == "S":
+            page = await fork.page(one.page_id)
+            if page.derived and not evidence.isdisjoint(page.derived.provenance):
+                return "not in summary"
+    text = "\n".join(message.content for message in request.messages)
+    for name in set(re.findall(r"\b(?:sum|idx)_\d+\b", text)):
+        page = await fork.page(name)
+        if page.derived and not evidence.isdisjoint(page.derived.provenance):
+            return "header only"
+        if page.row.kind is Kind.INDEX:
+            return "header only"
+    return "not brought"
+
+
+async def weigh(session: Session, told: Told) -> None:
+    """The sentences of the summaries that the session's next request shows."""
+    request = await session.request()
+    for one in (each for message in request.messages for each in passages_of(message)):
+        if one.letter != "S":
+            continue
+        page = await session.page(one.page_id)
+        if page.derived is None:
+            continue
+        there = set(page.derived.provenance)
+        run = "\n".join([(await session.page(name)).text for name in page.derived.provenance])
+        run = " ".join(run.split())
+        for line in filter(None, map(str.strip, page.text.splitlines())):
+            told.told += 1
+            words = " ".join(_SPEAKER.sub("", _CITED.sub("", line), count=1).split())
+            cites = set(_CITED.findall(line))
+            quoted = all(part.strip() in run for part in sentences(words))
+            told.unsupported += not (quoted or (cites and cites <= there))
+
+
+async def play(
+    conversation: Conversation,
+    arm: Arm,
+    told: Told,
+    *,
+    window: int,
+    most: int,
+    model: Engine | None = None,
+) -> None:
+    """Add to `told` what `most` questions of a conversation come to."""
+    clock = ConversationClock()
+    clock.begin(conversation)
+    limits = Limits() if arm.sums_up else Limits(summary_window_share=0.0)
+    control = ControlMode.ASSIST if arm.recalls else ControlMode.CAPTURE_ONLY
+    lines = {line.ref: line for line in conversation.lines if line.ref}
+    questions = [one for one in conversation.questions if one.answerable][:most]
+    async with open_memory(
+        MEMORY,
+        seed=1,
+        clock=clock,
+        window=window,
+        limits=limits,
+        control=control,
+        compaction=arm.compaction,
+    ) as memory:
+        session = await memory.session(
+            "bench", window=window, mode="passive", system=conversation.system
+        )
+        pages: dict[str, str] = {}
+        for number, line in enumerate(conversation.lines):
+            for one in questions:
+                if one.before == number:
+                    await ask(session, one, lines, pages, told)
+            clock.reach(line)
+            made = await say(session, line)
+            pages[line.ref] = made[0].page_id
+            if line.role is Role.USER:
+                told.spent += (await session.request()).tokens
+            if arm.compaction.forms and number % FORMED_EVERY == 0:
+                with suppress(EngineError):
+                    await session.form(model)
+        for one in questions:
+            if one.before is None:
+                await ask(session, one, lines, pages, told)
+        await weigh(session, told)
