@@ -207,6 +207,7 @@ def test_the_trusted_settings_are_these() -> None:
     trusted = {key for key, item in schema().items() if item.trust}
     assert trusted == {
         "formation",
+        "compaction",
         "limits.formation_tokens_per_session",
         "limits.formation_tokens_per_day",
         "limits.hostile_notes",
