@@ -1,7 +1,7 @@
 """No memory, raw retrieval or compaction: success, proofs and tokens over replays (an A/B/C).
 
     python benchmarks/compaction.py [FILE …] [--format turns] [--window 2000] [--questions 12]
-        [--url http://127.0.0.1:8080/v1 --model NAME]
+        [--run-tokens 2000] [--url http://127.0.0.1:8080/v1 --model NAME]
 
 `pagefault.lab.compaction` says what each arm is. For each recording and arm:
 
@@ -28,7 +28,7 @@ import sys
 from pathlib import Path
 
 from pagefault import RemoteEngine
-from pagefault.lab.compaction import ARMS, Told, play
+from pagefault.lab.compaction import ARMS, ArmTally, play
 from pagefault.lab.transcripts import read_conversations
 
 FOLDER = Path(__file__).parent.parent / "tests" / "recall" / "recordings"
@@ -41,16 +41,23 @@ async def main() -> None:
     parser.add_argument("--window", type=int, default=2_000)
     parser.add_argument("--questions", type=int, default=12, help="of each conversation, at most")
     parser.add_argument("--conversations", type=int, default=1_000)
+    parser.add_argument("--run-tokens", type=int, default=0)
     parser.add_argument("--url", default="")
     parser.add_argument("--model", default="")
     asked = parser.parse_args()
     model = RemoteEngine(asked.url, asked.model) if asked.url else None
     for path in asked.files or sorted(FOLDER.glob("*.jsonl")):
         for arm in ARMS:
-            told = Told()
+            told = ArmTally()
             for conversation in read_conversations(path, asked.format)[: asked.conversations]:
                 await play(
-                    conversation, arm, told, window=asked.window, most=asked.questions, model=model
+                    conversation,
+                    arm,
+                    told,
+                    window=asked.window,
+                    most=asked.questions,
+                    run_tokens=asked.run_tokens,
+                    model=model,
                 )
             row = {"recording": path.stem, "window": asked.window, "arm": arm.name, **told.row()}
             sys.stdout.write(json.dumps(row) + "\n")

@@ -67,25 +67,26 @@ class Ladder:
 
 
 class Kept:
-    """Of a session in which everything was said, whatever else is left of it."""
+    """Of a session in which everything was said. What a memory holds is not what is left of it, so
+    each round has the same.
+    """
 
     name = ""
 
     def __init__(self) -> None:
-        self._turns: list[Any] = []
+        self._text = ""
 
     def compact(
         self, turns: list[Any], round_num: int = 1, budget_chars: int | None = None
     ) -> CompactedContext:
-        self._turns = self._turns or turns  # what a memory holds is not what is left of it
-        text = asyncio.run(self._told(budget_chars or 1 << 20))
-        return CompactedContext(text, self.name, round_num)
+        self._text = self._text or asyncio.run(self._told(turns, budget_chars or 1 << 20))
+        return CompactedContext(self._text, self.name, round_num)
 
-    async def _told(self, room: int) -> str:
+    async def _told(self, turns: list[Any], room: int) -> str:
         limits = pagefault.Limits(summarised_tokens_max=500)
         async with pagefault.open(":memory:", window=200_000, limits=limits) as memory:
             session = await memory.session("kit")
-            for turn in self._turns:
+            for turn in turns:
                 if turn.role == "user":
                     await session.user(turn.text)
                 elif turn.role == "assistant":

@@ -3,7 +3,8 @@
 Each conversation is played into a session, a request at every message of the user, and its
 questions are asked, each on a fork of its own. The arms: *A*, no memory, only what the window still
 has; *B*, raw retrieval: what search finds comes in word for word, and nothing stands for what left;
-*C*, the same search with summaries, once for each way of compaction. Nobody faults, so what the
+*C*, what search finds as a context pack of excerpts, in the room that recall has; and the same
+recall as *B* beside summaries, once for each way of compaction. Nobody faults, so what the
 request that asks shows is all there is.
 
 Without a model the ways that want one are formed by the rules that quote, each sentence with its
@@ -24,6 +25,7 @@ from typing import Any, Final
 from pagefault.engine.api import Engine
 from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
 from pagefault.lab.ladder import ALIVE
+from pagefault.lab.replay import Watched
 from pagefault.lab.transcripts import Conversation, Line, Question
 from pagefault.lab.turns import ConversationClock, say
 from pagefault.model.errors import EngineError
@@ -38,20 +40,24 @@ from pagefault.service.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class CompactionArm:
     """One way to have a past: what is looked up of it, and what stands for it unasked."""
 
     name: str
     recalls: bool = True
+    packs: bool = False
     sums_up: bool = True
     compaction: Compaction = Compaction.EXTRACTIVE
 
 
-NONE: Final = Arm("A none", recalls=False, sums_up=False)
-RAW: Final = Arm("B raw retrieval", sums_up=False)
-COMPACTED: Final = tuple(Arm(f"C {way}", compaction=way) for way in Compaction)
-ARMS: Final = (NONE, RAW, *COMPACTED)
+NONE: Final = CompactionArm("A none", recalls=False, sums_up=False)
+RAW: Final = CompactionArm("B raw retrieval", sums_up=False)
+COMPACTED: Final = tuple(CompactionArm(f"C {way}", compaction=way) for way in Compaction)
+PACKED: Final = CompactionArm("C pack", recalls=False, packs=True, sums_up=False)
+ARMS: Final = (NONE, RAW, PACKED, *COMPACTED)
 FORMED_EVERY: Final = 8  # lines
+RUNS: Final = 8  # of a window
+RUN_TOKENS_MIN: Final = 200
 _CITED: Final = re.compile(r"\[([a-z]{3,4}_\d+)\]")
 _SPEAKER: Final = re.compile(r"[^:\n]{1,40}: ")
 
@@ -59,7 +65,7 @@ Terms = frozenset[str]
 
 
 @dataclass(slots=True)
-class Told:
+class ArmTally:
     """Sums over the questions of an arm."""
 
     questions: int = 0
@@ -79,7 +85,7 @@ class Told:
         return {
             "questions": self.questions,
             "shown": round(100 * self.shown / self.questions, 1),
-            "answered": round(100 * self.answered / self.questions, 1),
+            "answered": round(100 * self.answered / self.questions, 1),  # nobody reads a pack
             "citations_valid": round(100 * self.cited_there / self.cited, 1)
             if self.cited
             else None,
@@ -111,22 +117,14 @@ def answering(question: Question, lines: dict[str, Line]) -> list[Terms]:
     return found
 
 
-class Asked:
-    """An engine that keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self._engine = ScriptedEngine()
-        self.request: Request | None = None
-
-    async def reply(self, request: Request) -> Any:
-        self.request = request
-        async for piece in self._engine.reply(request):
-            yield piece
-
-
 async def ask(
-    session: Session, question: Question, lines: dict[str, Line], pages: dict[str, str], told: Told
+    session: Session,
+    question: Question,
+    lines: dict[str, Line],
+    pages: dict[str, str],
+    told: ArmTally,
 ) -> None:
+    """Ask on a fork, and look at what its request shows; `pages` are those of lines, by ref."""
     wanted = answering(question, lines)
     if not wanted:
         return
@@ -136,12 +134,11 @@ async def ask(
     request = await fork.request()
     told.cpu_s.append(time.process_time() - begun)
     told.tokens.append(request.tokens)
-    engine = Asked()
+    engine = Watched(ScriptedEngine())
     answer = await fork.run(engine)
-    assert engine.request is not None
     passages = [
         one
-        for message in engine.request.messages
+        for message in engine.requests[-1].messages
         for one in passages_of(message)
         if one.text != question.text
     ]
@@ -158,12 +155,55 @@ async def ask(
     told.cited += len(answer.citations)
     told.cited_there += sum(one in shown for one in answer.citations)
     if not is_shown:
-        told.lost[await why(fork, evidence, passages, engine.request)] += 1
+        told.lost[await why(fork, evidence, passages, engine.requests[-1])] += 1
+
+
+async def ask_packed(
+    session: Session,
+    question: Question,
+    lines: dict[str, Line],
+    pages: dict[str, str],
+    told: ArmTally,
+) -> None:
+    """The same with a pack beside what the window still has, which a program puts there."""
+    wanted = answering(question, lines)
+    if not wanted:
+        return
+    fork = await session.fork(f"{session.name} ? {told.questions}")
+    await fork.user(question.text)
+    begun = time.process_time()
+    request = await fork.request()
+    room = Limits().recall_room(request.window_tokens, faults=False)
+    pack = await session.pack(question.text, budget=room)
+    told.cpu_s.append(time.process_time() - begun)
+    told.tokens.append(request.tokens + pack.token_budget.used)
+    told.questions += 1
+    cited = {ref for _, line in pack.lines for ref in line.cites}
+    there = {ref for ref in cited if (await session.page(ref)).text}
+    for _, line in pack.lines:
+        told.told += 1
+        told.unsupported += not line.cites
+        told.cited += len(line.cites)
+        told.cited_there += sum(one in there for one in line.cites)
+    passages = [one for message in request.messages for one in passages_of(message)]
+    texts = [one.text for one in passages if one.text != question.text]
+    texts.append(pack.text("codex"))
+    said = [frozenset(telling_terms(one)) for text in texts for one in sentences(text)]
+    if alive(wanted, said):
+        told.shown += 1
+        return
+    evidence = {pages[ref] for ref in question.evidence}
+    shown = {one.page_id for one in passages}
+    is_cut = not evidence.isdisjoint(cited)
+    told.lost[
+        "not in excerpt" if is_cut else "in window" if evidence & shown else "not brought"
+    ] += 1
 
 
 async def why(
     fork: Session, evidence: set[str], passages: Sequence[Passage], request: Request
 ) -> str:
+    """Where an answer was lost, by what stands for the pages in evidence."""
     if not evidence.isdisjoint(one.page_id for one in passages):
         return "in window"
     for one in passages:
@@ -181,7 +221,7 @@ async def why(
     return "not brought"
 
 
-async def weigh(session: Session, told: Told) -> None:
+async def weigh(session: Session, told: ArmTally) -> None:
     """The sentences of the summaries that the session's next request shows."""
     request = await session.request()
     for one in (each for message in request.messages for each in passages_of(message)):
@@ -203,18 +243,29 @@ async def weigh(session: Session, told: Told) -> None:
 
 async def play(
     conversation: Conversation,
-    arm: Arm,
-    told: Told,
+    arm: CompactionArm,
+    told: ArmTally,
     *,
     window: int,
     most: int,
+    run_tokens: int = 0,
     model: Engine | None = None,
 ) -> None:
-    """Add to `told` what `most` questions of a conversation come to."""
+    """Add to `told` what `most` questions of a conversation come to.
+
+    `run_tokens` is how much one summary stands for; 0: an eighth of the window, of which some are
+    closed, so that they can be formed, before they leave it.
+    """
     clock = ConversationClock()
     clock.begin(conversation)
-    limits = Limits() if arm.sums_up else Limits(summary_window_share=0.0)
-    control = ControlMode.ASSIST if arm.recalls else ControlMode.CAPTURE_ONLY
+    limits = Limits(
+        recall_tokens_max=Limits().recall_tokens_max if arm.recalls else 0,
+        summary_window_share=Limits().summary_window_share if arm.sums_up else 0.0,
+        summarised_tokens_max=run_tokens or max(RUN_TOKENS_MIN, window // RUNS),
+        formed_after_turns=1,
+    )
+    control = ControlMode.ASSIST if arm.recalls or arm.packs else ControlMode.CAPTURE_ONLY
+    asks = ask_packed if arm.packs else ask
     lines = {line.ref: line for line in conversation.lines if line.ref}
     questions = [one for one in conversation.questions if one.answerable][:most]
     async with open_memory(
@@ -233,7 +284,7 @@ async def play(
         for number, line in enumerate(conversation.lines):
             for one in questions:
                 if one.before == number:
-                    await ask(session, one, lines, pages, told)
+                    await asks(session, one, lines, pages, told)
             clock.reach(line)
             made = await say(session, line)
             pages[line.ref] = made[0].page_id
@@ -244,5 +295,5 @@ async def play(
                     await session.form(model)
         for one in questions:
             if one.before is None:
-                await ask(session, one, lines, pages, told)
+                await asks(session, one, lines, pages, told)
         await weigh(session, told)

@@ -32,7 +32,7 @@ VALUE_WORDS_MAX: Final = 4
 _EDGES: Final = ".,;:!?\"'“”‘’()[]*_`"
 
 
-class Told(Protocol):
+class Phrase(Protocol):
     """A sentence, as far as it matters here."""
 
     @property
@@ -41,7 +41,7 @@ class Told(Protocol):
     def unit(self) -> Unit: ...
 
 
-class Slot(NamedTuple):
+class ToldValue(NamedTuple):
     """A value of a statement, and the words around it, which say whose value it is."""
 
     around: tuple[tuple[str, ...], tuple[str, ...]]
@@ -49,17 +49,19 @@ class Slot(NamedTuple):
     is_name: bool  # without a digit in it
 
 
-def slots(sentence: str) -> Iterator[Slot]:
+def values(sentence: str) -> Iterator[ToldValue]:
     """The values of a sentence that something is said by."""
     written = [bare for word in sentence.split() if (bare := word.strip(_EDGES))]
     if not 2 < len(written) <= WORDS_MAX:
+        return
+    if not any(map(_is_value, written[2:])):  # as of most: and which words are common costs
         return
     folded = tuple(word.casefold() for word in written)
     common = common_words(sentence)
     is_about = is_said = False
     place = 0
     while place < len(written):
-        if not _is_value(written[place], first=not place):
+        if not _is_value(written[place], first=place == 0):
             if folded[place] in common:
                 is_said = is_said or is_about
             else:
@@ -67,17 +69,17 @@ def slots(sentence: str) -> Iterator[Slot]:
             place += 1
             continue
         end = place + 1
-        while end < len(written) and _is_value(written[end], first=False):
+        while end < len(written) and _is_value(written[end]):
             end += 1
         if is_said and end - place <= VALUE_WORDS_MAX:
             value = folded[place:end]
             is_name = not any(char.isdigit() for word in value for char in word)
-            yield Slot((folded[:place], folded[end:]), value, is_name)
+            yield ToldValue((folded[:place], folded[end:]), value, is_name)
         is_about = True
         place = end
 
 
-def _is_value(word: str, *, first: bool) -> bool:
+def _is_value(word: str, *, first: bool = False) -> bool:
     """Whether a word names or counts something, by its form. What begins a sentence has a capital
     whatever it says.
     """
@@ -86,7 +88,7 @@ def _is_value(word: str, *, first: bool) -> bool:
     return not first and word != "I" and any(map(str.isupper, word))
 
 
-def restated(sentences: Sequence[Told]) -> frozenset[int]:
+def restated(sentences: Sequence[Phrase]) -> frozenset[int]:
     """The places of the sentences that a later one says again with another value."""
     later: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
     found: set[int] = set()
@@ -94,8 +96,8 @@ def restated(sentences: Sequence[Told]) -> frozenset[int]:
         one = sentences[place]
         if one.unit.manner is Manner.CODE or is_question(one.text):
             continue
-        for slot in slots(one.text):
-            newest = later.setdefault(slot.around, slot.value)
-            if newest != slot.value and (not slot.is_name or is_stated(one.text)):
+        for told in values(one.text):
+            newest = later.setdefault(told.around, told.value)
+            if newest != told.value and (not told.is_name or is_stated(one.text)):
                 found.add(place)
     return frozenset(found)
