@@ -271,7 +271,7 @@ class Dashboard:
                 found = await feed.page(session, page_id)
                 if found is None:
                     raise Refused(404, f"there is no page {page_id} that can be read here")
-                return {"page": found[0], "text": found[1]}
+                return found
         raise Refused(404, "there is nothing of this name")
 
     # --- what changes -------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound
-from pagefault.model.ids import PageId
-from pagefault.model.kinds import Role
-from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.kinds import Kind, Role
+from pagefault.model.page import Evidence, Page, PageRow, Scope, SessionRow
 from pagefault.model.times import iso_ms
 from pagefault.pack.bill import BillItem, BillRow
 from pagefault.service.derived.claims import ClaimInfo
@@ -50,6 +50,7 @@ class Excerpt:
     at_ms: int
     tokens: int
     text: str
+    turn: TurnNo = TurnNo(-1)  # -1 of what cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,15 @@ class ClaimView:
     status: str
     closed_by: PageId
     authority: str
+    why: str  # of what is stale or expired
+    derived_from: tuple[PageId, ...]
+    contradicts: tuple[PageId, ...]
     evidence: tuple[SpanView, ...]
+    value: str
+    turn: int
+    origin: str
+    supersedes: PageId
+    digest: str  # of what is proposed: what confirms just these words
 
     @property
     def is_standing(self) -> bool:
@@ -217,6 +226,12 @@ class SessionTexts:
         found = self.runtime.index.find_page(self.scope, page_id) if page_id else None
         return self.read(found)
 
+    def rows(self, page_ids: Iterable[PageId]) -> dict[PageId, PageRow]:
+        """Those that there are, in the order in which they are named."""
+        wanted = dict.fromkeys(page_ids)
+        found = self.runtime.index.find_pages(self.scope, set(wanted))
+        return {one: found[one] for one in wanted if one in found}
+
     def read(self, row: PageRow | None) -> Page | None:
         try:
             return None if row is None else self.runtime.pages.read(row)
@@ -230,6 +245,8 @@ class SessionTexts:
         if page is None:
             return Excerpt(page_id=page_id, who="", at_ms=0, tokens=0, text=_GONE)
         who = page.speaker or _ROLES.get(page.row.role, str(page.row.role))
+        if page.row.kind not in (Kind.TRANSCRIPT, Kind.ARTIFACT):
+            who = str(page.row.kind)  # nobody said it: it was made of others
         said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
         return Excerpt(
             page_id=page_id,
@@ -237,25 +254,10 @@ class SessionTexts:
             at_ms=page.row.at_ms if said_ms is None else said_ms,
             tokens=page.row.tokens,
             text=head(self.shown(page.text).strip(), EXCERPT),
+            turn=page.row.turn,
         )
 
     def claim(self, one: ClaimInfo) -> ClaimView:
-        spans = []
-        for span, quote in zip(one.evidence, one.quotes, strict=True):
-            before = after = ""
-            page = self.page(span.page_id)
-            if quote and page is not None:
-                raw = page.text.encode()
-                before = raw[: span.start].decode(errors="ignore")
-                after = raw[span.end :].decode(errors="ignore")
-            spans.append(
-                SpanView(
-                    page_id=span.page_id,
-                    before=_tail(self.shown(before), _AROUND),
-                    words=self.shown(quote) or _GONE,
-                    after=head(self.shown(after), _AROUND),
-                )
-            )
         return ClaimView(
             claim_id=one.claim_id,
             type=one.type,
@@ -264,7 +266,27 @@ class SessionTexts:
             status=one.status,
             closed_by=one.closed_by,
             authority=one.authority,
-            evidence=tuple(spans),
+            why=one.why,
+            derived_from=one.derived_from,
+            contradicts=one.contradicts,
+            evidence=tuple(map(self.span, one.evidence)),
+            value=self.shown(one.value),
+            turn=one.turn,
+            origin=one.origin,
+            supersedes=one.supersedes,
+            digest=one.digest,
+        )
+
+    def span(self, one: Evidence) -> SpanView:
+        """Words that are evidence, in what stands around them."""
+        page = self.page(one.page_id)
+        raw = b"" if page is None else page.text.encode()
+        before, words, after = raw[: one.start], raw[one.start : one.end], raw[one.end :]
+        return SpanView(
+            page_id=one.page_id,
+            before=_tail(self.shown(before.decode(errors="ignore")), _AROUND),
+            words=self.shown(words.decode(errors="ignore")) or _GONE,
+            after=head(self.shown(after.decode(errors="ignore")), _AROUND),
         )
 
     def concerns(self, told: Iterable[Concern]) -> Iterator[Concern]:

@@ -1,4 +1,4 @@
-"""What somebody typed above the list of pages, as a filter: words, and `name:value` among them."""
+"""What somebody typed to find pages, as a filter: words, and `name:value` among them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PageQuery:
     @property
     def is_listing(self) -> bool:
         """Whether nothing is searched for: pages are listed by their time."""
-        return not (self.words or self.topic or self.task)
+        return not (self.words or self.topic or self.task or self.page_id)
 
 
 def parsed(text: str) -> PageQuery | None:
