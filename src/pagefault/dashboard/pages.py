@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from pagefault import __version__
 from pagefault.pack.bill import MISSES
-from pagefault.views.charts import draw_claims, draw_map, draw_requests, draw_window
+from pagefault.views.charts import draw_map, draw_requests, draw_window
+from pagefault.views.claim_drawing import draw_claims
 from pagefault.views.claim_graph import descendants
 from pagefault.views.feed import REQUESTS, Feed
 from pagefault.views.shown import SEGMENT_WORDS, SessionCard, Spell

@@ -12,8 +12,7 @@ from typing import Final, Protocol
 
 from pagefault.model.ids import PageId
 from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow, MemoryMap
-from pagefault.views.claim_graph import EdgeKind, Place, plan
-from pagefault.views.picture import ClaimView, Excerpt, head
+from pagefault.views.picture import Excerpt
 from pagefault.views.shown import WindowSegment, WindowView
 
 WIDTH: Final = 960.0
@@ -26,9 +25,6 @@ _MAP_MIN: Final = 60.0
 _MAP_MAX: Final = 520.0
 _CHART: Final = 170.0
 _STRIP: Final = 46.0
-_BOX: Final = (212.0, 40.0)  # a claim: how wide and how high
-_BOX_GAPS: Final = (56.0, 12.0)
-_BOX_WORDS: Final = 34  # characters of a claim that a box has room for
 _LABEL_ROOM: Final = 74.0  # between the names of rewrites, or they run into one another
 
 
@@ -223,87 +219,3 @@ def _segment(one: WindowSegment) -> str:
         named = f"{one.pages[0]} … {one.pages[-1]}, {len(one.pages)} pages · "
     said = f" · {one.who}: {one.text}" if one.text else ""
     return f"{named}{one.kind.replace('_', ' ')} · {one.tokens:,} tokens{said}"
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimBox:
-    """A claim in the graph; `kind` is a class of the style sheet, its status."""
-
-    claim_id: PageId
-    x: float
-    y: float
-    kind: str
-    words: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimLink:
-    """An edge, as the path of a curve."""
-
-    path: str
-    kind: EdgeKind
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimDrawing:
-    width: float
-    height: float
-    box_width: float
-    box_height: float
-    boxes: tuple[ClaimBox, ...]
-    links: tuple[ClaimLink, ...]
-    left_out: int
-
-
-_LINKS: Final = {
-    EdgeKind.SUPPORTS: "{1} rests on {0}",
-    EdgeKind.REPLACED: "{1} took the place of {0}, or took it back",
-    EdgeKind.CONTRADICTS: "{0} and {1} contradict each other",
-}
-
-
-def draw_claims(claims: Sequence[ClaimView]) -> ClaimDrawing | None:
-    """Claims, oldest first, as boxes with edges from each to what came of it; None where none has
-    an edge.
-    """
-    told = plan(claims)
-    if not told.places:
-        return None
-    by_id = {one.claim_id: one for one in claims}
-    (wide, high), (gap_x, gap_y) = _BOX, _BOX_GAPS
-
-    def corner(place: Place) -> tuple[float, float]:
-        return gap_x / 2 + place.column * (wide + gap_x), gap_y + place.row * (high + gap_y)
-
-    at = {place.claim_id: corner(place) for place in told.places}
-    links = []
-    for edge in told.edges:
-        (x, y), (to_x, to_y) = at[edge.source], at[edge.target]
-        y, to_y, over = y + high / 2, to_y + high / 2, 0.0
-        if to_x > x:
-            if y == to_y and to_x > x + wide + gap_x:
-                over = high  # what stands between them
-            x, bend, back = x + wide, gap_x / 2, -gap_x / 2
-        else:  # below one another: from the left of one to the left of the other
-            bend = back = -gap_x / 2
-        curve = f"{x + bend},{y - over} {to_x + back},{to_y - over} {to_x},{to_y}"
-        path = f"M{x},{y} C{curve}"
-        links.append(ClaimLink(path, edge.kind, _LINKS[edge.kind].format(edge.source, edge.target)))
-    boxes = []
-    for claim_id, (x, y) in at.items():
-        one = by_id[claim_id]
-        why = f": {one.why}" if one.why else ""
-        title = f"{claim_id} · {one.status}{why} · {one.text}"
-        words = head(one.text.partition(": ")[2] or one.text, _BOX_WORDS)  # less its kind
-        boxes.append(ClaimBox(claim_id, x, y, f"claim-{one.status}", words, title))
-    return ClaimDrawing(
-        width=4 + max(x for x, _ in at.values()) + wide,
-        height=4 + max(y for _, y in at.values()) + high,
-        box_width=wide,
-        box_height=high,
-        boxes=tuple(boxes),
-        links=tuple(links),
-        left_out=told.left_out,
-    )

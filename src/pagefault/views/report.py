@@ -15,7 +15,8 @@ from importlib.resources import files
 from jinja2 import Environment
 from markupsafe import Markup
 
-from pagefault.views.charts import draw_claims, draw_map, draw_requests
+from pagefault.views.charts import draw_map, draw_requests
+from pagefault.views.claim_drawing import draw_claims
 from pagefault.views.picture import Picture
 from pagefault.views.rendering import environment
 
