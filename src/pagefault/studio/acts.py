@@ -13,7 +13,7 @@ from typing import Final
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.stated_claims import KINDS
-from pagefault.views.picture import ClaimView
+from pagefault.views.texts import ClaimView
 
 Act = Callable[[Memory, Session], Awaitable[str]]
 """Does one thing, and says what was done. Raises `PagefaultError`."""

@@ -30,8 +30,8 @@ from pagefault.studio.review_pane import ReviewPane
 from pagefault.studio.strip import WindowStrip
 from pagefault.studio.timeline import Timeline
 from pagefault.views.feed import Feed
-from pagefault.views.picture import Clean
 from pagefault.views.shown import RequestLine, WindowView
+from pagefault.views.texts import Clean
 
 LOOK_S: Final = 2.0
 """Between two looks at what others wrote. A look costs a read of the head of the log."""

@@ -16,10 +16,10 @@ from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import Do, Pane, ShowPages, quoted
 from pagefault.studio.rows import Listed, PageRef, Row
 from pagefault.views.claim_graph import descendants, tree
-from pagefault.views.picture import ClaimView
 from pagefault.views.shown import ClaimsView, SegmentKind
+from pagefault.views.texts import ClaimView
 
-LISTED: Final = 5_000
+LISTED: Final = 500  # the newest: each is read with the words that say so
 
 _COLUMNS = (
     Column("claim", 8),
@@ -50,8 +50,10 @@ class ClaimsPane(Pane):
         every = [one for one in told.claims if one.status != "closing"]
         standing = [one for one in every if one.is_standing]
         proposed = sum(one.authority != "user" for one in standing)
+        count = f"{min(told.total, LISTED):,} of " if told.total > LISTED else ""
+        count += counted(told.total, "claim")
         if self.as_graph:
-            self.notes(f"{counted(len(every), 'claim')}, each below what it rests on · g: the list")
+            self.notes(f"{count}, each below what it rests on · g: the list")
             by_id = {one.claim_id: one for one in every}
             rows = [
                 self._line(by_id[branch.claim_id], branch.depth, is_again=branch.is_again)
@@ -59,8 +61,8 @@ class ClaimsPane(Pane):
             ]
         else:
             self.notes(
-                f"{len(standing):,} standing, {proposed:,} of them proposed · "
-                + (f"o: all {len(every):,}" if self.only_standing else "o: only the standing ones")
+                f"{count} · {len(standing):,} standing, {proposed:,} of them proposed · "
+                + ("o: all" if self.only_standing else "o: only the standing ones")
             )
             rows = [self._line(one) for one in (standing if self.only_standing else every)]
         self.lines.show(Listed(rows), at=self.lines.cursor)

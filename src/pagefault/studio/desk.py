@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pagefault.views.browser import Browser
 from pagefault.views.feed import Feed
-from pagefault.views.picture import Clean
+from pagefault.views.texts import Clean
 
 
 @dataclass(slots=True)

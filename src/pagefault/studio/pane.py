@@ -16,7 +16,7 @@ from pagefault.studio.acts import Act
 from pagefault.studio.desk import Desk
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.rows import PageRef
-from pagefault.views.picture import SpanView
+from pagefault.views.texts import SpanView
 
 
 class Do(Message):

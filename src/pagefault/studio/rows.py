@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from pagefault.model.ids import PageId
 from pagefault.views.browser import Browser
-from pagefault.views.picture import Excerpt
 from pagefault.views.shown import HitView, SegmentKind, WindowSegment
+from pagefault.views.texts import Excerpt
 
 
 @dataclass(frozen=True, slots=True)

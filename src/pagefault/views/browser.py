@@ -14,8 +14,8 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.model.trust import is_untrusted
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.views.picture import Excerpt, SessionTexts
 from pagefault.views.shown import PageView
+from pagefault.views.texts import Excerpt, SessionTexts
 
 REPLAYED: Final = 200  # messages at once
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from pagefault.model.ids import PageId
 from pagefault.views.claim_graph import EdgeKind, Place, plan
-from pagefault.views.picture import ClaimView, head
+from pagefault.views.texts import ClaimView, head
 
 _BOX: Final = (212.0, 40.0)  # a claim: how wide and how high
 _BOX_GAPS: Final = (56.0, 12.0)

@@ -10,7 +10,6 @@ first look takes as long as its log is, and each later one as long as what is ne
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -21,7 +20,7 @@ from typing import Final, TypeVar
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq
-from pagefault.model.kinds import REGION_PREFIX, Role
+from pagefault.model.kinds import REGION_PREFIX
 from pagefault.model.page import SessionRow
 from pagefault.model.reprs import counted
 from pagefault.pack.bill import Bill
@@ -31,16 +30,13 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
 from pagefault.service.inspection.session_fold import SessionFold
-from pagefault.service.lookup.imported import IMPORT_PREFIX
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.store.api import PageFilter
 from pagefault.views.browser import Browser
 from pagefault.views.claim_graph import edges_of
 from pagefault.views.concerns import Concern, concerns
 from pagefault.views.filters import PageQuery, parsed
 from pagefault.views.kept import Kept, Summed
-from pagefault.views.picture import Clean, SessionTexts, head
 from pagefault.views.shown import (
     ClaimsView,
     FoundView,
@@ -57,6 +53,8 @@ from pagefault.views.shown import (
     WindowView,
     WorkView,
 )
+from pagefault.views.texts import Clean, SessionTexts
+from pagefault.views.titles import client_of, title_of
 from pagefault.views.windows import line_of, window_of
 from pagefault.views.windows import next_window as window_of_next
 from pagefault.views.work import work_of
@@ -72,11 +70,6 @@ EVERY_S: Final = 0.2  # that somebody who follows looks for new records
 QUIET_S: Final = 15.0  # after which who follows is told that there were none
 _FOLDS: Final = 4  # sessions that are kept folded
 _LET_IN_S: Final = 0.002
-_TITLE: Final = 60  # characters
-
-_CLIENTS: Final = {"claude": "Claude Code", "codex": "Codex", "opencode": "opencode"}
-_PROXIED: Final = re.compile(r"(?:([a-z]+):)?(.+?)(?::[a-z]+)?:[0-9a-f]{6}@[^:@]+\Z")
-_NOBODY_NAMED_IT: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f-]{4,}|[0-9a-f]{12,}|ses_\w+|\Z")
 
 PressureCallback = Callable[[str, Pressure, Pressure], None]
 
@@ -532,7 +525,7 @@ class Feed:
             session_id=row.session_id,
             name=self._clean(row.name),
             title=self._title(row),
-            client=_client_of(row.name),
+            client=client_of(row.name),
             requests=requests,
             turns=row.turns,
             messages=row.pages,
@@ -543,18 +536,10 @@ class Feed:
     def _title(self, row: SessionRow) -> str:
         found = self._titles.get(row.session)
         if found is None:
-            found = _given_name(row.name) or self._first_words(row)
+            found = title_of(SessionTexts(self._runtime, row, self._clean))
             if found:
-                self._titles[row.session] = found = self._clean(found)
+                self._titles[row.session] = found
         return found or row.session_id
-
-    def _first_words(self, row: SessionRow) -> str:
-        """How the conversation begins, of one that nobody named."""
-        texts = SessionTexts(self._runtime, row, self._clean)
-        pages = self._runtime.index.pages(texts.scope, PageFilter(), limit=8)
-        first = next((one for one in pages if one.role is Role.USER), None)
-        page = texts.read(first)
-        return "" if page is None else head(texts.shown(page.text).strip(), _TITLE)
 
     def _pieces(self, hit: SearchHit) -> Iterator[tuple[str, bool]]:
         at = 0
@@ -578,20 +563,3 @@ def _change(event: Event, session_id: str) -> NewRecord:
         page_id=page_id,
         tokens=tokens,
     )
-
-
-def _client_of(name: str) -> str:
-    """The program whose conversation a session is, where its name tells."""
-    if name.startswith(IMPORT_PREFIX):
-        return f"imported from {name.removeprefix(IMPORT_PREFIX).partition(':')[0]}"
-    match = _PROXIED.match(name)
-    return _CLIENTS.get(match[1] or "", "") if match else ""
-
-
-def _given_name(name: str) -> str:
-    """What a person called a session; "" where nobody did."""
-    match = _PROXIED.match(name)
-    kind, key = (match[1] or "", match[2]) if match else ("", name)
-    if kind == "unnamed" or name.startswith(IMPORT_PREFIX) or _NOBODY_NAMED_IT.match(key):
-        return ""
-    return key

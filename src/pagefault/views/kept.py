@@ -11,7 +11,7 @@ from typing import Final
 from pagefault.pack.bill import Bill, BillItem
 from pagefault.service.inspection.session_fold import HeldWindow, SessionFold
 from pagefault.service.session import Session
-from pagefault.views.picture import SessionTexts
+from pagefault.views.texts import SessionTexts
 
 SHARE: Final = 20
 """A sum over many requests is made again at most once in this many times what it took: whoever

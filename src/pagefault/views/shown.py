@@ -18,7 +18,7 @@ from pagefault.service.inspection.memory_map import MemoryMap
 from pagefault.service.lookup.imported import ImportedSession
 from pagefault.views.claim_graph import ClaimEdge
 from pagefault.views.concerns import Concern
-from pagefault.views.picture import ClaimView, Excerpt, SpanView
+from pagefault.views.texts import ClaimView, Excerpt, SpanView
 
 
 class SegmentKind(StrEnum):

@@ -14,7 +14,6 @@ from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import InWindow
 from pagefault.service.session import Session
 from pagefault.views.kept import Kept
-from pagefault.views.picture import SessionTexts
 from pagefault.views.shown import (
     BroughtBack,
     RequestLine,
@@ -22,6 +21,7 @@ from pagefault.views.shown import (
     WindowSegment,
     WindowView,
 )
+from pagefault.views.texts import SessionTexts
 
 SEGMENTS: Final = 240  # of a window, before neighbours of one kind stand together
 
@@ -37,7 +37,7 @@ _DID: Final = {
     "served": "the model used memory",
 }
 _WHY: Final = {
-    None: "pagefault recalled it for this message",
+    None: "recalled for this message",
     FaultReason.USER_REQUESTED_RECALL: "the model asked: the user wants to be reminded",
     FaultReason.RESOLVE_REFERENCE: "the model asked: something refers to it",
     FaultReason.TOOL_PREREQ: "the model asked: a tool needs it",
