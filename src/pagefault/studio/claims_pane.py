@@ -37,12 +37,12 @@ class ClaimsPane(Pane):
         *(Binding(one.key, f"act({one.key!r})", one.name) for one in CLAIM_ACTS),
         Binding("u", "undo", "Undo"),
         Binding("o", "standing", "Standing/all"),
-        Binding("g", "graph", "Graph/list"),
+        Binding("t", "tree", "Tree/list"),
     ]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, _COLUMNS, empty="Nothing is held true yet.", name="claims")
-        self.only_standing, self.as_graph = True, False
+        self.only_standing, self.as_tree = True, False
         self._view: ClaimsView | None = None
 
     async def refill(self) -> None:
@@ -50,10 +50,10 @@ class ClaimsPane(Pane):
         every = [one for one in told.claims if one.status != "closing"]
         standing = [one for one in every if one.is_standing]
         proposed = sum(one.authority != "user" for one in standing)
-        count = f"{min(told.total, LISTED):,} of " if told.total > LISTED else ""
-        count += counted(told.total, "claim")
-        if self.as_graph:
-            self.notes(f"{count}, each below what it rests on · g: the list")
+        count = counted(len(every), "claim")
+        count += f" of {told.total:,}" if told.total > LISTED else ""
+        if self.as_tree:
+            self.notes(f"{count}, each below what it rests on · t: the list")
             by_id = {one.claim_id: one for one in every}
             rows = [
                 self._line(by_id[branch.claim_id], branch.depth, is_again=branch.is_again)
@@ -69,7 +69,7 @@ class ClaimsPane(Pane):
 
     def _line(self, one: ClaimView, depth: int = 0, *, is_again: bool = False) -> Row:
         text = "  " * (depth - 1) + "└ " * bool(depth) + one.text
-        text += " (see above)" if is_again else f" — {one.why}" if self.as_graph and one.why else ""
+        text += " (see above)" if is_again else f" — {one.why}" if self.as_tree and one.why else ""
         cells = (one.claim_id, one.type, one.status, one.authority, text)
         return Row(one, cells, tone=SegmentKind.CLAIMS)
 
@@ -113,8 +113,8 @@ class ClaimsPane(Pane):
         self.only_standing = not self.only_standing
         self.reads(self.refill(), "refill")
 
-    def action_graph(self) -> None:
-        self.as_graph = not self.as_graph
+    def action_tree(self) -> None:
+        self.as_tree = not self.as_tree
         self.reads(self.refill(), "refill")
 
     def action_undo(self) -> None:

@@ -98,7 +98,7 @@ _KEYS: Final = (
         (
             ("v e x", "validate, edit, retract"),
             ("u", "take back what was done last"),
-            ("g", "each claim below what it rests on"),
+            ("t", "each claim below what it rests on"),
             ("o", "only those that hold, or all"),
         ),
     ),
