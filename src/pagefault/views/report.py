@@ -27,7 +27,7 @@ def render_report(
     """The report as HTML. Times are told in `zone`, the machine's own if it is None; the same
     picture, time, command and version give the same bytes.
     """
-    style = _style("drawing.css", "report.css")
+    style = _style("drawing.css", "claims.css", "report.css")
     return (
         _environment()
         .get_template("report.html")
