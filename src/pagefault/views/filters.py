@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from pagefault.model.errors import BadInput
@@ -49,7 +50,7 @@ def parsed(text: str) -> PageQuery | None:
     for name, value in _WORD.findall(text):
         if name in _NAMES:
             told[name] = value.strip('"')
-        elif name and not value.startswith("//") and name.isalpha() and name.islower():
+        elif get_close_matches(name, _NAMES, cutoff=0.7):  # else it is a word, as localhost:8080 is
             raise BadInput(f"no filter is called {name!r}", hint=f"one of {', '.join(_NAMES)}")
         else:
             words.append(f"{name}:{value}" if name else value.strip('"'))
