@@ -11,7 +11,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Static, TabbedContent, TabPane
+from textual.widgets import Static
 
 from pagefault.model.errors import PagefaultError
 from pagefault.model.reprs import counted
@@ -28,6 +28,7 @@ from pagefault.studio.pages_pane import PagesPane, told
 from pagefault.studio.pane import Do, Find, GoTo, Pane, ShowPages
 from pagefault.studio.review_pane import ReviewPane
 from pagefault.studio.strip import WindowStrip
+from pagefault.studio.tab_line import TabLine
 from pagefault.studio.timeline import Timeline
 from pagefault.views.feed import Feed
 from pagefault.views.shown import RequestLine, WindowView
@@ -56,8 +57,6 @@ class StudioApp(App[None]):
     ]
     CSS = """
     #title { height: 1; background: $primary 25%; padding: 0 1; text-style: bold; }
-    TabbedContent { height: 1fr; }
-    TabPane { padding: 0; }
     .-narrow Timeline { height: 5; }
     .-narrow Pane > .halves { layout: vertical; }
     .-narrow Pane Lines { width: 1fr; height: 3fr; }
@@ -110,17 +109,17 @@ class StudioApp(App[None]):
         # Held, as a query would look on the screen that is on top, and that may be a dialog.
         self.head = Static(id="title", markup=False)
         self.strip, self.timeline = WindowStrip(), Timeline()
-        self.tabs = TabbedContent(initial="pages")
+        self.tabs = TabLine(_TABS)
         self.in_words = False  # strip and timeline as sentences
 
     def compose(self) -> ComposeResult:
         yield self.head
         yield self.strip
         yield self.timeline
-        with self.tabs:
-            for number, (name, title) in enumerate(_TABS.items(), 1):
-                with TabPane(f"{number} {title}", id=name):
-                    yield self.panes[name]
+        yield self.tabs
+        for name, pane in self.panes.items():
+            pane.display = name == self.tab
+            yield pane
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -157,7 +156,7 @@ class StudioApp(App[None]):
 
     @property
     def tab(self) -> str:
-        return self.tabs.active or "pages"
+        return self.tabs.at
 
     async def _tell_title(self) -> None:
         feed, session_id = self.desk.feed, self.desk.session_id
@@ -252,15 +251,21 @@ class StudioApp(App[None]):
     # --- tabs and dialogs -------------------------------------------------------------------------
 
     def action_tab(self, name: str) -> None:
-        self.tabs.active = name
+        self._turn_to(name)
         self.panes[name].lines.focus()
 
     def action_find(self) -> None:
-        self.tabs.active = "pages"
+        self._turn_to("pages")
         self.pages.filter.focus()
 
-    def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
-        self.panes[self.tab].look()
+    def _turn_to(self, name: str) -> None:
+        self.panes[self.tab].display = False
+        self.tabs.at = name
+        self.panes[name].display = True
+        self.panes[name].look()
+
+    def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
+        self.action_tab(event.tab)
 
     def on_go_to(self, event: GoTo) -> None:
         self.action_tab(event.tab)
