@@ -16,7 +16,7 @@ from pagefault.studio.dialogs import Ask, Choose
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import Do, Pane
 from pagefault.studio.rows import Listed, Row
-from pagefault.views.shown import Keeping, SegmentKind
+from pagefault.views.shown import KeepingView, SegmentKind
 
 _COLUMNS = (
     Column("what", 10),
@@ -58,7 +58,7 @@ class KeepingPane(Pane):
         )
         self.lines.show(Listed(self._rows(keeping)), at=self.lines.cursor)
 
-    def _rows(self, keeping: Keeping) -> list[Row]:
+    def _rows(self, keeping: KeepingView) -> list[Row]:
         mine = self.desk.session_id
         rows = [
             Row(_Mode(mine), ("mode", _words(keeping.control), "this session")),

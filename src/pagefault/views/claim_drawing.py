@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.ids import PageId
-from pagefault.views.claim_graph import EdgeKind, Place, plan
+from pagefault.views.claim_graph import ClaimPlace, EdgeKind, plan
 from pagefault.views.texts import ClaimView, head
 
 _BOX: Final = (212.0, 40.0)  # a claim: how wide and how high
@@ -65,7 +65,7 @@ def draw_claims(claims: Sequence[ClaimView]) -> ClaimDrawing | None:
     by_id = {one.claim_id: one for one in claims}
     (wide, high), (gap_x, gap_y) = _BOX, _BOX_GAPS
 
-    def corner(place: Place) -> tuple[float, float]:
+    def corner(place: ClaimPlace) -> tuple[float, float]:
         return gap_x / 2 + place.column * (wide + gap_x), gap_y + place.row * (high + gap_y)
 
     at = {place.claim_id: corner(place) for place in told.places}

@@ -25,7 +25,7 @@ class EdgeKind(StrEnum):
     CONTRADICTS = "contradicts"
 
 
-class Claimed(Protocol):
+class ClaimNode(Protocol):
     """A `ClaimInfo`, or what is shown of one."""
 
     @property
@@ -57,7 +57,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClaimPlace:
     """Where a claim stands in a plan: in which column, and in which row."""
 
     claim_id: PageId
@@ -71,12 +71,12 @@ class ClaimPlan:
     those that there was no room for.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[ClaimPlace, ...]
     edges: tuple[ClaimEdge, ...]
     left_out: int
 
 
-def edges_of(claims: Sequence[Claimed]) -> list[ClaimEdge]:
+def edges_of(claims: Sequence[ClaimNode]) -> list[ClaimEdge]:
     """Every edge between these claims."""
     known = {one.claim_id: number for number, one in enumerate(claims)}
     edges = []
@@ -105,7 +105,7 @@ def descendants(edges: Sequence[ClaimEdge], claim_id: PageId) -> list[PageId]:
     return list(found)
 
 
-def tree(claims: Sequence[Claimed]) -> Iterator[Branch]:
+def tree(claims: Sequence[ClaimNode]) -> Iterator[Branch]:
     """Each claim below those that it was derived from, in the order in which they are given."""
     below = _below(edges_of(claims), (EdgeKind.SUPPORTS,))
     rooted = {one for each in below.values() for one in each}
@@ -122,7 +122,7 @@ def tree(claims: Sequence[Claimed]) -> Iterator[Branch]:
                 waiting += [(one, depth + 1) for one in reversed(below.get(claim_id, ()))]
 
 
-def plan(claims: Sequence[Claimed], *, most: int = DRAWN) -> ClaimPlan:
+def plan(claims: Sequence[ClaimNode], *, most: int = DRAWN) -> ClaimPlan:
     """Where the claims that have edges stand in a picture; of many the last `most`."""
     every = edges_of(claims)
     tied = {one for edge in every for one in (edge.source, edge.target)}
@@ -130,7 +130,7 @@ def plan(claims: Sequence[Claimed], *, most: int = DRAWN) -> ClaimPlan:
     edges = [one for one in every if one.source in set(drawn) and one.target in set(drawn)]
     below = _below(edges, (EdgeKind.SUPPORTS, EdgeKind.REPLACED))
     columns = _columns(drawn, below)
-    places: dict[PageId, Place] = {}
+    places: dict[PageId, ClaimPlace] = {}
     rows = 0
     for root in sorted(drawn, key=lambda one: columns[one]):
         waiting = [] if root in places else [(root, -1)]
@@ -140,7 +140,7 @@ def plan(claims: Sequence[Claimed], *, most: int = DRAWN) -> ClaimPlan:
                 continue
             if row < 0:
                 row, rows = rows, rows + 1
-            places[claim_id] = Place(claim_id, columns[claim_id], row)
+            places[claim_id] = ClaimPlace(claim_id, columns[claim_id], row)
             beside = [one for one in below.get(claim_id, ()) if one not in places]
             waiting += [(one, -1) for one in reversed(beside[1:])]
             waiting += [(one, row) for one in beside[:1] if columns[one] > columns[claim_id]]

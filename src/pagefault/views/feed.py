@@ -36,13 +36,13 @@ from pagefault.views.browser import Browser
 from pagefault.views.claim_graph import edges_of
 from pagefault.views.concerns import Concern, concerns
 from pagefault.views.filters import PageQuery, parsed
-from pagefault.views.kept import Kept, Summed
+from pagefault.views.kept import KeptSession, Summed
 from pagefault.views.shown import (
     ClaimsView,
     FoundView,
     Health,
     HitView,
-    Keeping,
+    KeepingView,
     MapView,
     NewRecord,
     PageView,
@@ -107,7 +107,7 @@ class Feed:
         self._clean = clean
         self._patience_s = patience_s
         self._now = now
-        self._folds: OrderedDict[int, Kept] = OrderedDict()
+        self._folds: OrderedDict[int, KeptSession] = OrderedDict()
         self._forgettings = memory.forgettings
         self._counted: dict[int, tuple[Seq, int]] = {}
         self._titles: dict[int, str] = {}
@@ -315,7 +315,7 @@ class Feed:
         """The control mode that a session was given last, by whatever process."""
         return await self._memory.control_of((await self._row(name)).session_id)
 
-    async def keeping(self, name: str) -> Keeping:
+    async def keeping(self, name: str) -> KeepingView:
         """What a memory keeps, and for how long; and the control mode of one of its sessions."""
         row = await self._row(name)
         rows = await self._memory.sessions()
@@ -329,7 +329,7 @@ class Feed:
             )
             for one in await self._memory.imports()
         ]
-        return Keeping(
+        return KeepingView(
             imports=tuple(imports),
             rules=await self._memory.retention(),
             control=await self.control(row.session_id),
@@ -443,7 +443,7 @@ class Feed:
         await session.owned.caught_up()
         return session, SessionTexts(self._runtime, row, self._clean)
 
-    async def _kept(self, name: str) -> Kept:
+    async def _kept(self, name: str) -> KeptSession:
         """The session, with all that was written of it by now folded in."""
         row = await self._row(name)
         if self._forgettings != self._memory.forgettings:
@@ -455,7 +455,7 @@ class Feed:
         if kept is None:
             session = await self._memory.session(row.session_id, create=False)
             fold = await asyncio.to_thread(SessionFold, self._runtime, row)
-            made = Kept(session, fold, SessionTexts(self._runtime, row, self._clean))
+            made = KeptSession(session, fold, SessionTexts(self._runtime, row, self._clean))
             kept = self._folds.setdefault(row.session, made)  # unless another was quicker
             while len(self._folds) > _FOLDS:
                 self._folds.popitem(last=False)
@@ -475,7 +475,7 @@ class Feed:
             reading.result()
         return kept
 
-    async def _read(self, kept: Kept, row: SessionRow) -> None:
+    async def _read(self, kept: KeptSession, row: SessionRow) -> None:
         """Fold what was written of a session since, and tell whose pressure has changed."""
         async with kept.lock:
             await kept.session.owned.caught_up()
@@ -486,7 +486,7 @@ class Feed:
             for callback in list(self._callbacks):
                 callback(row.session_id, before, now)
 
-    def _advance(self, kept: Kept, row: SessionRow) -> None:
+    def _advance(self, kept: KeptSession, row: SessionRow) -> None:
         kept.fold.row = row
         kept.fold.advance(self._let_in)
         if kept.fold.is_outgrown:
@@ -507,7 +507,7 @@ class Feed:
         reading = [kept.reading for kept in self._folds.values() if kept.reading is not None]
         await asyncio.gather(*reading, return_exceptions=True)
 
-    async def _look(self, kept: Kept, look: Callable[[], T]) -> T:
+    async def _look(self, kept: KeptSession, look: Callable[[], T]) -> T:
         async with kept.lock:
             return await asyncio.to_thread(look)
 

@@ -36,7 +36,7 @@ class Summed:
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class KeptSession:
     """A session as it was folded last; `items` are its requests as of that."""
 
     session: Session

@@ -249,7 +249,7 @@ class WorkView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
+class KeepingView:
     """What a memory keeps, and what it does with it: imports, rules of retention, modes."""
 
     imports: tuple[ImportedSession, ...]

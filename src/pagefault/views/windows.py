@@ -13,7 +13,7 @@ from pagefault.service.inspection.session_fold import HeldWindow
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import InWindow
 from pagefault.service.session import Session
-from pagefault.views.kept import Kept
+from pagefault.views.kept import KeptSession
 from pagefault.views.shown import (
     BroughtBack,
     RequestLine,
@@ -59,7 +59,7 @@ _MADE: Final = {
 """Where pages stand that are made of others, by their type."""
 
 
-def window_of(kept: Kept, number: int, *, whole: bool) -> WindowView:
+def window_of(kept: KeptSession, number: int, *, whole: bool) -> WindowView:
     """What a request held; `whole`: each page apart, without its text. Blocks on the store."""
     held, line = kept.held(number), line_of(kept, number)
     relayed = kept.fold.requests.entries[number].relayed
@@ -129,7 +129,7 @@ def _segments(
         yield WindowSegment(kind=SegmentKind.FREE, tokens=free)
 
 
-def line_of(kept: Kept, number: int) -> RequestLine:
+def line_of(kept: KeptSession, number: int) -> RequestLine:
     entry, item = kept.fold.requests.entries[number], kept.items[number]
     relayed, report = entry.relayed, item.report
     did = "the model used memory" if item.is_ours else "new message"
@@ -153,7 +153,7 @@ def line_of(kept: Kept, number: int) -> RequestLine:
     )
 
 
-def _brought(kept: Kept, held: HeldWindow, number: int) -> Iterator[BroughtBack]:
+def _brought(kept: KeptSession, held: HeldWindow, number: int) -> Iterator[BroughtBack]:
     """What a request showed that had been brought back, by it or by one before it."""
     shown = {one.page_id for one in held.pages if one.place in ("recalled", "faulted")}
     for request in range(number, -1, -1):
