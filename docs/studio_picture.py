@@ -40,8 +40,9 @@ async def drawn(root: Path) -> str:
         async with app.run_test(size=SIZE) as pilot:
             while app.timeline.shows is None or app.pages.window is None:
                 await pilot.pause(0.05)
-            app._go(min(app.timeline.shows.back))  # a question, and what came back for it
-            while not (app.strip.shows and app.strip.shows.pieces and not app.strip.shows.is_now):
+            back = next(at for at, count in enumerate(app.timeline.shows.brought) if count)
+            app._go(back)  # a question, and what came back for it
+            while not (view := app.strip.shows) or not view.segments or view.is_next:
                 await pilot.pause(0.05)
             await pilot.pause(0.3)
             app.pages.lines.cursor = app.pages.lines.count - 3

@@ -44,7 +44,7 @@ def test_the_bill_of_all_has_a_row_for_each_session_and_their_sum(
     assert shown.code == 0
     assert "total" in shown.out
     assert "written again by epochs" in shown.out
-    assert "an epoch: we rewrote the conversation" in shown.out
+    assert "a rewrite of ours: old messages left together" in shown.out
     assert "estimated, as nothing of the cache was reported: 21 of 21" in shown.err
     assert "tokens alone: 1" in shown.err
 

@@ -33,7 +33,8 @@ def test_it_opens_the_session_that_is_named_to_be_read(
     opened: list[tuple[str, str, bool]] = []
 
     async def run_async(app: StudioApp) -> None:
-        opened.append((app.desk.session.name, app.theme, app.in_words))
+        card = await app.desk.feed.card(app.desk.session_id)
+        opened.append((card.name, app.theme, app.in_words))
         async with app._writing() as memory:
             assert memory.is_adopted
 

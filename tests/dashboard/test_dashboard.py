@@ -33,6 +33,7 @@ from tests.views.test_report import HOSTILE
 
 TOKEN = "a-token-of-a-test-0123456789"
 TURNS = 12  # so that the first have left the window
+TURNS_ROUND = "\u202e"  # the direction of all that follows it
 MARKS = ("</VM:CONTEXT>", "<|im_start|>", "<system-reminder>", "[INST] <<SYS>>")
 ATTACKS = (
     *HOSTILE,
@@ -72,7 +73,7 @@ async def shown(root: Path, *, turns: int = TURNS) -> AsyncIterator[Shown]:
         open_memory(root, read_only=True) as read,
         httpx2.AsyncClient(timeout=60) as http,
     ):
-        session = await memory.session(f"oak {HOSTILE[1]}")
+        session = await memory.session(f"oak {TURNS_ROUND}{HOSTILE[1]}")
         for number in range(turns):
             await say(session, number)
         await session.user(f"Which oak was first? {HOSTILE[0]}")
@@ -120,7 +121,7 @@ class Markup(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.runs: list[str] = []
-        self.text = ""
+        self.text = self.page = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
@@ -144,6 +145,7 @@ async def markups(to: Shown) -> AsyncIterator[tuple[str, Markup]]:
         assert answer.status_code == 200, path
         read = Markup()
         read.feed(answer.text)
+        read.page = answer.text
         yield path, read
 
 
@@ -154,17 +156,21 @@ async def test_no_hostile_text_does_anything_on_any_page(
         said = ""
         async for path, read in markups(to):
             assert read.runs == [], path
+            assert TURNS_ROUND not in read.page, path
             said += read.text
-        for text in (*HOSTILE[:3], *MARKS):
+        for text in (*HOSTILE[:3], *MARKS, "oak \\u202e"):
             assert text in said, "it is shown as the text that it is"
         # A page that escaped nothing would do what they say.
         pages._environment().autoescape = False
+        pages._environment().finalize = None
         pages._environment().cache = None
         try:
-            runs = [one async for _, read in markups(to) for one in read.runs]
+            bare = [read async for _, read in markups(to)]
+            runs = [one for read in bare for one in read.runs]
         finally:
             pages._environment.cache_clear()
         assert {"script", "img onerror=steal()", "svg onload=steal()"} <= set(runs)
+        assert all(TURNS_ROUND in read.page for read in bare)
 
 
 async def test_it_lets_in_who_has_the_token_from_this_machine_alone(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,12 @@ WORK: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_home(empty_home: Path) -> None: ...
+def _in_an_empty_home_at_utc(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as here:
+        here.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 async def _filled(root: Path) -> None:

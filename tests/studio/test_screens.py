@@ -31,9 +31,9 @@ async def test_a_moment_of_the_past_at_every_width(root: Path, columns: int, row
     async with studio(root, size=(columns, rows)) as seat:
         await seat.press("left", "left")
         await seat.sees("Window at request 12", "pages at request 12", "msg_23")
-        shown = [one.page_id for one in seat.app.pages.window.pages]  # type: ignore[union-attr]
+        shown = [one.pages[0] for one in seat.app.pages.window.segments if one.pages]  # type: ignore[union-attr]
         seat.app.pages.lines.cursor = shown.index(PageId("msg_23"))
-        await seat.sees("Mira · 2026-03-12T09:00:00")
+        await seat.sees("Mira · 2026-03-12 09:00")
         _is_as_before(seat, f"past-{columns}")
 
 
@@ -43,7 +43,7 @@ async def test_without_colours_every_kind_has_a_letter(
     monkeypatch.setenv("NO_COLOR", "1")
     async with studio(root, size=(100, 34)) as seat:
         await seat.press("left")
-        await seat.until(lambda: bool(seat.app.strip.shows and seat.app.strip.shows.pieces))
+        await seat.until(lambda: bool(seat.app.strip.shows and seat.app.strip.shows.segments))
         await seat.sees("B: brought back", "rrrr")
         strips = seat.app.screen._compositor.render_strips()
         colours = {
@@ -60,6 +60,6 @@ async def test_without_colours_every_kind_has_a_letter(
 async def test_in_words_there_are_sentences_in_place_of_bars(root: Path) -> None:
     async with studio(root, size=(100, 34)) as seat:
         await seat.press("d", "left")
-        await seat.sees("Window at request 13, turn 12:", "of 1,600 tokens. rules, tools, calls")
+        await seat.sees("Window at request 13, turn 12:", "of 1,600 tokens. rules")
         await seat.sees("Request 13 of 15, turn 12:", "as in the request before")
         assert not set(seat.screen()) & set("█▁▂▃▄▅▆▇░")

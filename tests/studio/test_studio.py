@@ -14,7 +14,8 @@ pytest.importorskip("textual", reason="the extra `studio` is not installed")
 from pagefault import Memory
 from pagefault.service.bootstrap import open_memory
 from pagefault.studio.lines import Lines
-from pagefault.studio.reading import PieceKind, Row
+from pagefault.studio.rows import Row
+from pagefault.views.shown import SegmentKind
 from tests.studio.seat import studio
 
 pytestmark = pytest.mark.slow
@@ -25,23 +26,24 @@ async def test_travelling_shows_what_each_request_held(root: Path) -> None:
         app = seat.app
         assert app.strip.shows is not None
         assert app.timeline.shows is not None
-        assert app.strip.shows.is_now
-        columns = app.timeline.shows.columns
+        assert app.strip.shows.is_next
+        columns = app.timeline.shows.map.columns
         await seat.sees("Window now", "And goodbye.")
         for _ in range(3):
             await seat.press("left")
         there = columns[-4]
-        await seat.until(lambda: bool(app.strip.shows and app.strip.shows.pieces))
-        moment = await app.desk.session.at(seq=there.seq)
-        assert app.strip.shows.tokens == moment.request_tokens == there.tokens
-        shown = {one.page_id for one in app.strip.shows.pages}
+        await seat.until(lambda: bool(app.strip.shows and app.strip.shows.segments))
+        async with open_memory(root, read_only=True) as memory:
+            moment = await (await memory.session("workshop", create=False)).at(seq=there.seq)
+        assert app.strip.shows.request.tokens == moment.request_tokens == there.tokens
+        shown = {page for one in app.strip.shows.segments for page in one.pages}
         assert shown == {one.page_id for one in moment.pages}
         await seat.sees(f"Window at request {there.last}", f"{len(moment.pages)} pages at request")
         # One of the requests asked for a page that had left: it is told apart, and marked.
-        [back] = [at for at in app.timeline.shows.back if columns[at].seq >= columns[12].seq][:1]
+        back = max(at for at, count in enumerate(app.timeline.shows.brought) if count)
         app._go(back)
-        await seat.until(lambda: bool(app.strip.shows and app.strip.shows.pieces))
-        assert app.strip.shows.tokens_of(PieceKind.BACK) > 0
+        await seat.until(lambda: bool(app.strip.shows and app.strip.shows.segments))
+        assert app.strip.shows.tokens_of(SegmentKind.BROUGHT_BACK) > 0
         await seat.sees("brought back")
         await seat.pilot.click(app.timeline, offset=(3, 2))
         await seat.sees("Window at request 0")
@@ -89,7 +91,7 @@ async def test_a_page_is_read_in_full_pinned_and_leads_to_others(root: Path) -> 
     async with studio(root) as seat:
         await seat.press("4", "slash")  # a filter is of the pages, whatever tab is open
         await seat.types("msg_1")
-        await seat.sees("Mira · 2026-03-01T09:00:00 · turn 0", "tasks  #42")
+        await seat.sees("Mira · 2026-03-01 09:00 · turn 0", "tasks  #42")
         await seat.press("enter")
         await seat.sees("what happened to it", "faulted")
         await seat.press("escape")
@@ -135,6 +137,23 @@ async def test_claims_are_validated_edited_retracted_and_brought_back(root: Path
     assert standing == {("oak, oiled", "user"), ("a brass lamp", "user")}
 
 
+async def test_claims_are_told_below_what_they_rest_on(root: Path) -> None:
+    async with open_memory(root) as memory:
+        session = await memory.session("workshop")
+        made = await session.claim(
+            "oak is oiled", evidence=["We decided on oak"], subject="care", derived_from=["clm_1"]
+        )
+    async with studio(root) as seat:
+        await seat.press("2", "t")
+        await seat.sees("claims, each below what it rests on", "└ Decision: care", "rest on it")
+        await seat.press("x", "enter")
+        await seat.sees("clm_1 · retracted")
+        await seat.press("down")
+        await seat.sees(f"{made} · stale", "why        it rests on clm_1", "rests on   clm_1")
+        await seat.press("t")
+        await seat.sees("1 standing")
+
+
 async def test_what_another_process_owns_is_not_written_and_that_is_said(root: Path) -> None:
     async with open_memory(root) as theirs:
         held = await theirs.session("workshop")
@@ -170,7 +189,15 @@ async def test_a_review_says_what_changed_shipped_and_failed(root: Path) -> None
         assert "git commit" not in seat.screen()
         await seat.press("enter")
         await seat.sees("what happened to it")
-        await seat.press("escape", "f", "c", "o")
+        await seat.press("escape", "y")
+        await seat.sees("What was said", "Less results of tools", "Mira · 2026-03-01 09:00 · msg_1")
+        await seat.press("escape", "h")
+        await seat.types(str(root.parent))
+        await seat.hears("HANDOFF_workshop_")
+        [handed] = root.parent.glob("HANDOFF_workshop_*.md")
+        assert handed.read_text().startswith("# Handoff")
+        assert "test_oak" in handed.read_text()
+        await seat.press("f", "c", "o")
         await seat.until(lambda: seat.app.pages.filter.value == '"src/shelf.py"')
         await seat.sees("found in this session")
 
@@ -188,7 +215,7 @@ async def test_imports_rules_and_modes_are_kept_from_here(root: Path) -> None:
         await seat.types("90d")
         await seat.sees("90 days")
         await seat.press("home", "enter")
-        await seat.sees("What may memory do?")
+        await seat.sees("What may memory do?", "incognito: likewise", "off: neither")
         await seat.press("down", "down", "enter")
         await seat.sees("memory paused")
     async with open_memory(root, read_only=True) as memory:
@@ -224,7 +251,7 @@ async def test_another_session_is_looked_at(root: Path) -> None:
     async with studio(root) as seat:
         await seat.press("S")
         await seat.sees("Which session?", "another")
-        row = next(r for r in await seat.app.desk.sessions() if r.name == "another")
+        row = next(r for r in await seat.app.desk.feed.sessions() if r.name == "another")
         options = seat.app.screen.query_one("OptionList")
         options.highlighted = options.get_option_index(row.session_id)  # type: ignore[attr-defined]
         await seat.press("enter")

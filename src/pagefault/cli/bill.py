@@ -54,7 +54,7 @@ def bill(
     are in effective input tokens, what as many uncached ones cost; with --price also in money.
     Where the provider reported what it cached, that is counted, and an estimate elsewhere.
 
-    JSON: {by, prices: {MODEL: list}, rows: [{of, requests, unpriced, estimated, tokens,
+    JSON: {by, prices: {MODEL: list}, rows: [{of, requests, unpriced, counted, estimated, tokens,
     cached_tokens, cached_share, cost, compared: {requests, tokens, cost}, without_tokens,
     without_cached_tokens, without_cached_share, without_cost, net, net_share, left_tokens,
     output_tokens, reported: {requests, tokens, cost, estimate}, rewritten, added, memory_calls,

@@ -318,11 +318,13 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
         async with app.reading() as memory:
             return await (await find_session(memory, session_name)).claims()
 
+    from pagefault.views.claim_graph import EdgeKind, edges_of, tree
+
     told = {one.claim_id: one for one in app.run(read()) if one.status != "closing"}
     supports: dict[PageId, list[PageId]] = {}
-    for one in told.values():
-        for source in one.derived_from:
-            supports.setdefault(source, []).append(one.claim_id)
+    for edge in edges_of(list(told.values())):
+        if edge.kind is EdgeKind.SUPPORTS:
+            supports.setdefault(edge.source, []).append(edge.target)
     if as_json:
         app.term.data(
             [
@@ -338,18 +340,15 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
             ]
         )
         return
-    shown: set[PageId] = set()
-    waiting = [(one.claim_id, 0) for one in told.values() if not one.derived_from][::-1]
-    while waiting:
-        claim_id, depth = waiting.pop()
-        one = told[claim_id]
-        again = " (see above)" if claim_id in shown else ""
+    for branch in tree(list(told.values())):
+        one = told[branch.claim_id]
+        again = " (see above)" if branch.is_again else ""
         why = f": {one.why}" if one.why else ""
-        app.term.line(f"{'  ' * depth}{claim_id}  {one.status}{why}  {one.value}{again}")
-        if claim_id not in shown:
-            shown.add(claim_id)
-            waiting += [(each, depth + 1) for each in reversed(supports.get(claim_id, []))]
-    app.term.note(f"{plural(len(told), 'claim')}, {sum(map(len, supports.values())):,} edges")
+        lead = "  " * branch.depth
+        app.term.line(f"{lead}{one.claim_id}  {one.status}{why}  {one.value}{again}")
+    app.term.note(
+        f"{plural(len(told), 'claim')}, {plural(sum(map(len, supports.values())), 'edge')}"
+    )
 
 
 @click.command(cls=Command)

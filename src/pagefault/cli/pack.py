@@ -4,7 +4,6 @@ handed on.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,9 +20,9 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
-from pagefault.cli.report import place
 from pagefault.cli.term import plural, redacted
 from pagefault.cli.when import first_ms, last_ms
+from pagefault.views.files import file_of, place
 
 if TYPE_CHECKING:
     from pagefault.activity.commits import Commit
@@ -264,7 +263,7 @@ def _hand_on(
     if target is not None and str(target) != "-":
         if target.is_dir():
             ending = "json" if form == "json" else "md"
-            target = target / f"{name}_{_plain(of)}_{made.generated_at[:10]}.{ending}"
+            target = file_of(target, name, of, made.generated_at, ending)
         size = place(target, redacted(made.text(form)))
         mark = app.term.style("✓", "green", "bold")
         app.term.line(f"{mark} {target}: {size:,} bytes")
@@ -288,8 +287,3 @@ def _note(app: App, made: ContextPack) -> None:
 
 def _line(line: Any) -> dict[str, Any]:
     return {"text": line.text, "cites": list(line.cites)}
-
-
-def _plain(name: str) -> str:
-    """A name as a part of a file's."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:60] or "session"

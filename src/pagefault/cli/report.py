@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shlex
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import click
 
 from pagefault import __version__
 from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.term import plural, printable, redacted
+from pagefault.views.files import place
 
 
 @click.command(cls=Command)
@@ -71,30 +68,3 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
         f"{plural(picture.map.messages, 'message')}, {plural(picture.map.requests, 'request')}, "
         f"{size:,} bytes"
     )
-
-
-def place(target: Path, page: str) -> int:
-    """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
-    data = page.encode()
-    try:
-        _put(target, data)
-    except OSError as failed:  # not by the name of a file that nobody asked for
-        raise OSError(failed.errno, failed.strerror, str(target)) from None
-    return len(data)
-
-
-def _put(target: Path, data: bytes) -> None:
-    if target.exists() and not target.is_file():  # a device, a pipe: nothing takes its place
-        target.write_bytes(data)
-        return
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            file.write(data)
-            file.close()
-            os.replace(file.name, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(file.name)
-            raise

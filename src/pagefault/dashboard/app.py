@@ -35,6 +35,7 @@ WORDS_MAX: Final = 500  # characters of a search
 LIMIT_MAX: Final = 1_000
 FOLLOWERS_MAX: Final = 32  # streams at once
 _STATIC: Final = {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}
+_DRAWINGS: Final = ("drawing.css", "claims.css")
 _HTML: Final = "text/html; charset=utf-8"
 _RETRY: Final = ((b"retry-after", b"1"),)
 _HEADERS: Final = (
@@ -271,7 +272,7 @@ class Dashboard:
                 found = await feed.page(session, page_id)
                 if found is None:
                     raise Refused(404, f"there is no page {page_id} that can be read here")
-                return {"page": found[0], "text": found[1]}
+                return found
         raise Refused(404, "there is nothing of this name")
 
     # --- what changes -------------------------------------------------------------------------
@@ -340,10 +341,11 @@ def _event(told: list[NewRecord]) -> bytes:
 
 
 def _static(name: str) -> HttpAnswer:
-    """A file of this package; the style sheet of the drawings stands before the rest."""
+    """A file of this package; the style sheets of the drawings stand before the rest."""
     data = (files("pagefault.dashboard") / "static" / name).read_bytes()
     if name == "dashboard.css":
-        data = (files("pagefault.views") / "templates" / "drawing.css").read_bytes() + data
+        drawings = files("pagefault.views") / "templates"
+        data = b"".join((drawings / one).read_bytes() for one in _DRAWINGS) + data
     return HttpAnswer(data, f"{_STATIC[name]}; charset=utf-8")
 
 

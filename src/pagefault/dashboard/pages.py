@@ -12,26 +12,16 @@ from urllib.parse import quote
 from pagefault import __version__
 from pagefault.pack.bill import MISSES
 from pagefault.views.charts import draw_map, draw_requests, draw_window
+from pagefault.views.claim_drawing import draw_claims
+from pagefault.views.claim_graph import descendants
 from pagefault.views.feed import REQUESTS, Feed
-from pagefault.views.picture import ClaimView
-from pagefault.views.shown import ClaimsView, SegmentKind, SessionCard, Spell
+from pagefault.views.shown import SEGMENT_WORDS, SessionCard, Spell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 PREFIX: Final = "/dashboard"
 LISTED: Final = 40  # sessions beside each page
-KINDS: Final = {
-    SegmentKind.RULES: "rules and framing",
-    SegmentKind.TOOLS: "tools",
-    SegmentKind.CLAIMS: "claims",
-    SegmentKind.SUMMARIES: "summaries",
-    SegmentKind.BROUGHT_BACK: "brought back",
-    SegmentKind.STUBS: "stubs",
-    SegmentKind.CONVERSATION: "conversation",
-    SegmentKind.TOOL_RESULTS: "tool results",
-    SegmentKind.FREE: "free",
-}
 _MINUTE, _HOUR = 60, 3_600
 
 
@@ -56,7 +46,7 @@ class Pages:
         if window is not None:
             legend = [
                 (kind, words, window.tokens_of(kind))
-                for kind, words in KINDS.items()
+                for kind, words in SEGMENT_WORDS.items()
                 if window.tokens_of(kind)
             ]
         return await self._page(
@@ -100,7 +90,8 @@ class Pages:
             tab="claims",
             card=view.card,
             told=told,
-            chains=_chains(told),
+            drawn=draw_claims(told.claims[::-1]),
+            resting={one.claim_id: descendants(told.edges, one.claim_id) for one in told.claims},
         )
 
     async def page(self, feed: Feed, name: str, page_id: str) -> str:
@@ -186,46 +177,21 @@ def _code(text: str) -> list[tuple[str, bool]]:
     return [(one, bool(number % 2)) for number, one in enumerate(re.split("`", text)) if one]
 
 
-def _chains(told: ClaimsView) -> list[list[ClaimView]]:
-    """Claims that were closed, each with what took its place in turn, or took it back."""
-    by_id, closed = {one.claim_id: one for one in told.claims}, dict(told.links)
-    later = set(closed.values())
-    chains = []
-    for first in closed.keys() - later:
-        chain, at = [by_id[first]], closed[first]
-        while at in by_id and by_id[at] not in chain:
-            chain.append(by_id[at])
-            at = closed.get(at, at)
-        chains.append(chain)
-    return sorted(chains, key=lambda chain: told.claims.index(chain[-1]))
-
-
 def _place(card: SessionCard) -> str:
     return f"{PREFIX}/s/{quote(card.session_id, safe='')}"
 
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from pagefault.views.rendering import environment
 
-    environment = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("pagefault.dashboard"), PackageLoader("pagefault.views")]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return environment(
+        "pagefault.dashboard",
+        "pagefault.views",
+        ago=_ago,
+        clock=_clock,
+        code=_code,
+        missed=lambda why: MISSES.get(why, why.replace("_", " ")),
+        place=_place,
+        segment=lambda value: quote(str(value), safe=""),
     )
-    environment.filters |= {
-        "number": lambda value: f"{value:,.0f}",
-        "share": lambda value: f"{value:.0%}",
-        "ago": _ago,
-        "clock": _clock,
-        "plural": lambda count, one: f"{count:,} {one}" + ("" if count == 1 else "s"),
-        "code": _code,
-        "missed": lambda why: MISSES.get(why, why.replace("_", " ")),
-        "place": _place,
-        "segment": lambda value: quote(str(value), safe=""),
-    }
-    return environment

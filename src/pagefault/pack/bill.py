@@ -40,7 +40,7 @@ UNCACHED_REPORTS_MIN: Final = 3  # reports of nothing read before we conclude th
 PER: Final = 1_000_000  # tokens per unit of price
 MISSES: Final = {
     "cold": "the cache had lapsed",
-    "epoch": "an epoch: we rewrote the conversation",
+    "epoch": "a rewrite of ours: old messages left together",
     "tools_changed": "the session's tools or settings changed",
     "reinstructed": "the client changed its tools or instructions",
     "edited": "the client changed what it had sent",
@@ -122,6 +122,7 @@ class BillRow:
     of: str
     requests: int = 0
     unpriced: int = 0  # of these, of models whose prices are not known: tokens alone
+    counted: int = 0  # those whose tokens the provider counted, priced or not
     estimated: int = 0  # of the priced ones, those whose cost no report tells
     tokens: int = 0  # that were sent
     cached_tokens: int = 0
@@ -289,6 +290,7 @@ def _add(
     is_plain = item.is_unmarked or not caches  # nothing is written to a cache
 
     cost = 0.0
+    row.counted += report is not None
     if prices is None:
         row.unpriced += 1
     else:

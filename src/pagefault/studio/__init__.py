@@ -3,10 +3,10 @@
 It is built on the package `textual`, an extra (`pagefault[studio]`), which nothing outside of this
 package imports; the command line imports this one only to run it.
 
-    reading    what is read of a memory, as values; nothing else here asks it for anything
-    filters    what somebody typed above the pages, as a filter
+    desk       what is looked at: a session, and the feed (`views.feed`), which alone is asked
     acts       what can be done to a memory, a verb each
-    lines      a list of any length, of which only what is seen is read
+    lines      a list of any length, of which only what is seen is read; `rows` what it is made of
+    keys       the line that tells the keys, and the help; `tab_line` the one of tabs
     strip      what one request held; `timeline` all of them, and where we are
     *_pane     one tab each: pages, claims, review, keeping, concerns
     dialogs    questions, and a page in full

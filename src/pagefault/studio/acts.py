@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.service.derived.claims import ClaimInfo
-from pagefault.service.inspection.status import Status
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.stated_claims import KINDS
+from pagefault.views.texts import ClaimView
 
 Act = Callable[[Memory, Session], Awaitable[str]]
 """Does one thing, and says what was done. Raises `PagefaultError`."""
@@ -29,47 +28,32 @@ class ClaimAct:
     key: str
     name: str
     does: str
-    is_for: Callable[[ClaimInfo], bool]
-    act: Callable[[ClaimInfo, str], Act]
+    is_for: Callable[[ClaimView], bool]
+    act: Callable[[ClaimView, str], Act]
     asks: bool = False
 
 
-def _is_standing(one: ClaimInfo) -> bool:
-    return one.status == "standing" and one.type in KINDS
+def _is_standing(one: ClaimView) -> bool:
+    return one.is_standing and one.type in KINDS
 
 
-def _validate(one: ClaimInfo, text: str) -> Act:
+def _validate(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
-        made = await session.claim(
-            one.value,
-            evidence=one.evidence,
-            kind=one.type,
-            subject=one.subject,
-            replaces=one.claim_id,
-        )
-        standing = {claim.claim_id: claim for claim in await session.claims()}
-        if standing[made].authority != "user":
-            return f"{made} is still proposed: what it rests on was not typed by the user"
+        made = await session.confirm_claim(one.claim_id, one.digest)
         return f"{made} holds on your word, in place of {one.claim_id}"
 
     return act
 
 
-def _edit(one: ClaimInfo, text: str) -> Act:
+def _edit(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
-        made = await session.claim(
-            text,
-            evidence=one.evidence,
-            kind=one.type,
-            subject=one.subject,
-            replaces=one.claim_id,
-        )
+        made = await session.edit_claim(one.claim_id, value=text)
         return f"{made} holds in place of {one.claim_id}"
 
     return act
 
 
-def _retract(one: ClaimInfo, text: str) -> Act:
+def _retract(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         await session.retract(one.claim_id)
         return f"{one.claim_id} holds no more; it is kept, and `u` takes this back"
@@ -95,11 +79,11 @@ async def undo(memory: Memory, session: Session) -> str:
     return f"taken back: {undone.what} {', '.join(undone.page_ids)}"
 
 
-def pin(page_id: str, status: Status) -> Act:
+def pin(page_id: str) -> Act:
     """Pins a page, or unpins it where it is pinned."""
 
     async def act(memory: Memory, session: Session) -> str:
-        if page_id in status.pinned:
+        if page_id in (await session.status()).pinned:
             await session.unpin(page_id)
             return f"{page_id} may leave the window again"
         await session.pin(page_id)

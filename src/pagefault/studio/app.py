@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, Final
@@ -13,32 +11,34 @@ from rich.text import Text
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Static, TabbedContent, TabPane
+from textual.widgets import Static
 
 from pagefault.model.errors import PagefaultError
-from pagefault.model.ids import Seq
 from pagefault.model.reprs import counted
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.studio.acts import Act
 from pagefault.studio.claims_pane import ClaimsPane
 from pagefault.studio.concerns_pane import ConcernsPane
+from pagefault.studio.desk import Desk
 from pagefault.studio.dialogs import Choose, FullText
-from pagefault.studio.filters import HELP
 from pagefault.studio.keeping_pane import KeepingPane
+from pagefault.studio.keys import KeyLine, help_text
 from pagefault.studio.pages_pane import PagesPane, told
 from pagefault.studio.pane import Do, Find, GoTo, Pane, ShowPages
-from pagefault.studio.reading import Clean, Desk, RequestWindow
 from pagefault.studio.review_pane import ReviewPane
 from pagefault.studio.strip import WindowStrip
+from pagefault.studio.tab_line import TabLine
 from pagefault.studio.timeline import Timeline
+from pagefault.views.feed import Feed
+from pagefault.views.shown import RequestLine, WindowView
+from pagefault.views.texts import Clean
 
 LOOK_S: Final = 2.0
 """Between two looks at what others wrote. A look costs a read of the head of the log."""
 
+SESSIONS: Final = 1_000  # to choose from
 SETTLED_S: Final = 0.05  # after the last key, before a window of the past is read
-WINDOWS_KEPT: Final = 64
-QUICK_S: Final = 0.5  # of processor time: requests that are read as fast are read again
 
 Writing = Callable[[], AbstractAsyncContextManager[Memory]]
 """Opens the memory to be written. Raises `PagefaultError`, which says why it may not be."""
@@ -57,8 +57,6 @@ class StudioApp(App[None]):
     ]
     CSS = """
     #title { height: 1; background: $primary 25%; padding: 0 1; text-style: bold; }
-    TabbedContent { height: 1fr; }
-    TabPane { padding: 0; }
     .-narrow Timeline { height: 5; }
     .-narrow Pane > .halves { layout: vertical; }
     .-narrow Pane Lines { width: 1fr; height: 3fr; }
@@ -95,12 +93,11 @@ class StudioApp(App[None]):
 
     def __init__(self, memory: Memory, session: Session, *, writing: Writing, clean: Clean) -> None:
         super().__init__()
-        self.desk = Desk(memory, session, clean)
+        self.animation_level = "none"  # each step is drawn, and sent to whoever is far away
+        self.desk = Desk(Feed(memory, clean=clean), session.session_id, clean)
         self._writing = writing
-        self._records = memory.records
-        self._windows: OrderedDict[Seq, RequestWindow] = OrderedDict()
+        self._seen = memory.records  # the last that was looked at
         self._wanted = asyncio.Event()
-        self._took_s = 0.0
         self.pages = PagesPane(self.desk)
         self.panes: dict[str, Pane] = {
             "pages": self.pages,
@@ -112,18 +109,18 @@ class StudioApp(App[None]):
         # Held, as a query would look on the screen that is on top, and that may be a dialog.
         self.head = Static(id="title", markup=False)
         self.strip, self.timeline = WindowStrip(), Timeline()
-        self.tabs = TabbedContent(initial="pages")
+        self.tabs = TabLine(_TABS)
         self.in_words = False  # strip and timeline as sentences
 
     def compose(self) -> ComposeResult:
         yield self.head
         yield self.strip
         yield self.timeline
-        with self.tabs:
-            for number, (name, title) in enumerate(_TABS.items(), 1):
-                with TabPane(f"{number} {title}", id=name):
-                    yield self.panes[name]
-        yield Footer(compact=True)
+        yield self.tabs
+        for name, pane in self.panes.items():
+            pane.display = name == self.tab
+            yield pane
+        yield KeyLine()
 
     def on_mount(self) -> None:
         self.pages.lines.focus()
@@ -132,9 +129,11 @@ class StudioApp(App[None]):
         self.run_worker(self._travel(), group="travel")
         self.set_interval(LOOK_S, self._look)
 
+    async def on_unmount(self) -> None:
+        await self.desk.feed.aclose()
+
     def _begin(self) -> None:
         """Read the session that is looked at now, what is seen first."""
-        self._windows.clear()
         self.timeline.shows = None
         self.strip.shows = None
         for pane in self.panes.values():
@@ -157,23 +156,22 @@ class StudioApp(App[None]):
 
     @property
     def tab(self) -> str:
-        return self.tabs.active or "pages"
+        return self.tabs.at
 
     async def _tell_title(self) -> None:
-        status, control = await self.desk.status(), await self.desk.control()
+        feed, session_id = self.desk.feed, self.desk.session_id
+        card, control = await feed.card(session_id), await feed.control(session_id)
         self.head.update(
-            f"pagefault studio · {self.desk.called} · {counted(status.turns, 'turn')} · "
-            f"{counted(status.pages, 'page')} · memory {control.replace('_', ' ')}",
+            f"pagefault studio · {card.title} · {counted(card.turns, 'turn')} · "
+            f"{counted(card.messages, 'message')} · memory {control.replace('_', ' ')}",
             layout=False,
         )
-        now = await self.desk.window_now()
+        now = await feed.next_window(session_id)
         if now is not None and self.strip.shows is None:
             self._show(now)
 
     async def _read_requests(self) -> None:
-        began = time.process_time()
-        shows = await self.desk.requests()
-        self._took_s = time.process_time() - began
+        shows = await self.desk.feed.map(self.desk.session_id, rows=0)
         was_last = self.timeline.shows is None or self.timeline.at >= self._last
         self.timeline.shows = shows
         if was_last:
@@ -183,7 +181,7 @@ class StudioApp(App[None]):
 
     @property
     def _last(self) -> int:
-        return len(self.timeline.shows.columns) - 1 if self.timeline.shows is not None else -1
+        return len(self.timeline.shows.map.columns) - 1 if self.timeline.shows is not None else -1
 
     # --- time -------------------------------------------------------------------------------------
 
@@ -195,26 +193,25 @@ class StudioApp(App[None]):
 
     def _go(self, at: int) -> None:
         shows = self.timeline.shows
-        if shows is None or not shows.columns:
+        if shows is None or not shows.map.columns:
             return
         at = max(0, min(at, self._last))
         if at == self.timeline.at:
             return
         self.timeline.at = at
-        column = shows.columns[at]
-        known = self._windows.get(column.seq)
-        if known is not None and at != self._last:
-            self._show(known)
-            return
-        limit = self.strip.shows.limit if self.strip.shows is not None else 0
-        self._show(
-            RequestWindow(
-                request=column.last, turn=column.turn, tokens=column.tokens, limit=limit, pieces=()
+        column = shows.map.columns[at]
+        line = RequestLine(
+            number=column.last, turn=column.turn, tokens=column.tokens, seq=column.seq
+        )
+        limit = self.strip.shows.window_tokens if self.strip.shows is not None else 0
+        self._show(  # until it is read
+            WindowView(
+                session_id=self.desk.session_id, request=line, window_tokens=limit, segments=()
             )
         )
         self._wanted.set()
 
-    def _show(self, window: RequestWindow) -> None:
+    def _show(self, window: WindowView) -> None:
         self.strip.shows = window
         self.pages.show_window(window)
 
@@ -225,51 +222,50 @@ class StudioApp(App[None]):
             await asyncio.sleep(SETTLED_S)
             self._wanted.clear()
             shows, at = self.timeline.shows, self.timeline.at
-            if shows is None or not shows.columns:
+            if shows is None or not shows.map.columns:
                 continue
-            seq = shows.columns[at].seq
+            feed, session_id = self.desk.feed, self.desk.session_id
             try:
-                window = await self.desk.window_now() if at == self._last else None
-                window = window or self._windows.get(seq) or await self.desk.window_at(seq)
+                window = await feed.next_window(session_id) if at == self._last else None
+                if window is None:
+                    number = shows.map.columns[at].last
+                    window = await feed.window(session_id, number, whole=True)
             except PagefaultError as error:
                 self._warn(error)
                 continue
-            if not window.is_now:
-                self._windows[seq] = window
-                while len(self._windows) > WINDOWS_KEPT:
-                    self._windows.popitem(last=False)
-            if at == self.timeline.at and shows is self.timeline.shows:
+            if window is not None and at == self.timeline.at and shows is self.timeline.shows:
                 self._show(window)
 
     async def _look(self) -> None:
-        """Take in what others wrote; what takes long to read, when it is asked for."""
-        await self._told(self._tell_title())
-        if self.desk.memory.records != self._records:
-            self._records = self.desk.memory.records
-            self._changed()
-
-    def _changed(self) -> None:
-        for pane in self.panes.values():
-            pane.is_stale = True
-        if self.pages.lines.cursor == 0 or self.tab != "pages":
-            self.panes[self.tab].look()
-        if self._took_s <= QUICK_S:
+        """Take in what others wrote."""
+        seq = await self.desk.feed.seq()
+        if seq != self._seen:
+            self._seen = seq
+            await self._told(self._tell_title())
+            for pane in self.panes.values():
+                pane.is_stale = True
+            if self.pages.lines.cursor == 0 or self.tab != "pages":
+                self.panes[self.tab].look()
             self.reads(self._read_requests(), "requests")
-        else:
-            self.notify("Requests were made since: r reads them.", timeout=LOOK_S)
 
     # --- tabs and dialogs -------------------------------------------------------------------------
 
     def action_tab(self, name: str) -> None:
-        self.tabs.active = name
+        self._turn_to(name)
         self.panes[name].lines.focus()
 
     def action_find(self) -> None:
-        self.tabs.active = "pages"
+        self._turn_to("pages")
         self.pages.filter.focus()
 
-    def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
-        self.panes[self.tab].look()
+    def _turn_to(self, name: str) -> None:
+        self.panes[self.tab].display = False
+        self.tabs.at = name
+        self.panes[name].display = True
+        self.panes[name].look()
+
+    def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
+        self.action_tab(event.tab)
 
     def on_go_to(self, event: GoTo) -> None:
         self.action_tab(event.tab)
@@ -283,15 +279,17 @@ class StudioApp(App[None]):
 
     async def _read_pages(self, event: ShowPages) -> None:
         """Show pages in full, and what happened to the first as soon as that is read."""
-        views = [await self.desk.page(ref) for ref in event.refs]
+        first = event.refs[0]
+        browsers = [await self.desk.browser(ref.session_id) for ref in event.refs]
+        views = [await b.page(ref.page_id) for b, ref in zip(browsers, event.refs, strict=True)]
         texts = [told(view) for view in views if view is not None]
         if not texts:
             self.notify("It was forgotten, or cannot be read here.", severity="warning")
             return
-        screen = FullText(event.refs[0].page_id, Text("\n\n").join(texts))
+        screen = FullText(first.page_id, Text("\n\n").join(texts))
         await self.push_screen(screen)
         try:
-            story = await self.desk.story(event.refs[0])
+            story = await browsers[0].story(first.page_id)
         except PagefaultError as error:
             story = [str(error)]
         if screen.is_attached:
@@ -301,18 +299,16 @@ class StudioApp(App[None]):
         self.reads(self._choose_session(), "sessions")
 
     async def _choose_session(self) -> None:
-        rows = await self.desk.sessions()
         options = [
             (
-                row.session_id,
-                f"{self.desk.shown(row.name or row.session_id)} · {counted(row.turns, 'turn')}"
-                + (" · a fork" if row.parent else ""),
+                one.session_id,
+                f"{one.title} · {counted(one.turns, 'turn')}" + (" · a fork" if one.parent else ""),
             )
-            for row in rows
+            for one in await self.desk.feed.sessions(limit=SESSIONS)
         ]
         chosen = await self.push_screen_wait(Choose("Which session?", options))
         if chosen:
-            await self.desk.look_at(chosen)
+            self.desk.session_id = chosen
             self._begin()
 
     def action_reload(self) -> None:
@@ -350,17 +346,13 @@ class StudioApp(App[None]):
         """Open the memory for writing, do it, and let go; or say why it was not done."""
         try:
             async with self._writing() as memory:
-                session = await memory.session(self.desk.session.session_id, create=False)
+                session = await memory.session(self.desk.session_id, create=False)
                 said = await act(memory, session)
         except PagefaultError as error:
             self._warn(error, "Nothing was changed. ")
             return
         self.notify(self.desk.shown(said), markup=False)
-        await self._tell_title()
-        self._records = self.desk.memory.records
-        for pane in self.panes.values():
-            pane.is_stale = True
-        self.panes[self.tab].look()
+        await self._look()
 
     def _warn(self, error: PagefaultError, before: str = "") -> None:
         said = f"{before}{error}" + (f"\n{error.hint}" if error.hint else "")
@@ -381,56 +373,3 @@ _ABOUT: Final = {
     "keeping": "Modes, retention, imports that wait for approval",
     "concerns": "What is amiss, and what to do about it",
 }
-
-
-def help_text() -> Text:
-    """The keys by what one wants to do."""
-    text = Text()
-    for title, keys in _KEYS:
-        text.append(f"{title}\n", style="bold")
-        for key, does in keys:
-            text.append(f"  {key:<16}{does}\n")
-        text.append("\n")
-    return text
-
-
-_KEYS: Final = (
-    (
-        "Anywhere",
-        (
-            ("1 … 5", "Pages, Claims, Review, Keeping, Needs a look (a, too)"),
-            ("← →", "travel to the request before, or after; with Shift by ten; n: now"),
-            ("↑ ↓ Enter", "choose a line, open it; the mouse does both"),
-            ("S", "look at another session"),
-            ("d", "the window and the requests in words, for screen readers"),
-            ("ctrl+p", "every command by its name, and the themes"),
-            ("r ? q", "read again, this help, quit"),
-        ),
-    ),
-    (
-        "Pages",
-        (
-            ("/", "a filter; Escape clears it"),
-            ("w", "the pages of the window, or all of them"),
-            ("t", "what a page leads to: its topics, tasks, files, pages"),
-            ("p", "pin a page, or unpin it"),
-        ),
-    ),
-    ("Filters", HELP),
-    (
-        "Claims",
-        (
-            ("v e x", "validate, edit, retract"),
-            ("u", "take back what was done last"),
-            ("o", "only those that hold, or all"),
-        ),
-    ),
-    (
-        "Review",
-        (
-            ("c s f", "only what changed, shipped, failed; again: everything"),
-            ("o", "the pages that name this file"),
-        ),
-    ),
-    ("Keeping", (("Enter", "change a mode or a rule, approve an import"),)),
-)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
 from pagefault.model.reprs import counted
-from pagefault.service.derived.claims import ClaimInfo
 from pagefault.studio import acts
 from pagefault.studio.acts import CLAIM_ACTS
+from pagefault.studio.desk import Desk
 from pagefault.studio.dialogs import Ask, Choose
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import Do, Pane, ShowPages, quoted
-from pagefault.studio.reading import Desk, Listed, PageRef, PieceKind, Row
+from pagefault.studio.rows import Listed, PageRef, Row
+from pagefault.views.claim_graph import descendants, tree
+from pagefault.views.shown import ClaimsView, SegmentKind
+from pagefault.views.texts import ClaimView
+
+LISTED: Final = 500  # the newest: each is read with the words that say so
 
 _COLUMNS = (
     Column("claim", 8),
@@ -32,56 +37,70 @@ class ClaimsPane(Pane):
         *(Binding(one.key, f"act({one.key!r})", one.name) for one in CLAIM_ACTS),
         Binding("u", "undo", "Undo"),
         Binding("o", "standing", "Standing/all"),
+        Binding("t", "tree", "Tree/list"),
     ]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, _COLUMNS, empty="Nothing is held true yet.", name="claims")
-        self.only_standing = True
+        self.only_standing, self.as_tree = True, False
+        self._view: ClaimsView | None = None
 
     async def refill(self) -> None:
-        every = [one for one in await self.desk.claims() if one.status != "closing"]
-        standing = [one for one in every if one.status == "standing"]
-        shown = standing if self.only_standing else every
+        told = self._view = await self.desk.feed.claims(self.desk.session_id, limit=LISTED)
+        every = [one for one in told.claims if one.status != "closing"]
+        standing = [one for one in every if one.is_standing]
         proposed = sum(one.authority != "user" for one in standing)
-        self.notes(
-            f"{len(standing):,} standing, {proposed:,} of them proposed · "
-            + (f"o: all {len(every):,}" if self.only_standing else "o: only the standing ones")
-        )
-        self.lines.show(Listed([self._line(one) for one in reversed(shown)]), at=self.lines.cursor)
+        count = counted(len(every), "claim")
+        count += f" of {told.total:,}" if told.total > LISTED else ""
+        if self.as_tree:
+            self.notes(f"{count}, each below what it rests on · t: the list")
+            by_id = {one.claim_id: one for one in every}
+            rows = [
+                self._line(by_id[branch.claim_id], branch.depth, is_again=branch.is_again)
+                for branch in tree(every[::-1])
+            ]
+        else:
+            self.notes(
+                f"{count} · {len(standing):,} standing, {proposed:,} of them proposed · "
+                + ("o: all" if self.only_standing else "o: only the standing ones")
+            )
+            rows = [self._line(one) for one in (standing if self.only_standing else every)]
+        self.lines.show(Listed(rows), at=self.lines.cursor)
 
-    def _line(self, one: ClaimInfo) -> Row:
-        cells = (one.claim_id, one.type, one.status, one.authority, self.desk.shown(one.text))
-        return Row(one, cells, tone=PieceKind.CLAIMS)
+    def _line(self, one: ClaimView, depth: int = 0, *, is_again: bool = False) -> Row:
+        text = "  " * (depth - 1) + "└ " * bool(depth) + one.text
+        text += " (see above)" if is_again else f" — {one.why}" if self.as_tree and one.why else ""
+        cells = (one.claim_id, one.type, one.status, one.authority, text)
+        return Row(one, cells, tone=SegmentKind.CLAIMS)
 
     @property
-    def claim(self) -> ClaimInfo | None:
+    def claim(self) -> ClaimView | None:
         row = self.lines.row
-        return row.of if row is not None and isinstance(row.of, ClaimInfo) else None
+        return row.of if row is not None and isinstance(row.of, ClaimView) else None
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
         event.stop()
         one = self.claim
-        if one is None:
-            self.says(Text(""))
-        else:
-            self.reads(self._tell(one), "preview")
+        self.says(Text("") if one is None else self._tell(one))
 
-    async def _tell(self, one: ClaimInfo) -> None:
+    def _tell(self, one: ClaimView) -> Text:
         text = Text(f"{one.claim_id} · {one.status}", style="bold")
-        text.append(f"\n{self.desk.shown(one.text)}\n", style="not bold")
-        told = [("kind", one.type), ("subject", self.desk.shown(one.subject))]
+        text.append(f"\n{one.text}\n", style="not bold")
+        resting = descendants(self._view.edges, one.claim_id) if self._view is not None else []
+        told = [("why", one.why), ("kind", one.type), ("subject", one.subject)]
         told += [
             ("whose", f"{one.authority}, through {one.origin}"),
             ("said in", f"turn {one.turn}"),
         ]
         told += [("instead of", one.supersedes), ("closed by", one.closed_by)]
+        told += [("rests on", ", ".join(one.derived_from)), ("rest on it", ", ".join(resting))]
+        told += [("against", ", ".join(one.contradicts))]
         for name, value in told:
             if value:
                 text.append(f"\n{name:<11}", style="dim not bold").append(value, style="not bold")
-        text.append("\n").append(quoted(await self.desk.claim_quotes(one)))
+        text.append("\n").append(quoted(one.evidence))
         can = [f"{act.key}: {act.does}" for act in CLAIM_ACTS if act.is_for(one)]
-        text.append("\n" + "\n".join(can), style="dim not bold")
-        self.says(text)
+        return text.append("\n" + "\n".join(can), style="dim not bold")
 
     def on_lines_opened(self, event: Lines.Opened) -> None:
         event.stop()
@@ -92,6 +111,10 @@ class ClaimsPane(Pane):
 
     def action_standing(self) -> None:
         self.only_standing = not self.only_standing
+        self.reads(self.refill(), "refill")
+
+    def action_tree(self) -> None:
+        self.as_tree = not self.as_tree
         self.reads(self.refill(), "refill")
 
     def action_undo(self) -> None:
@@ -112,7 +135,7 @@ class ClaimsPane(Pane):
             if text:
                 self.post_message(Do(act.act(one, text)))
 
-        said = self.desk.shown(one.value)
+        said = one.value
         rests = f"It rests on {counted(len(one.evidence), 'quotation')}, which stay."
         if act.asks:
             self.app.push_screen(Ask(f"{act.name} {one.claim_id}: {act.does}", said, rests), done)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from pagefault.studio.desk import Desk
 from pagefault.studio.dialogs import FullText
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import GoTo, Pane
-from pagefault.studio.reading import Desk, Listed, PieceKind, Row
+from pagefault.studio.rows import Listed, Row
 from pagefault.views.concerns import Concern
+from pagefault.views.shown import SegmentKind
 
 _COLUMNS = (Column("", 1), Column("what"))
 
@@ -21,9 +23,9 @@ class ConcernsPane(Pane):
 
     async def refill(self) -> None:
         self.notes("reading the session's figures …")
-        found = await self.desk.concerns()
+        found = await self.desk.feed.concerns(self.desk.session_id)
         self.notes(f"{len(found)} to look at" if found else "All is well.")
-        rows = [Row(one, ("!", self.desk.shown(one.what)), PieceKind.BACK) for one in found]
+        rows = [Row(one, ("!", one.what), SegmentKind.BROUGHT_BACK) for one in found]
         self.lines.show(Listed(rows))
 
     def on_lines_moved(self, event: Lines.Moved) -> None:

@@ -11,10 +11,12 @@ from rich.text import Text
 from pagefault.model.reprs import counted
 from pagefault.service.lookup.imported import ImportedSession
 from pagefault.studio import acts
+from pagefault.studio.desk import Desk
 from pagefault.studio.dialogs import Ask, Choose
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import Do, Pane
-from pagefault.studio.reading import Desk, Keeping, Listed, PieceKind, Row
+from pagefault.studio.rows import Listed, Row
+from pagefault.views.shown import KeepingView, SegmentKind
 
 _COLUMNS = (
     Column("what", 10),
@@ -25,6 +27,7 @@ MODES: Final = (
     ("assist", "assist: keep what is said, and bring back what was kept"),
     ("capture_only", "capture only: keep it, and bring nothing in"),
     ("paused", "paused: bring back what was kept, and write nothing more"),
+    ("incognito", "incognito: likewise, for a conversation that leaves nothing behind"),
     ("off", "off: neither"),
 )
 
@@ -48,16 +51,15 @@ class KeepingPane(Pane):
         super().__init__(desk, _COLUMNS, empty="Nothing is kept.", name="keeping")
 
     async def refill(self) -> None:
-        keeping = await self.desk.keeping()
-        waiting = len(keeping.waiting)
+        keeping = await self.desk.feed.keeping(self.desk.session_id)
         self.notes(
-            f"{counted(len(keeping.imports), 'imported session')}, {waiting:,} not approved · "
-            "Enter changes the chosen line"
+            f"{counted(len(keeping.imports), 'imported session')}, {keeping.waiting:,} not approved"
+            " · Enter changes the chosen line"
         )
         self.lines.show(Listed(self._rows(keeping)), at=self.lines.cursor)
 
-    def _rows(self, keeping: Keeping) -> list[Row]:
-        mine = self.desk.session.session_id
+    def _rows(self, keeping: KeepingView) -> list[Row]:
+        mine = self.desk.session_id
         rows = [
             Row(_Mode(mine), ("mode", _words(keeping.control), "this session")),
             Row(_Mode(""), ("mode", _words(keeping.control_of_all), "every session, and new ones")),
@@ -79,8 +81,8 @@ class KeepingPane(Pane):
             told_of = one.title or one.conversation or one.name
             of = f"{one.source} · {told_of} · {counted(one.pages, 'page')}"
             state = "approved" if one.is_approved else "waiting"
-            tone = PieceKind.RESULTS if one.is_approved else PieceKind.BACK
-            rows.append(Row(one, ("import", state, self.desk.shown(of)), tone))
+            tone = SegmentKind.TOOL_RESULTS if one.is_approved else SegmentKind.BROUGHT_BACK
+            rows.append(Row(one, ("import", state, of), tone))
         return rows
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
@@ -101,7 +103,7 @@ class KeepingPane(Pane):
                         else "The model is not shown it until you approve it."
                     )
                 )
-                return Text(self.desk.clean(told))
+                return Text(told)
             case _Mode():
                 return Text("What memory may do:\n\n" + "\n".join(told for _, told in MODES))
             case _Rule():
@@ -119,7 +121,7 @@ class KeepingPane(Pane):
                 does = "Take the approval back" if one.is_approved else "Let the model be shown it"
                 options = [("yes", does), ("", "Leave it")]
                 act = acts.approve(one.session_id, is_approved=one.is_approved)
-                self._ask(Choose(self.desk.shown(one.title or one.name), options), lambda _: act)
+                self._ask(Choose(one.title or one.name, options), lambda _: act)
             case _Mode(session_id=session_id):
                 self._ask(
                     Choose("What may memory do?", MODES),

@@ -23,8 +23,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from pagefault.model.errors import PagefaultError
-from pagefault.studio.reading import LineSource, Listed, PieceKind, Row
+from pagefault.studio.rows import LineSource, Listed, Row
 from pagefault.studio.tones import COLOURS, has_colours
+from pagefault.views.shown import SegmentKind
 
 CHUNK: Final = 32
 CHUNKS_KEPT: Final = 32
@@ -229,7 +230,7 @@ class Lines(ScrollView):
             told = gap + text if self.columns[number].right else text + gap
             toned = style
             if number == 0 and row.tone and lead.isspace() and has_colours():
-                toned += Style(color=COLOURS[PieceKind(row.tone)])
+                toned += Style(color=COLOURS[SegmentKind(row.tone)])
             parts.append(Segment(told + " ", toned))
         return Strip(parts).adjust_cell_length(width, style)
 

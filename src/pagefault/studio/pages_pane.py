@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from pagefault.model.ids import PageId
 from pagefault.model.reprs import counted
 from pagefault.studio import acts
+from pagefault.studio.desk import Desk
 from pagefault.studio.dialogs import Choose
-from pagefault.studio.filters import parsed
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import Do, Find, Pane, ShowPages, quoted
-from pagefault.studio.reading import Desk, PageRef, PageView, RequestWindow, Row, WindowPages
+from pagefault.studio.rows import (
+    AllPages,
+    Listed,
+    PageRef,
+    Row,
+    WindowPages,
+    hit_row,
+    minute_of,
+    page_row,
+)
+from pagefault.studio.strip import when
+from pagefault.views.filters import PageQuery, parsed
+from pagefault.views.shown import PageView, WindowView
+
+HITS: Final = 500
+"""Of a search or a filter, shown at most: who needs the next asks for less."""
 
 _COLUMNS = (
     Column("page", 8),
@@ -44,40 +60,50 @@ class PagesPane(Pane):
             id="filter",
             compact=True,
         )
-        self.window: RequestWindow | None = None
+        self.window: WindowView | None = None
         self.in_window = True
         self._view: PageView | None = None
+        self._ref = PageRef(PageId(""))
 
     def compose(self) -> ComposeResult:
         yield self.filter
         yield from super().compose()
 
-    def show_window(self, window: RequestWindow) -> None:
+    def show_window(self, window: WindowView) -> None:
         """The moment that is looked at is another."""
         self.window = window
-        if self.in_window and not self.filter.value and window.pieces:
+        if self.in_window and not self.filter.value and window.segments:
             self.reads(self.refill(), "refill")
 
     async def refill(self) -> None:
         query = parsed(self.filter.value)
         if query is not None:
             self.notes("searching …")
-            found, total = await self.desk.found(query)
+            found, total = await self._found(query)
             where = "every session" if query.everywhere else "this session"
             of = f"{found.count:,} of {total:,}" if found.count < total else f"{total:,}"
             self.notes(f"{of} found in {where} · Escape clears the filter")
             self.lines.show(found)
         elif self.in_window:
-            if self.window is None or not self.window.pieces:
+            if self.window is None or not self.window.segments:
                 self.notes("reading what the window holds … w: all pages")
                 return
-            pages = self.window.pages
-            self.notes(f"{counted(len(pages), 'page')} {self.window.when} · w: all pages")
-            self.lines.show(WindowPages(self.desk, pages))
+            pages = [one for one in self.window.segments if one.pages]
+            self.notes(f"{counted(len(pages), 'page')} {when(self.window)} · w: all pages")
+            self.lines.show(WindowPages(await self.desk.browser(), pages))
         else:
-            every = await self.desk.all_pages()
+            browser = await self.desk.browser()
+            every = AllPages(browser, await browser.count())
             self.notes(f"{counted(every.count, 'page')}, the newest first · w: the window's")
             self.lines.show(every)
+
+    async def _found(self, query: PageQuery) -> tuple[Listed, int]:
+        if query.page_id:
+            [one] = await (await self.desk.browser()).excerpts([PageId(query.page_id)])
+            return Listed([page_row(one)]), 1
+        here = self.desk.session_id
+        found = await self.desk.feed.found(query, "" if query.everywhere else here, limit=HITS)
+        return Listed([hit_row(hit, here) for hit in found.hits]), found.total
 
     def find(self, text: str) -> None:
         self.filter.value = text
@@ -113,7 +139,9 @@ class PagesPane(Pane):
         self.reads(self._preview(event.row), "preview")
 
     async def _preview(self, row: Row) -> None:
-        view = self._view = await self.desk.page(row.of)
+        ref: PageRef = row.of
+        view = await (await self.desk.browser(ref.session_id)).page(ref.page_id)
+        self._view, self._ref = view, ref
         if view is None:
             self.says(Text(f"{row.cells[0]} was forgotten, or cannot be read here.", style="dim"))
         else:
@@ -127,13 +155,10 @@ class PagesPane(Pane):
     def action_pin(self) -> None:
         if self._view is None:
             return
-        if self._view.ref.session_id:
+        if self._ref.session_id:
             self.notify("It is of another session: S opens that one.")
         else:
-            self.reads(self._pin(self._view.ref), "pin")
-
-    async def _pin(self, ref: PageRef) -> None:
-        self.post_message(Do(acts.pin(ref.page_id, await self.desk.status())))
+            self.post_message(Do(acts.pin(self._ref.page_id)))
 
     def action_tags(self) -> None:
         """Offer what leads from this page to others: its topics, its tasks, what it names."""
@@ -144,8 +169,9 @@ class PagesPane(Pane):
         options += [(f"topic:{one}", f"topic  {one}") for one in view.topics]
         options += [(f'"{one}"', f"named  {one}") for one in view.names]
         options += [(str(one), f"page   {one}") for one in view.rests_on]
+        question = f"What {view.page.page_id} leads to"
         if options:
-            self.app.push_screen(Choose(f"What {view.ref.page_id} leads to", options), self._follow)
+            self.app.push_screen(Choose(question, options), self._follow)
         else:
             self.notify("It names no topic, task or file.")
 
@@ -156,8 +182,11 @@ class PagesPane(Pane):
 
 def told(view: PageView, *, most: int | None = None) -> Text:
     """A page as text: about it, its words, what they rest on. `most` characters of its words."""
-    text = Text(f"{view.ref.page_id}", style="bold")
-    text.append(f"\n{view.about}\n\n", style="dim not bold")
+    page = view.page
+    about = f"{page.who} · {minute_of(page.at_ms)} · turn {page.turn} · "
+    about += f"{counted(page.tokens, 'token')} · {view.origin}"
+    about += " · other words stand in its place now" if view.is_superseded else ""
+    text = Text(page.page_id, style="bold").append(f"\n{about}\n\n", style="dim not bold")
     words = view.text if most is None else view.text[:most]
     text.append(words, style="not bold")
     if len(words) < len(view.text):
@@ -171,6 +200,6 @@ def told(view: PageView, *, most: int | None = None) -> Text:
         if found:
             text.append(f"\n\n{name}  ", style="dim not bold")
             text.append(", ".join(found), style="not bold")
-    if view.quotes:
-        text.append("\n\nsaid in", style="dim not bold").append(quoted(view.quotes))
+    if view.evidence:
+        text.append("\n\nsaid in", style="dim not bold").append(quoted(view.evidence))
     return text

@@ -13,8 +13,10 @@ from textual.widgets import Static
 
 from pagefault.model.errors import PagefaultError
 from pagefault.studio.acts import Act
+from pagefault.studio.desk import Desk
 from pagefault.studio.lines import Column, Lines
-from pagefault.studio.reading import Desk, PageRef
+from pagefault.studio.rows import PageRef
+from pagefault.views.texts import SpanView
 
 
 class Do(Message):
@@ -105,10 +107,10 @@ class Pane(Vertical):
         self.note.update(Text(text), layout=False)
 
 
-def quoted(quotes: Sequence[tuple[str, str, str, str]]) -> Text:
+def quoted(spans: Sequence[SpanView]) -> Text:
     """Words that are evidence, marked in what stands around them."""
     text = Text()
-    for page_id, before, words, after in quotes:
-        text.append(f"\n{page_id}  ", style="dim")
-        text.append(before).append(words, style="bold reverse").append(after).append("\n")
+    for one in spans:
+        text.append(f"\n{one.page_id}  ", style="dim").append(one.before)
+        text.append(one.words, style="bold reverse").append(f"{one.after}\n")
     return text

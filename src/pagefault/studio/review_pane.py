@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
+from pagefault.model.errors import CallerError
 from pagefault.model.reprs import counted
-from pagefault.service.inspection.work_events import WorkEvent
+from pagefault.studio.desk import Desk
+from pagefault.studio.dialogs import Ask, FullText
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.pane import Find, Pane, ShowPages
-from pagefault.studio.reading import (
-    Desk,
-    Listed,
-    PageRef,
-    PieceKind,
-    Review,
-    Row,
-    has_failed,
-    is_shipping,
-    minute_of,
-)
+from pagefault.studio.rows import Listed, PageRef, Row, minute_of
+from pagefault.views.files import file_of, place
+from pagefault.views.shown import SegmentKind, WorkLine, WorkView
 
 _COLUMNS = (
     Column("page", 8),
@@ -40,60 +35,52 @@ class ReviewPane(Pane):
         Binding("s", "only('shipped')", "Shipped"),
         Binding("f", "only('failed')", "Failed"),
         Binding("o", "pages", "Its pages"),
+        Binding("y", "replay", "Replay"),
+        Binding("h", "hand_over", "Hand over"),
     ]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, _COLUMNS, empty=_NONE, name="review")
         self.only = ""
-        self._review: Review | None = None
+        self._work: WorkView | None = None
 
     async def refill(self) -> None:
         self.notes("reading what was done …")
-        self._review = await self.desk.review()
+        self._work = await self.desk.feed.work(self.desk.session_id)
         self._show()
 
     def _show(self) -> None:
-        review = self._review
-        if review is None:
+        work = self._work
+        if work is None:
             return
-        files = len({one.path for one in review.changed})
         told = (
-            f"{counted(files, 'file')} changed · {len(review.shipped):,} shipped · "
-            f"{len(review.failed):,} failed"
+            f"{counted(work.files, 'file')} changed · {work.count('shipped'):,} shipped · "
+            f"{work.count('failed'):,} failed"
         )
-        if review.more:
-            told += f", in the last {review.events:,} events"
+        if work.more:
+            told += f", in the last {work.events:,} events"
         self.notes(told + (f" · only {self.only}" if self.only else ""))
-        parts = {"changed": review.changed, "shipped": review.shipped, "failed": review.failed}
-        wanted = [parts[self.only]] if self.only else parts.values()
-        found = {(one.seq, one.path): one for part in wanted for one in part}
-        every = sorted(found.values(), key=lambda one: one.seq, reverse=True)
-        self.lines.show(Listed([self._line(one) for one in every]))
-
-    def _line(self, one: WorkEvent) -> Row:
-        state = "failed" if has_failed(one) else "shipped" if is_shipping(one.argv) else "changed"
-        cells = (one.page_id, minute_of(one.at_ms), state, self.desk.shown(summary(one)))
-        tone = PieceKind.BACK if state == "failed" else PieceKind.RESULTS
-        return Row(one, cells, tone=tone)
+        lines = [one for one in work.lines if self.only in ("", one.what)]
+        self.lines.show(Listed(list(map(_row, lines))))
 
     @property
-    def event(self) -> WorkEvent | None:
+    def event(self) -> WorkLine | None:
         row = self.lines.row
-        return row.of if row is not None and isinstance(row.of, WorkEvent) else None
+        return row.of if row is not None and isinstance(row.of, WorkLine) else None
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
         event.stop()
         one = self.event
         text = Text("")
         if one is not None:
-            text = Text(self.desk.shown(summary(one)), style="bold")
-            told = [("by", str(one.origin)), ("said in", one.page_id), ("result", one.result_id)]
+            text = Text(one.told, style="bold")
+            told = [("by", one.origin), ("said in", one.page_id), ("result", one.result_id)]
             told += [("exit code", "" if one.exit_code is None else str(one.exit_code))]
             told += [("failing", ", ".join(one.failing[:20]))]
             for name, value in told:
                 if value:
                     text.append(f"\n{name:<11}", style="dim not bold")
-                    text.append(self.desk.shown(value), style="not bold")
+                    text.append(value, style="not bold")
             if one.withdrawn:
                 text.append("\nA person withdrew what tells how it went.", style="not bold")
         self.says(text)
@@ -113,13 +100,41 @@ class ReviewPane(Pane):
         """Find the pages that name this file, or this command."""
         one = self.event
         if one is not None:
-            self.post_message(Find(f'"{one.path or " ".join(one.argv[:3])}"'))
+            self.post_message(Find(f'"{one.path or one.told}"'))
+
+    def action_replay(self) -> None:
+        """Show what was said, as it was said."""
+        self.reads(self._replay(), "replay")
+
+    async def _replay(self) -> None:
+        said = await (await self.desk.browser()).replay()
+        text = Text("Less results of tools, what strangers wrote, and what was withdrawn.\n", "dim")
+        for one in said:
+            text.append(f"\n{one.page.who} · {minute_of(one.page.at_ms)}", style="bold not dim")
+            text.append(f" · {one.page.page_id}\n", style="dim").append(f"{one.text}\n", "not dim")
+        await self.app.push_screen(FullText("What was said", text))
+
+    def action_hand_over(self) -> None:
+        """Ask for a folder, and write there what it takes to go on with the session."""
+
+        def done(folder: str | None) -> None:
+            if folder:
+                self.reads(self._hand_over(Path(folder).expanduser()), "hand-over")
+
+        hint = "HANDOFF_SESSION_DAY.md is written there, in place of one that is there."
+        self.app.push_screen(Ask("Hand this session over: into which folder?", ".", hint), done)
+
+    async def _hand_over(self, folder: Path) -> None:
+        feed, session_id = self.desk.feed, self.desk.session_id
+        made, card = await feed.handoff(session_id), await feed.card(session_id)
+        target = file_of(folder, "HANDOFF", card.name or session_id, made.generated_at)
+        try:
+            size = place(target, self.desk.clean(made.text()))
+        except OSError as error:
+            raise CallerError(f"{target} cannot be written: {error.strerror}") from None
+        self.notify(f"{target}: {size:,} bytes", markup=False)
 
 
-def summary(one: WorkEvent) -> str:
-    """An event in a line."""
-    if one.path:
-        return f"{one.change} {one.path}"
-    if one.runner or one.tests_failed or one.tests_passed:
-        return f"{one.runner or 'tests'}: {one.tests_passed} passed, {one.tests_failed} failed"
-    return " ".join(one.argv) or one.script or one.text or str(one.event_type)
+def _row(one: WorkLine) -> Row:
+    tone = SegmentKind.BROUGHT_BACK if one.what == "failed" else SegmentKind.TOOL_RESULTS
+    return Row(one, (one.page_id, minute_of(one.at_ms), one.what, one.told), tone=tone)

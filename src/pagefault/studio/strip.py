@@ -6,8 +6,8 @@ from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from pagefault.studio.reading import PieceKind, RequestWindow
-from pagefault.studio.tones import COLOURS, LETTERS, has_colours
+from pagefault.studio.tones import COLOURS, LETTERS, WORDS, has_colours
+from pagefault.views.shown import WindowView
 
 
 class WindowStrip(Widget):
@@ -17,13 +17,13 @@ class WindowStrip(Widget):
     WindowStrip { height: auto; border: round $foreground 25%; padding: 0 1;
                   border-title-color: $text-muted; }
     """
-    shows: reactive[RequestWindow | None] = reactive(None)
+    shows: reactive[WindowView | None] = reactive(None)
     in_words: reactive[bool] = reactive(False, layout=True)
 
-    def watch_shows(self, shows: RequestWindow | None) -> None:
+    def watch_shows(self, shows: WindowView | None) -> None:
         if self._lines() != self.content_size.height:
             self.refresh(layout=True)  # else nothing moves, which is most of what a key costs
-        self.border_title = "Window" if shows is None else f"Window {shows.when}"
+        self.border_title = "Window" if shows is None else f"Window {when(shows)}"
 
     def _lines(self) -> int:
         return len(self.render().wrap(self.app.console, max(self.content_size.width, 10)))
@@ -33,44 +33,61 @@ class WindowStrip(Widget):
         if shows is None:
             return Text("reading what the window holds …", style="dim")
         if self.in_words:
-            return Text(shows.sentence())
+            return Text(sentence(shows))
         width = max(self.content_size.width, 10)
         return Text("\n").join([drawn(shows, width), _legend(shows, width)])
 
 
-def drawn(shows: RequestWindow, width: int) -> Text:
+def when(shows: WindowView) -> str:
+    """Which moment that is."""
+    at = "now" if shows.is_next else f"at request {shows.request.number}"
+    return f"{at}, turn {shows.request.turn}"
+
+
+def sentence(shows: WindowView) -> str:
+    """The strip in words, for who cannot see a bar."""
+    tokens, limit = shows.request.tokens, shows.window_tokens
+    of = f" of {limit:,}" if limit else ""
+    told = ((words, shows.tokens_of(kind)) for kind, words in WORDS.items())
+    parts = [f"{words} {count:,}" for words, count in told if count]
+    parts += [f"free {limit - tokens:,}"] if limit > tokens else []
+    return f"Window {when(shows)}: {tokens:,}{of} tokens. {', '.join(parts)}."
+
+
+def drawn(shows: WindowView, width: int) -> Text:
     """The bar: a cell for so many tokens, and every kind that is there at least one."""
     colours = has_colours()
-    of = max(shows.limit, shows.tokens, 1)
-    counted = [(kind, shows.tokens_of(kind)) for kind in PieceKind]
+    tokens_of_all = shows.request.tokens
+    of = max(shows.window_tokens, tokens_of_all, 1)
+    counted = [(kind, shows.tokens_of(kind)) for kind in WORDS]
     bar = Text()
     for kind, tokens in counted:
         if tokens > 0:
             cells = max(1, round(tokens / of * width))
             glyph = "█" if colours else LETTERS[kind]
             bar.append(glyph * cells, style=COLOURS[kind] if colours else "")
-    if not shows.pieces:
-        bar.append("▒" * round(shows.tokens / of * width), style="dim")
+    if not shows.segments:
+        bar.append("▒" * round(tokens_of_all / of * width), style="dim")
     bar.truncate(width)
     bar.append("░" * (width - bar.cell_len), style="dim")
     return bar
 
 
-def _legend(shows: RequestWindow, width: int) -> Text:
+def _legend(shows: WindowView, width: int) -> Text:
     """What the colours stand for, on as many lines as it takes."""
     colours = has_colours()
-    of = f" of {shows.limit:,}" if shows.limit else ""
-    lines = [Text(f"{shows.tokens:,}{of} tokens")]
-    if not shows.pieces:
+    of = f" of {shows.window_tokens:,}" if shows.window_tokens else ""
+    lines = [Text(f"{shows.request.tokens:,}{of} tokens")]
+    if not shows.segments:
         lines[-1].append("  reading …", style="dim")
-    for kind in PieceKind:
+    for kind, words in WORDS.items():
         tokens = shows.tokens_of(kind)
         if not tokens:
             continue
         part = Text().append(
             "■" if colours else f"{LETTERS[kind]}:", COLOURS[kind] if colours else ""
         )
-        part.append(f" {kind} {tokens:,}")
+        part.append(f" {words} {tokens:,}")
         if lines[-1].cell_len + part.cell_len + 2 <= width:
             lines[-1].append("  ").append(part)
         else:

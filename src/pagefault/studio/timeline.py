@@ -8,8 +8,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from pagefault.studio.reading import PieceKind, Requests
+from pagefault.model.reprs import counted
 from pagefault.studio.tones import COLOURS, HERE, REWRITE, has_colours
+from pagefault.views.shown import MapView, SegmentKind
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
@@ -21,7 +22,7 @@ class Timeline(Widget):
     Timeline { height: 6; border: round $foreground 25%; padding: 0 1;
                border-title-color: $text-muted; }
     """
-    shows: reactive[Requests | None] = reactive(None)
+    shows: reactive[MapView | None] = reactive(None)
     at: reactive[int] = reactive(0)
     in_words: reactive[bool] = reactive(False)
 
@@ -39,23 +40,34 @@ class Timeline(Widget):
         shows = self.shows
         if shows is None:
             return Text("reading the requests …", style="dim")
-        if not shows.columns:
+        if not shows.map.columns:
             return Text("No request yet.", style="dim")
         if self.in_words:
-            return Text(shows.sentence(self.at))
+            return Text(sentence(shows, self.at))
         width, height = max(self.content_size.width, 8), max(self.content_size.height - 1, 1)
         return Text("\n").join(
             [*_bars(shows, self.at, width, height), _under(shows, self.at, width)]
         )
 
     def on_click(self, event: events.Click) -> None:
-        if self.shows is None or not self.shows.columns:
+        if self.shows is None or not self.shows.map.columns:
             return
         offset = event.get_content_offset(self)
         if offset is not None:
-            step, wide = _scale(len(self.shows.columns), self.content_size.width)
+            step, wide = _scale(len(self.shows.map.columns), self.content_size.width)
             at = offset.x // wide * step + step - 1
-            self.post_message(self.Travelled(min(at, len(self.shows.columns) - 1)))
+            self.post_message(self.Travelled(min(at, len(self.shows.map.columns) - 1)))
+
+
+def sentence(shows: MapView, at: int) -> str:
+    """A request in words, for who cannot see a bar."""
+    one, back = shows.map.columns[at], shows.brought[at]
+    told = f"Request {one.last} of {shows.map.requests:,}, turn {one.turn}: {one.tokens:,} tokens"
+    if one.tokens:
+        told += f", {one.shared_tokens / one.tokens:.0%} as in the request before"
+    if back:
+        told += f", {counted(back, 'message')} brought back"
+    return told + (f". Rewritten: {one.rewrite.replace('_', ' ')}." if one.rewrite else ".")
 
 
 def _scale(columns: int, width: int) -> tuple[int, int]:
@@ -64,19 +76,19 @@ def _scale(columns: int, width: int) -> tuple[int, int]:
     return step, max(1, min(4, width // -(-columns // step)))
 
 
-def _bars(shows: Requests, at: int, width: int, height: int) -> list[Text]:
+def _bars(shows: MapView, at: int, width: int, height: int) -> list[Text]:
     colours = has_colours()
-    step, wide = _scale(len(shows.columns), width)
-    highest = max(one.tokens for one in shows.columns) or 1
+    step, wide = _scale(len(shows.map.columns), width)
+    highest = max(one.tokens for one in shows.map.columns) or 1
     rows = [Text() for _ in range(height)]
-    for first in range(0, len(shows.columns), step):
-        group = shows.columns[first : first + step]
+    for first in range(0, len(shows.map.columns), step):
+        group = shows.map.columns[first : first + step]
         eighths = max(1, round(group[-1].tokens / highest * height * 8))
         is_here = first <= at < first + step
         style = ""
         if colours:
             has_rewrite = any(one.rewrite for one in group)
-            style = REWRITE if has_rewrite else COLOURS[PieceKind.TALK]
+            style = REWRITE if has_rewrite else COLOURS[SegmentKind.CONVERSATION]
             style = HERE if is_here else style
         for number, row in enumerate(rows):
             level = min(8, max(0, eighths - (height - 1 - number) * 8))
@@ -84,34 +96,34 @@ def _bars(shows: Requests, at: int, width: int, height: int) -> list[Text]:
     return rows
 
 
-def _under(shows: Requests, at: int, width: int) -> Text:
+def _under(shows: MapView, at: int, width: int) -> Text:
     """The line below: where we are, rewrites and what was brought back."""
     colours = has_colours()
-    step, wide = _scale(len(shows.columns), width)
+    step, wide = _scale(len(shows.map.columns), width)
     line = [" "] * width
-    for first in range(0, len(shows.columns), step):
+    for first in range(0, len(shows.map.columns), step):
         x = first // step * wide
-        numbers = range(first, min(first + step, len(shows.columns)))
-        if any(shows.columns[number].rewrite for number in numbers):
+        numbers = range(first, min(first + step, len(shows.map.columns)))
+        if any(shows.map.columns[number].rewrite for number in numbers):
             line[x] = "┆"
-        if any(shows.back[number] for number in numbers):
+        if any(shows.brought[number] for number in numbers):
             line[x] = "↩"
         if at in numbers:
             line[x] = "▲"
     here = at // step * wide
-    one = shows.columns[at]
+    one = shows.map.columns[at]
     told = f" request {one.last}"
-    if at == len(shows.columns) - 1:
+    if at == len(shows.map.columns) - 1:
         told += ", now"
     if one.rewrite:
         told += f" · rewritten: {one.rewrite.replace('_', ' ')}"
-    elif shows.back[at]:
-        told += f" · {shows.back[at]} brought back"
+    elif shows.brought[at]:
+        told += f" · {shows.brought[at]} brought back"
     start = here + 1 if here + 1 + len(told) <= width else max(here - len(told), 0)
     line[start : start + len(told)] = told[: width - start]
     text = Text("".join(line)[:width])
     if colours:
-        text.highlight_regex("↩", COLOURS[PieceKind.BACK])
+        text.highlight_regex("↩", COLOURS[SegmentKind.BROUGHT_BACK])
         text.highlight_regex("┆", REWRITE)
         text.highlight_regex("▲", HERE)
     return text

@@ -5,28 +5,31 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from pagefault.studio.reading import PieceKind
+from pagefault.views.shown import SEGMENT_WORDS, SegmentKind
 
 # Read on light and on dark alike: 3:1 or better against both.
 COLOURS: Final = {
-    PieceKind.RULES: "#8289a3",
-    PieceKind.CLAIMS: "#a06bd6",
-    PieceKind.SUMMARIES: "#bb8411",
-    PieceKind.STUBS: "#8f8a80",
-    PieceKind.BACK: "#dd6a26",
-    PieceKind.TALK: "#2f8fbd",
-    PieceKind.RESULTS: "#2f9a72",
+    SegmentKind.RULES: "#8289a3",
+    SegmentKind.TOOLS: "#6a7690",
+    SegmentKind.CLAIMS: "#a06bd6",
+    SegmentKind.SUMMARIES: "#bb8411",
+    SegmentKind.STUBS: "#8f8a80",
+    SegmentKind.BROUGHT_BACK: "#dd6a26",
+    SegmentKind.CONVERSATION: "#2f8fbd",
+    SegmentKind.TOOL_RESULTS: "#2f9a72",
 }
+WORDS: Final = {k: words for k, words in SEGMENT_WORDS.items() if k is not SegmentKind.FREE}
 LETTERS: Final = {
-    PieceKind.RULES: "r",
-    PieceKind.CLAIMS: "c",
-    PieceKind.SUMMARIES: "s",
-    PieceKind.STUBS: "-",
-    PieceKind.BACK: "B",
-    PieceKind.TALK: "t",
-    PieceKind.RESULTS: "o",
+    SegmentKind.RULES: "r",
+    SegmentKind.TOOLS: "f",
+    SegmentKind.CLAIMS: "c",
+    SegmentKind.SUMMARIES: "s",
+    SegmentKind.STUBS: "-",
+    SegmentKind.BROUGHT_BACK: "B",
+    SegmentKind.CONVERSATION: "t",
+    SegmentKind.TOOL_RESULTS: "o",
 }
-REWRITE: Final = COLOURS[PieceKind.SUMMARIES]
+REWRITE: Final = COLOURS[SegmentKind.SUMMARIES]
 HERE: Final = "#7fd1ff"
 
 

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 
 from pagefault.model.ids import PageId
 from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow, MemoryMap
-from pagefault.views.picture import Excerpt
 from pagefault.views.shown import WindowSegment, WindowView
+from pagefault.views.texts import Excerpt
 
 WIDTH: Final = 960.0
 _LEFT: Final = 64.0  # room for the names of rows

@@ -10,115 +10,68 @@ first look takes as long as its log is, and each later one as long as what is ne
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
 from typing import Final, TypeVar
 
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Event, PageBody
-from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
-from pagefault.model.kinds import REGION_PREFIX, FaultReason, Kind, Level, Role
-from pagefault.model.page import PageRow, SessionRow
-from pagefault.pack.bill import Bill, BillItem
+from pagefault.model.ids import NOTHING, PageId, Seq
+from pagefault.model.kinds import REGION_PREFIX
+from pagefault.model.page import SessionRow
+from pagefault.model.reprs import counted
+from pagefault.pack.bill import Bill
+from pagefault.pack.context_pack import ContextPack
 from pagefault.paging.pressure import Pressure
 from pagefault.recall.search import SearchHit
-from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
-from pagefault.service.inspection.session_fold import HeldWindow, SessionFold
-from pagefault.service.inspection.timetravel import InWindow
-from pagefault.service.lookup.imported import IMPORT_PREFIX
+from pagefault.service.inspection.session_fold import SessionFold
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.store.api import PageFilter
-from pagefault.views.concerns import concerns
-from pagefault.views.picture import Clean, Excerpt, SessionTexts, head
+from pagefault.views.browser import Browser
+from pagefault.views.claim_graph import edges_of
+from pagefault.views.concerns import Concern, concerns
+from pagefault.views.filters import PageQuery, parsed
+from pagefault.views.kept import KeptSession, Summed
 from pagefault.views.shown import (
-    BroughtBack,
     ClaimsView,
+    FoundView,
     Health,
     HitView,
+    KeepingView,
     MapView,
     NewRecord,
+    PageView,
     RequestLine,
-    SegmentKind,
     SessionCard,
     SessionView,
     Spell,
-    WindowSegment,
     WindowView,
+    WorkView,
 )
+from pagefault.views.texts import Clean, SessionTexts
+from pagefault.views.titles import client_of, title_of
+from pagefault.views.windows import line_of, window_of
+from pagefault.views.windows import next_window as window_of_next
+from pagefault.views.work import work_of
 
 T = TypeVar("T")
 
 SESSIONS: Final = 50  # in a list
 REQUESTS: Final = 30  # on a page of the log
-SEGMENTS: Final = 240  # of a window, before neighbours of one kind stand together
 CLAIMS: Final = 120
 HITS: Final = 20
 CHANGES: Final = 200  # told at once
 EVERY_S: Final = 0.2  # that somebody who follows looks for new records
 QUIET_S: Final = 15.0  # after which who follows is told that there were none
-SHARE: Final = 20
-"""A sum over many sessions is made again at most once in this many times what it took: whoever
-looks on costs a twentieth of a core at most.
-"""
 _FOLDS: Final = 4  # sessions that are kept folded
-_WINDOWS: Final = 16
 _LET_IN_S: Final = 0.002
-_TITLE: Final = 60  # characters
-
-_CLIENTS: Final = {"claude": "Claude Code", "codex": "Codex", "opencode": "opencode"}
-_PROXIED: Final = re.compile(r"(?:([a-z]+):)?(.+?)(?::[a-z]+)?:[0-9a-f]{6}@[^:@]+\Z")
-_NOBODY_NAMED_IT: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f-]{4,}|[0-9a-f]{12,}|ses_\w+|\Z")
-
-_DID: Final = {
-    "begun": "new conversation",
-    "same": "sent again",
-    "extended": "new message",
-    "edited": "edited an old message",
-    "branched": "went back and on from there",
-    "compacted": "compacted its history",
-    "remodelled": "another model",
-    "reinstructed": "other instructions or tools",
-    "served": "the model used memory",
-}
-_WHY: Final = {
-    None: "pagefault recalled it for this message",
-    FaultReason.USER_REQUESTED_RECALL: "the model asked: the user wants to be reminded",
-    FaultReason.RESOLVE_REFERENCE: "the model asked: something refers to it",
-    FaultReason.TOOL_PREREQ: "the model asked: a tool needs it",
-    FaultReason.SPECULATIVE: "the model asked, in case it is needed",
-}
-_KINDS: Final = {
-    "core": SegmentKind.CLAIMS,
-    "summary": SegmentKind.SUMMARIES,
-    "recalled": SegmentKind.BROUGHT_BACK,
-    "faulted": SegmentKind.BROUGHT_BACK,
-    "stub": SegmentKind.STUBS,
-}
 
 PressureCallback = Callable[[str, Pressure, Pressure], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Summed:
-    """A bill as of a record, and when it was begun and ended to be summed up."""
-
-    bill: Bill
-    upto: int
-    began: float
-    ended: float
-
-    def is_good(self, upto: int) -> bool:
-        """Whether it is still true, or too dear to be made again as yet."""
-        pause = SHARE * (self.ended - self.began)
-        return self.upto == upto or time.monotonic() < self.ended + pause
 
 
 class StillReading(Exception):
@@ -133,20 +86,6 @@ class StillReading(Exception):
 
 class _Closing(Exception):
     """The feed was closed while a session was read."""
-
-
-@dataclass(slots=True, eq=False)
-class _Kept:
-    """A session as it was folded last; `items` are its requests as of that."""
-
-    session: Session
-    fold: SessionFold
-    texts: SessionTexts
-    items: list[BillItem] = field(default_factory=list)
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    windows: OrderedDict[int, HeldWindow] = field(default_factory=OrderedDict)
-    bill: _Summed | None = None
-    reading: asyncio.Task[None] | None = None
 
 
 class Feed:
@@ -168,11 +107,11 @@ class Feed:
         self._clean = clean
         self._patience_s = patience_s
         self._now = now
-        self._folds: OrderedDict[int, _Kept] = OrderedDict()
+        self._folds: OrderedDict[int, KeptSession] = OrderedDict()
         self._forgettings = memory.forgettings
         self._counted: dict[int, tuple[Seq, int]] = {}
         self._titles: dict[int, str] = {}
-        self._bills: dict[Spell, _Summed] = {}
+        self._bills: dict[Spell, Summed] = {}
         self._is_closed = False
         self._callbacks: list[PressureCallback] = []
 
@@ -182,6 +121,11 @@ class Feed:
         """The sessions that were used last, the latest first."""
         rows = (await self._memory.sessions())[:limit]
         return await asyncio.to_thread(lambda: [self._card(row) for row in rows])
+
+    async def card(self, name: str) -> SessionCard:
+        """A session as the list has it, by its name or id. Raises `SessionNotFound`."""
+        row = await self._row(name)
+        return await asyncio.to_thread(self._card, row)
 
     async def session(self, name: str) -> SessionView:
         """How a session stands, by its name or id. Raises `SessionNotFound`."""
@@ -193,7 +137,7 @@ class Feed:
             metrics = None
             if folded is not None:
                 metrics = report(folded, self._runtime, kept.session.owned.state, per_turn=False)
-            bill = self._bill_of(kept)
+            bill = kept.summed()
             proxied = folded.proxied if folded is not None else None
             found = concerns(metrics, proxied, bill.total, claims)
             return SessionView(
@@ -222,15 +166,17 @@ class Feed:
         end = len(kept.items) if before is None else max(0, min(before, len(kept.items)))
 
         def look() -> list[RequestLine]:
-            entries = kept.fold.requests.entries
             first = max(0, end - limit)
-            return [_line(kept, entries, number) for number in reversed(range(first, end))]
+            return [line_of(kept, number) for number in reversed(range(first, end))]
 
         return await self._look(kept, look)
 
-    async def window(self, name: str, request: int | None = None) -> WindowView | None:
-        """What a request held, the newest without a number; None where there was none yet. Raises
-        `BadInput` for a number that none has.
+    async def window(
+        self, name: str, request: int | None = None, *, whole: bool = False
+    ) -> WindowView | None:
+        """What a request held, the newest without a number; None where there was none yet. With
+        `whole` each page is a segment of its own, without its text: `excerpts` reads those that are
+        seen. Raises `BadInput` for a number that none has.
         """
         kept = await self._kept(name)
         number = len(kept.items) - 1 if request is None else request
@@ -240,7 +186,17 @@ class Feed:
             raise BadInput(
                 f"there is no request {number}", hint=f"so far: 0 to {len(kept.items) - 1}"
             )
-        return await self._look(kept, lambda: self._window(kept, number))
+        return await self._look(kept, lambda: window_of(kept, number, whole=whole))
+
+    async def next_window(self, name: str) -> WindowView | None:
+        """What the next request would hold, each page apart. Reads no log. None where a client
+        decides that.
+        """
+        session, texts = await self._session(name)
+        if await self._memory.proxied(session) is not None:
+            return None
+        status = await session.status()
+        return await asyncio.to_thread(window_of_next, session, texts, status)
 
     async def map(self, name: str, *, rows: int = ROWS) -> MapView:
         """The memory map, of at most so many rows, with what each says first. With 0 rows it is
@@ -251,66 +207,66 @@ class Feed:
         def look() -> MapView:
             told = kept.fold.map(kept.items, rows=rows)
             excerpts = {row.first: kept.texts.excerpt(row.first) for row in told.rows}
-            return MapView(map=told, excerpts=excerpts, window_tokens=kept.fold.window_tokens)
-
-        return await self._look(kept, look)
-
-    async def claims(self, name: str, *, limit: int = CLAIMS) -> ClaimsView:
-        """What is held true in a session, newest first, and what took the place of what."""
-        kept = await self._kept(name)
-        told = await kept.session.claims()
-
-        def look() -> ClaimsView:
-            shown = told[::-1][:limit]
-            return ClaimsView(
-                claims=tuple(kept.texts.claim(one) for one in shown),
-                total=len(told),
-                standing=sum(one.status == "standing" for one in told),
-                links=tuple((one.claim_id, one.closed_by) for one in shown if one.closed_by),
+            brought = [len(one) for one in kept.fold.brought]
+            return MapView(
+                map=told,
+                brought=tuple(sum(brought[one.first : one.last + 1]) for one in told.columns),
+                excerpts=excerpts,
+                window_tokens=kept.fold.window_tokens,
             )
 
         return await self._look(kept, look)
 
-    async def page(self, name: str, page_id: str) -> tuple[Excerpt, str] | None:
-        """A page and its whole text, cleaned; None where there is none that can be read."""
-        kept = await self._kept(name)
+    async def claims(self, name: str, *, limit: int = CLAIMS) -> ClaimsView:
+        """What is held true in a session, newest first, and what came of what."""
+        session, texts = await self._session(name)
+        told = await session.claims()
 
-        def look() -> tuple[Excerpt, str] | None:
-            page = kept.texts.page(PageId(page_id))
-            if page is None:
-                return None
-            return kept.texts.excerpt_of(page.page_id, page), self._clean(page.text)
+        def look() -> ClaimsView:
+            shown = told[::-1][:limit]
+            return ClaimsView(
+                claims=tuple(map(texts.claim, shown)),
+                total=len(told),
+                standing=sum(one.status == "standing" for one in told),
+                edges=tuple(edges_of(shown[::-1])),
+            )
 
-        return await self._look(kept, look)
+        return await asyncio.to_thread(look)
 
-    # --- the whole memory -----------------------------------------------------------------------
+    # --- pages ----------------------------------------------------------------------------------
 
-    async def bill(self, spell: Spell, name: str = "") -> Bill:
-        """What requests cost: of the session `name`, of all since midnight, or of all there are.
-        Those of many sessions may be a little old: see `SHARE`.
+    async def browser(self, name: str) -> Browser:
+        """The pages of a session: listed, found, read."""
+        return Browser(self._memory, *await self._session(name))
+
+    async def page(self, name: str, page_id: str) -> PageView | None:
+        """A page to be read; None where there is none that can be read."""
+        return await (await self.browser(name)).page(page_id)
+
+    async def work(self, name: str) -> WorkView:
+        """What was done in a session: changed, shipped, failed."""
+        session, texts = await self._session(name)
+        return await work_of(self._memory, session.session_id, texts.shown)
+
+    async def handoff(self, name: str) -> ContextPack:
+        """What somebody needs who goes on with a session. Its texts are not cleaned yet."""
+        return await (await self._session(name))[0].handoff()
+
+    async def found(self, query: PageQuery, name: str = "", *, limit: int = HITS) -> FoundView:
+        """The pages of a session, or of every one, that a query is about, best first; without
+        words, the latest first. Raises `BadInput`.
         """
-        if spell is Spell.SESSION:
-            kept = await self._kept(name)
-            return await self._look(kept, lambda: self._bill_of(kept))
-        told = self._bills.get(spell)
-        if told is not None and told.is_good(self._memory.records):
-            return told.bill
-        began = time.monotonic()
-        midnight = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
-        bill = await self._memory.bill(since=midnight if spell is Spell.TODAY else "")
-        self._bills[spell] = _Summed(bill, self._memory.records, began, time.monotonic())
-        return bill
-
-    def _bill_of(self, kept: _Kept) -> Bill:
-        if kept.bill is None or not kept.bill.is_good(kept.fold.upto):
-            began = time.monotonic()
-            bill = kept.fold.bill(kept.items)
-            kept.bill = _Summed(bill, kept.fold.upto, began, time.monotonic())
-        return kept.bill.bill
-
-    async def search(self, words: str, *, limit: int = HITS) -> list[HitView]:
-        """Pages of every session that bear on some words, best first."""
-        found = await self._memory.recall(words, limit=limit)
+        asked = (await self._session(name))[0] if name else self._memory
+        if query.is_listing:
+            result = await asked.recent(limit, query.wanted)
+        else:
+            result = await asked.recall(
+                query.words or query.page_id,
+                limit=limit,
+                wanted=query.wanted,
+                topic=query.topic,
+                task=query.task,
+            )
         rows = {row.session_id: row for row in await self._memory.sessions()}
 
         def look(hit: SearchHit) -> HitView:
@@ -321,11 +277,84 @@ class Feed:
                 session=self._title(row) if row is not None else self._clean(hit.source),
                 who=self._clean(hit.speaker) or str(hit.page.role),
                 at_ms=hit.page.said_ms,
+                tokens=hit.page.tokens,
                 relevance=hit.relevance,
                 pieces=tuple(self._pieces(hit)),
             )
 
-        return await asyncio.to_thread(lambda: [look(hit) for hit in found.hits])
+        hits = await asyncio.to_thread(lambda: tuple(map(look, result.hits)))
+        return FoundView(hits=hits, total=result.total)
+
+    async def search(self, words: str, *, limit: int = HITS) -> list[HitView]:
+        """Pages of every session that bear on some words, best first; filters among the words
+        (`filters.HELP`) say which of them. Raises `BadInput`.
+        """
+        query = parsed(words)
+        return [] if query is None else list((await self.found(query, limit=limit)).hits)
+
+    # --- the whole memory -----------------------------------------------------------------------
+
+    async def bill(self, spell: Spell, name: str = "") -> Bill:
+        """What requests cost: of the session `name`, of all since midnight, or of all there are.
+        Those of many sessions may be a little old: see `SHARE`.
+        """
+        if spell is Spell.SESSION:
+            kept = await self._kept(name)
+            return await self._look(kept, kept.summed)
+        told = self._bills.get(spell)
+        if told is not None and told.is_good(self._memory.records):
+            return told.bill
+        began = time.monotonic()
+        midnight = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
+        bill = await self._memory.bill(since=midnight if spell is Spell.TODAY else "")
+        bill = replace(bill, rows=[replace(row, of=self._clean(row.of)) for row in bill.rows])
+        self._bills[spell] = Summed(bill, self._memory.records, began, time.monotonic())
+        return bill
+
+    async def control(self, name: str) -> str:
+        """The control mode that a session was given last, by whatever process."""
+        return await self._memory.control_of((await self._row(name)).session_id)
+
+    async def keeping(self, name: str) -> KeepingView:
+        """What a memory keeps, and for how long; and the control mode of one of its sessions."""
+        row = await self._row(name)
+        rows = await self._memory.sessions()
+        imports = [
+            replace(
+                one,
+                name=self._clean(one.name),
+                title=self._clean(one.title),
+                conversation=self._clean(one.conversation),
+                project=self._clean(one.project),
+            )
+            for one in await self._memory.imports()
+        ]
+        return KeepingView(
+            imports=tuple(imports),
+            rules=await self._memory.retention(),
+            control=await self.control(row.session_id),
+            control_of_all=await self._memory.control(),
+            names={one.session_id: self._clean(one.name or one.session_id) for one in rows},
+        )
+
+    async def concerns(self, name: str) -> list[Concern]:
+        """What needs a look now, of a session and of the memory that it is in."""
+        found = list((await self.session(name)).concerns)
+        found += [
+            Concern(what=one, why="Opening the memory found it.", do="`pagefault doctor`")
+            for one in (await self.health()).notices
+        ]
+        waiting = (await self.keeping(name)).waiting
+        if waiting:
+            found.append(
+                Concern(
+                    what=f"{counted(waiting, 'imported session')} not approved yet.",
+                    why="You find them when you search; the model is not shown them by itself.",
+                    do="Approve them under Keeping in the studio, or leave them as they are.",
+                    figure="imports",
+                )
+            )
+        return found
 
     async def health(self) -> Health:
         """How the memory is, as far as it is known without reading all of it."""
@@ -407,7 +436,14 @@ class Feed:
             raise SessionNotFound(name)
         return row
 
-    async def _kept(self, name: str) -> _Kept:
+    async def _session(self, name: str) -> tuple[Session, SessionTexts]:
+        """The session and what its pages say, without a fold of its log."""
+        row = await self._row(name)
+        session = await self._memory.session(row.session_id, create=False)
+        await session.owned.caught_up()
+        return session, SessionTexts(self._runtime, row, self._clean)
+
+    async def _kept(self, name: str) -> KeptSession:
         """The session, with all that was written of it by now folded in."""
         row = await self._row(name)
         if self._forgettings != self._memory.forgettings:
@@ -419,7 +455,7 @@ class Feed:
         if kept is None:
             session = await self._memory.session(row.session_id, create=False)
             fold = await asyncio.to_thread(SessionFold, self._runtime, row)
-            made = _Kept(session, fold, SessionTexts(self._runtime, row, self._clean))
+            made = KeptSession(session, fold, SessionTexts(self._runtime, row, self._clean))
             kept = self._folds.setdefault(row.session, made)  # unless another was quicker
             while len(self._folds) > _FOLDS:
                 self._folds.popitem(last=False)
@@ -439,7 +475,7 @@ class Feed:
             reading.result()
         return kept
 
-    async def _read(self, kept: _Kept, row: SessionRow) -> None:
+    async def _read(self, kept: KeptSession, row: SessionRow) -> None:
         """Fold what was written of a session since, and tell whose pressure has changed."""
         async with kept.lock:
             await kept.session.owned.caught_up()
@@ -450,7 +486,7 @@ class Feed:
             for callback in list(self._callbacks):
                 callback(row.session_id, before, now)
 
-    def _advance(self, kept: _Kept, row: SessionRow) -> None:
+    def _advance(self, kept: KeptSession, row: SessionRow) -> None:
         kept.fold.row = row
         kept.fold.advance(self._let_in)
         if kept.fold.is_outgrown:
@@ -471,7 +507,7 @@ class Feed:
         reading = [kept.reading for kept in self._folds.values() if kept.reading is not None]
         await asyncio.gather(*reading, return_exceptions=True)
 
-    async def _look(self, kept: _Kept, look: Callable[[], T]) -> T:
+    async def _look(self, kept: KeptSession, look: Callable[[], T]) -> T:
         async with kept.lock:
             return await asyncio.to_thread(look)
 
@@ -489,7 +525,7 @@ class Feed:
             session_id=row.session_id,
             name=self._clean(row.name),
             title=self._title(row),
-            client=_client_of(row.name),
+            client=client_of(row.name),
             requests=requests,
             turns=row.turns,
             messages=row.pages,
@@ -500,68 +536,10 @@ class Feed:
     def _title(self, row: SessionRow) -> str:
         found = self._titles.get(row.session)
         if found is None:
-            found = _given_name(row.name) or self._first_words(row)
+            found = title_of(SessionTexts(self._runtime, row, self._clean))
             if found:
-                self._titles[row.session] = found = self._clean(found)
+                self._titles[row.session] = found
         return found or row.session_id
-
-    def _first_words(self, row: SessionRow) -> str:
-        """How the conversation begins, of one that nobody named."""
-        texts = SessionTexts(self._runtime, row, self._clean)
-        pages = self._runtime.index.pages(texts.scope, PageFilter(), limit=8)
-        first = next((one for one in pages if one.role is Role.USER), None)
-        page = texts.read(first)
-        return "" if page is None else head(texts.shown(page.text).strip(), _TITLE)
-
-    def _window(self, kept: _Kept, number: int) -> WindowView:
-        entries = kept.fold.requests.entries
-        held = kept.windows.get(number)
-        if held is None:
-            held = kept.windows[number] = kept.fold.held(entries[number])
-            while len(kept.windows) > _WINDOWS:
-                kept.windows.popitem(last=False)
-        rows = self._runtime.index.find_pages(kept.texts.scope, {one.page_id for one in held.pages})
-        line = _line(kept, entries, number)
-        relayed = entries[number].relayed
-        limit = kept.fold.window_tokens if relayed is None else relayed.window_tokens
-        asked = [
-            one.page_id
-            for one in held.pages
-            if one.place == "turn" and (row := rows.get(one.page_id)) and row.role is Role.USER
-        ]
-        return WindowView(
-            session_id=kept.fold.row.session_id,
-            request=line,
-            window_tokens=limit,
-            segments=tuple(self._segments(kept, held, rows, free=max(0, limit - line.tokens))),
-            brought=tuple(_brought(kept, held, number)),
-            question=kept.texts.excerpt(asked[-1]) if asked else None,
-        )
-
-    def _segments(
-        self, kept: _Kept, held: HeldWindow, rows: Mapping[PageId, PageRow], *, free: int
-    ) -> Iterator[WindowSegment]:
-        for kind, tokens in (
-            (SegmentKind.RULES, held.rules_tokens),
-            (SegmentKind.TOOLS, held.tools_tokens),
-        ):
-            if tokens:
-                yield WindowSegment(kind=kind, tokens=tokens)
-        told = [(_kind(one, rows.get(one.page_id)), one) for one in held.pages]
-        together = len(told) > SEGMENTS
-        for _, group in groupby(enumerate(told), lambda one: one[1][0] if together else one[0]):
-            run = [one for _, one in group]
-            kind, first = run[0]
-            text = kept.texts.excerpt(first.page_id)
-            yield WindowSegment(
-                kind=kind,
-                tokens=sum(one.tokens for _, one in run),
-                pages=tuple(one.page_id for _, one in run),
-                who=text.who,
-                text=text.text,
-            )
-        if free:
-            yield WindowSegment(kind=SegmentKind.FREE, tokens=free)
 
     def _pieces(self, hit: SearchHit) -> Iterator[tuple[str, bool]]:
         at = 0
@@ -570,61 +548,6 @@ class Feed:
             yield self._clean(hit.excerpt[first:last]), True
             at = last
         yield self._clean(hit.excerpt[at:]), False
-
-
-def _line(kept: _Kept, entries: Sequence[Entry], number: int) -> RequestLine:
-    entry, item = entries[number], kept.items[number]
-    relayed, report = entry.relayed, item.report
-    did = "the model used memory" if item.is_ours else "new message"
-    if relayed is not None:
-        did = _DID.get(relayed.change, relayed.change)
-    return RequestLine(
-        number=number,
-        seq=entry.seq,
-        turn=entry.turn,
-        at_ms=entry.at_ms,
-        did=did,
-        client_messages=relayed.client_messages if relayed is not None else 0,
-        messages=relayed.messages if relayed is not None else 0,
-        without_tokens=item.without,
-        tokens=item.tokens,
-        shared_tokens=min(item.shared, item.tokens),
-        reported_tokens=None if report is None else report.input_tokens,
-        reported_cached_tokens=None if report is None else report.cached_tokens,
-        brought_back=len(kept.fold.brought[number]),
-        rewrite=item.epoch,
-    )
-
-
-def _brought(kept: _Kept, held: HeldWindow, number: int) -> Iterator[BroughtBack]:
-    """What a request showed that had been brought back, by it or by one before it."""
-    shown = {one.page_id for one in held.pages if one.place in ("recalled", "faulted")}
-    for request in range(number, -1, -1):
-        for one in kept.fold.brought[request]:
-            if request < number and one.page_id not in shown:
-                continue
-            shown.discard(one.page_id)
-            page = kept.texts.page(one.page_id)
-            yield BroughtBack(
-                request=request,
-                page=kept.texts.excerpt_of(one.page_id, page),
-                turn=page.row.turn if page is not None else TurnNo(-1),
-                asked=one.reason is not None,
-                why=_WHY[one.reason],
-            )
-        if not shown:
-            return
-
-
-def _kind(one: InWindow, row: PageRow | None) -> SegmentKind:
-    if row is not None and row.kind is Kind.CLAIM:
-        return SegmentKind.CLAIMS
-    if one.level is Level.REFERENCE:
-        return SegmentKind.STUBS
-    if one.place in _KINDS:
-        return _KINDS[one.place]
-    is_tools = row is not None and row.role is Role.TOOL
-    return SegmentKind.TOOL_RESULTS if is_tools else SegmentKind.CONVERSATION
 
 
 def _change(event: Event, session_id: str) -> NewRecord:
@@ -640,20 +563,3 @@ def _change(event: Event, session_id: str) -> NewRecord:
         page_id=page_id,
         tokens=tokens,
     )
-
-
-def _client_of(name: str) -> str:
-    """The program whose conversation a session is, where its name tells."""
-    if name.startswith(IMPORT_PREFIX):
-        return f"imported from {name.removeprefix(IMPORT_PREFIX).partition(':')[0]}"
-    match = _PROXIED.match(name)
-    return _CLIENTS.get(match[1] or "", "") if match else ""
-
-
-def _given_name(name: str) -> str:
-    """What a person called a session; "" where nobody did."""
-    match = _PROXIED.match(name)
-    kind, key = (match[1] or "", match[2]) if match else ("", name)
-    if kind == "unnamed" or name.startswith(IMPORT_PREFIX) or _NOBODY_NAMED_IT.match(key):
-        return ""
-    return key

@@ -2,23 +2,20 @@
 
 Whatever shows a session to people shows this: the map, what each request sent, the answers that
 rest on what had left, what is held true with the words that say so, the bill, what needs a look.
-SessionTexts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
+Texts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound
+from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Role
-from pagefault.model.page import Page, PageRow, Scope, SessionRow
-from pagefault.model.times import iso_ms
+from pagefault.model.page import SessionRow
 from pagefault.pack.bill import BillItem, BillRow
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.inspection.memory_map import COLUMNS, ROWS, MemoryMap
@@ -26,30 +23,14 @@ from pagefault.service.inspection.recollections import Recollection, recollectio
 from pagefault.service.inspection.report import report
 from pagefault.service.inspection.session_fold import SessionFold
 from pagefault.service.memory import Memory
-from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.service.window.state import SessionState
 from pagefault.views.concerns import Concern, concerns
+from pagefault.views.texts import ClaimView, Clean, Excerpt, SessionTexts
+from pagefault.views.titles import client_of, title_of
 
 ANSWERS: Final = 60
 CLAIMS: Final = 120
-EXCERPT: Final = 220  # characters of a message
-_AROUND: Final = 160  # characters shown on either side of evidence
-_GONE: Final = "(forgotten, or not to be read here)"
-
-Clean = Callable[[str], str]
-"""Takes out of a text what must not be shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
-    """The beginning of a page, on one line."""
-
-    page_id: PageId
-    who: str
-    at_ms: int
-    tokens: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,38 +46,14 @@ class AnswerView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpanView:
-    """Words of a page that are evidence, and what stands around them."""
-
-    page_id: PageId
-    before: str
-    words: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimView:
-    claim_id: PageId
-    type: str
-    subject: str
-    text: str
-    status: str
-    closed_by: PageId
-    authority: str
-    evidence: tuple[SpanView, ...]
-
-    @property
-    def is_standing(self) -> bool:
-        return self.status == "standing"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """`answers` and `claims` are the newest of `answers_all` and `claims_all`. Tokens are by our
     count; `bill` is in the provider's, where it reported.
     """
 
     name: str
+    title: str  # what people call it
+    client: str  # the program whose conversation it is, "" where nobody says
     session_id: str
     is_proxied: bool
     turns: int
@@ -168,6 +125,8 @@ def _drawn(
     found.sort(key=lambda one: one[2].at_ms)
     return Picture(
         name=texts.shown(row.name or row.session_id),
+        title=title_of(texts) or row.session_id,
+        client=client_of(row.name),
         session_id=row.session_id,
         is_proxied=proxied is not None,
         turns=row.turns,
@@ -198,94 +157,6 @@ def _answer(texts: SessionTexts, fork: str, one: Recollection) -> AnswerView:
         cited=tuple((page_id, str(how)) for page_id, how in one.cited),
         fork=fork,
     )
-
-
-@dataclass(slots=True)
-class SessionTexts:
-    """What the pages of a session say, short and cleaned. Blocks on the store."""
-
-    runtime: Runtime
-    row: SessionRow
-    clean: Clean
-    scope: Scope = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.scope = self.runtime.seen(self.runtime.scope(self.row.session))
-
-    def page(self, page_id: PageId) -> Page | None:
-        """The page, unless it was forgotten, or cannot be read."""
-        found = self.runtime.index.find_page(self.scope, page_id) if page_id else None
-        return self.read(found)
-
-    def read(self, row: PageRow | None) -> Page | None:
-        try:
-            return None if row is None else self.runtime.pages.read(row)
-        except PagefaultError:
-            return None
-
-    def excerpt(self, page_id: PageId) -> Excerpt:
-        return self.excerpt_of(page_id, self.page(page_id))
-
-    def excerpt_of(self, page_id: PageId, page: Page | None) -> Excerpt:
-        if page is None:
-            return Excerpt(page_id=page_id, who="", at_ms=0, tokens=0, text=_GONE)
-        who = page.speaker or _ROLES.get(page.row.role, str(page.row.role))
-        said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
-        return Excerpt(
-            page_id=page_id,
-            who=self.shown(who),
-            at_ms=page.row.at_ms if said_ms is None else said_ms,
-            tokens=page.row.tokens,
-            text=head(self.shown(page.text).strip(), EXCERPT),
-        )
-
-    def claim(self, one: ClaimInfo) -> ClaimView:
-        spans = []
-        for span, quote in zip(one.evidence, one.quotes, strict=True):
-            before = after = ""
-            page = self.page(span.page_id)
-            if quote and page is not None:
-                raw = page.text.encode()
-                before = raw[: span.start].decode(errors="ignore")
-                after = raw[span.end :].decode(errors="ignore")
-            spans.append(
-                SpanView(
-                    page_id=span.page_id,
-                    before=_tail(self.shown(before), _AROUND),
-                    words=self.shown(quote) or _GONE,
-                    after=head(self.shown(after), _AROUND),
-                )
-            )
-        return ClaimView(
-            claim_id=one.claim_id,
-            type=one.type,
-            subject=self.shown(one.subject),
-            text=self.shown(one.text),
-            status=one.status,
-            closed_by=one.closed_by,
-            authority=one.authority,
-            evidence=tuple(spans),
-        )
-
-    def concerns(self, told: Iterable[Concern]) -> Iterator[Concern]:
-        """What they quote, cleaned."""
-        return (replace(one, what=self.shown(one.what)) for one in told)
-
-    def shown(self, text: str) -> str:
-        """Cleaned, and on one line."""
-        return re.sub(r"\s+", " ", self.clean(text))
-
-
-_ROLES: Final = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
-
-
-def head(text: str, most: int) -> str:
-    """The text, cut where it is longer."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def _tail(text: str, most: int) -> str:
-    return text if len(text) <= most else "…" + text[1 - most :].lstrip()
 
 
 def to_dict(picture: Picture) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from pagefault.views.charts import draw_map, draw_requests
+from pagefault.views.claim_drawing import draw_claims
 from pagefault.views.picture import Picture
+from pagefault.views.rendering import environment
 
 
 def render_report(
@@ -25,7 +27,7 @@ def render_report(
     """The report as HTML. Times are told in `zone`, the machine's own if it is None; the same
     picture, time, command and version give the same bytes.
     """
-    style = _style("drawing.css", "report.css")
+    style = _style("drawing.css", "claims.css", "report.css")
     return (
         _environment()
         .get_template("report.html")
@@ -33,6 +35,7 @@ def render_report(
             picture=picture,
             map=draw_map(picture),
             chart=draw_requests(picture),
+            graph=draw_claims(picture.claims),
             style=Markup(style),
             style_hash=b64encode(sha256(style.encode()).digest()).decode(),
             made_at=made_at,
@@ -60,22 +63,7 @@ def _style(*names: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("pagefault.views"),
-        autoescape=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": lambda value: f"{value:,.0f}",
-        "share": lambda value: f"{value:.0%}",
-        "day": _day,
-        "minute": _minute,
-        "plural": lambda count, one: f"{count:,} {one}" + ("" if count == 1 else "s"),
-    }
-    return environment
+    return environment("pagefault.views", day=_day, minute=_minute)
 
 
 def _at(at_ms: int, zone: tzinfo | None) -> datetime:

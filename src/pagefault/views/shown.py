@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
-from pagefault.model.ids import PageId, Seq, TurnNo
+from pagefault.model.events import RetentionRule
+from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.pack.bill import BillRow
 from pagefault.paging.pressure import Pressure
 from pagefault.service.inspection.memory_map import MemoryMap
+from pagefault.service.lookup.imported import ImportedSession
+from pagefault.views.claim_graph import ClaimEdge
 from pagefault.views.concerns import Concern
-from pagefault.views.picture import ClaimView, Excerpt
+from pagefault.views.texts import ClaimView, Excerpt, SpanView
 
 
 class SegmentKind(StrEnum):
@@ -30,6 +33,19 @@ class SegmentKind(StrEnum):
     CONVERSATION = "conversation"
     TOOL_RESULTS = "tool_results"
     FREE = "free"
+
+
+SEGMENT_WORDS: Final = {
+    SegmentKind.RULES: "rules",
+    SegmentKind.TOOLS: "tools",
+    SegmentKind.CLAIMS: "claims",
+    SegmentKind.SUMMARIES: "summaries",
+    SegmentKind.BROUGHT_BACK: "brought back",
+    SegmentKind.STUBS: "stubs",
+    SegmentKind.CONVERSATION: "conversation",
+    SegmentKind.TOOL_RESULTS: "tool results",
+    SegmentKind.FREE: "free",
+}
 
 
 class Spell(StrEnum):
@@ -93,19 +109,19 @@ class RequestLine:
     """
 
     number: int  # from 0
-    seq: Seq
     turn: TurnNo
-    at_ms: int
-    did: str
-    client_messages: int
-    messages: int
-    without_tokens: int
     tokens: int
-    shared_tokens: int
-    reported_tokens: int | None
-    reported_cached_tokens: int | None
-    brought_back: int
-    rewrite: str  # why the beginning was written anew; "" where it was not
+    seq: Seq = NOTHING  # of a request that is not made yet, there is no record
+    at_ms: int = 0
+    did: str = ""
+    client_messages: int = 0
+    messages: int = 0
+    without_tokens: int = 0
+    shared_tokens: int = 0
+    reported_tokens: int | None = None
+    reported_cached_tokens: int | None = None
+    brought_back: int = 0
+    rewrite: str = ""  # why the beginning was written anew; "" where it was not
 
     @property
     def cached_share(self) -> float | None:
@@ -126,8 +142,13 @@ class WindowView:
     request: RequestLine
     window_tokens: int
     segments: tuple[WindowSegment, ...]
-    brought: tuple[BroughtBack, ...]
-    question: Excerpt | None
+    brought: tuple[BroughtBack, ...] = ()
+    question: Excerpt | None = None
+
+    @property
+    def is_next(self) -> bool:
+        """Whether it is what the next request would hold, and not one that was made."""
+        return self.request.seq == NOTHING
 
     def tokens_of(self, kind: SegmentKind) -> int:
         return sum(one.tokens for one in self.segments if one.kind is kind)
@@ -156,23 +177,90 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapView:
-    """The memory map of a session, and of each row what its first message says."""
+    """The memory map of a session, and of each row what its first message says. `brought` counts,
+    for each column, the messages that came back with its requests.
+    """
 
     map: MemoryMap
+    brought: tuple[int, ...]
     excerpts: dict[PageId, Excerpt]
     window_tokens: int  # the limit of the newest request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsView:
-    """The newest claims, newest first, of `total`. `links` leads from a claim to the one that took
-    its place or took it back.
-    """
+    """The newest claims, newest first, of `total`, and the edges between them."""
 
     claims: tuple[ClaimView, ...]
     total: int
     standing: int
-    links: tuple[tuple[PageId, PageId], ...]
+    edges: tuple[ClaimEdge, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView:
+    """A page to be read, and where it leads: to pages that it rests on and the words there, to
+    topics, tasks and files that it names.
+    """
+
+    page: Excerpt
+    text: str
+    origin: str
+    is_superseded: bool  # other words stand in its place now
+    rests_on: tuple[PageId, ...]
+    evidence: tuple[SpanView, ...]
+    topics: tuple[str, ...]
+    tasks: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkLine:
+    """Something that was done in a session: `what` is changed, shipped or failed, and `told` a line
+    of it. `page_id` is the call, `result_id` what came of it.
+    """
+
+    seq: Seq
+    at_ms: int
+    what: str
+    told: str
+    page_id: PageId
+    result_id: PageId
+    origin: str
+    path: str
+    exit_code: int | None
+    failing: tuple[str, ...]
+    withdrawn: bool  # by a person: what tells how it went
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkView:
+    """What was done in a session, newest first, of its last `events`; `more` tells that there are
+    older ones.
+    """
+
+    lines: tuple[WorkLine, ...]
+    files: int  # that were changed
+    events: int
+    more: bool
+
+    def count(self, what: str) -> int:
+        return sum(one.what == what for one in self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepingView:
+    """What a memory keeps, and what it does with it: imports, rules of retention, modes."""
+
+    imports: tuple[ImportedSession, ...]
+    rules: tuple[RetentionRule, ...]
+    control: str  # of the session that is looked at
+    control_of_all: str
+    names: dict[str, str]  # of sessions, by their ids
+
+    @property
+    def waiting(self) -> int:
+        return sum(not one.is_approved for one in self.imports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +274,17 @@ class HitView:
     session: str
     who: str
     at_ms: int
+    tokens: int
     relevance: float
     pieces: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundView:
+    """The first of the `total` pages that were found."""
+
+    hits: tuple[HitView, ...]
+    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

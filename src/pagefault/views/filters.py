@@ -1,9 +1,10 @@
-"""What somebody typed above the list of pages, as a filter: words, and `name:value` among them."""
+"""What somebody typed to find pages, as a filter: words, and `name:value` among them."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from pagefault.model.errors import BadInput
@@ -39,7 +40,7 @@ class PageQuery:
     @property
     def is_listing(self) -> bool:
         """Whether nothing is searched for: pages are listed by their time."""
-        return not (self.words or self.topic or self.task)
+        return not (self.words or self.topic or self.task or self.page_id)
 
 
 def parsed(text: str) -> PageQuery | None:
@@ -49,7 +50,7 @@ def parsed(text: str) -> PageQuery | None:
     for name, value in _WORD.findall(text):
         if name in _NAMES:
             told[name] = value.strip('"')
-        elif name and not value.startswith("//") and name.isalpha() and name.islower():
+        elif get_close_matches(name, _NAMES, cutoff=0.7):  # else it is a word, as localhost:8080 is
             raise BadInput(f"no filter is called {name!r}", hint=f"one of {', '.join(_NAMES)}")
         else:
             words.append(f"{name}:{value}" if name else value.strip('"'))

@@ -1,0 +1,115 @@
+"""The keys: a line at the foot that tells those of the moment, and the help, which has them all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+from textual import events
+from textual.screen import Screen
+from textual.widget import Widget
+
+from pagefault.views.filters import HELP
+
+
+class KeyLine(Widget):
+    """What Textual's `Footer` tells, drawn as a line: that one mounts a widget for each key anew at
+    every change of the focus, which cost more than the rest of a change of tab. Clicking a key is
+    pressing it.
+    """
+
+    DEFAULT_CSS = """
+    KeyLine { dock: bottom; height: 1; background: $footer-background; color: $footer-foreground; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: list[tuple[str, str, str]] = []  # the key, how it is shown, what it does
+        self._places: list[tuple[range, str]] = []
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+
+    def _changed(self, screen: Screen[object]) -> None:
+        keys = {
+            one.binding.action: (
+                one.binding.key,
+                self.app.get_key_display(one.binding),
+                one.binding.description,
+            )
+            for one in reversed(screen.active_bindings.values())
+            if one.enabled and (one.binding.show or one.binding.key == "ctrl+p")
+        }
+        told = list(keys.values())[::-1]
+        if told != self._keys:
+            self._keys = told
+            self.refresh()
+
+    def render(self) -> Text:
+        text, self._places = Text(no_wrap=True, overflow="ellipsis"), []
+        for key, shown, does in self._keys:
+            start = text.cell_len
+            text.append(f" {shown}", style="bold").append(f" {does}")
+            self._places.append((range(start, text.cell_len), key))
+        return text
+
+    def on_click(self, event: events.Click) -> None:
+        for cells, key in self._places:
+            if event.x in cells:
+                self.app.simulate_key(key)
+
+
+def help_text() -> Text:
+    """The keys by what one wants to do."""
+    text = Text()
+    for title, keys in _KEYS:
+        text.append(f"{title}\n", style="bold")
+        for key, does in keys:
+            text.append(f"  {key:<16}{does}\n")
+        text.append("\n")
+    return text
+
+
+_KEYS: Final = (
+    (
+        "Anywhere",
+        (
+            ("1 … 5", "Pages, Claims, Review, Keeping, Needs a look (a, too)"),
+            ("← →", "travel to the request before, or after; with Shift by ten; n: now"),
+            ("↑ ↓ Enter", "choose a line, open it; the mouse does both"),
+            ("S", "look at another session"),
+            ("d", "the window and the requests in words, for screen readers"),
+            ("ctrl+p", "every command by its name, and the themes"),
+            ("r ? q", "read again, this help, quit"),
+        ),
+    ),
+    (
+        "Pages",
+        (
+            ("/", "a filter; Escape clears it"),
+            ("w", "the pages of the window, or all of them"),
+            ("t", "what a page leads to: its topics, tasks, files, pages"),
+            ("p", "pin a page, or unpin it"),
+        ),
+    ),
+    ("Filters", HELP),
+    (
+        "Claims",
+        (
+            ("v e x", "validate, edit, retract"),
+            ("u", "take back what was done last"),
+            ("t", "each claim below what it rests on"),
+            ("o", "only those that hold, or all"),
+        ),
+    ),
+    (
+        "Review",
+        (
+            ("c s f", "only what changed, shipped, failed; again: everything"),
+            ("o", "the pages that name this file"),
+            ("y", "what was said, as it was said"),
+            ("h", "a file for who goes on with the session"),
+        ),
+    ),
+    ("Keeping", (("Enter", "change a mode or a rule, approve an import"),)),
+)

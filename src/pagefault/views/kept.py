@@ -1,0 +1,65 @@
+"""A session that is looked at: folded as far as it was read, and what was made of that."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final
+
+from pagefault.pack.bill import Bill, BillItem
+from pagefault.service.inspection.session_fold import HeldWindow, SessionFold
+from pagefault.service.session import Session
+from pagefault.views.texts import SessionTexts
+
+SHARE: Final = 20
+"""A sum over many requests is made again at most once in this many times what it took: whoever
+looks on costs a twentieth of a core at most.
+"""
+_WINDOWS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A bill as of a record, and when it was begun and ended to be summed up."""
+
+    bill: Bill
+    upto: int
+    began: float
+    ended: float
+
+    def is_good(self, upto: int) -> bool:
+        """Whether it is still true, or too dear to be made again as yet."""
+        pause = SHARE * (self.ended - self.began)
+        return self.upto == upto or time.monotonic() < self.ended + pause
+
+
+@dataclass(slots=True, eq=False)
+class KeptSession:
+    """A session as it was folded last; `items` are its requests as of that."""
+
+    session: Session
+    fold: SessionFold
+    texts: SessionTexts
+    items: list[BillItem] = field(default_factory=list)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    windows: OrderedDict[int, HeldWindow] = field(default_factory=OrderedDict)
+    bill: Summed | None = None
+    reading: asyncio.Task[None] | None = None
+
+    def held(self, number: int) -> HeldWindow:
+        """What a request held. Blocks on the store."""
+        held = self.windows.get(number)
+        if held is None:
+            held = self.windows[number] = self.fold.held(self.fold.requests.entries[number])
+            while len(self.windows) > _WINDOWS:
+                self.windows.popitem(last=False)
+        return held
+
+    def summed(self) -> Bill:
+        if self.bill is None or not self.bill.is_good(self.fold.upto):
+            began = time.monotonic()
+            bill = self.fold.bill(self.items)
+            self.bill = Summed(bill, self.fold.upto, began, time.monotonic())
+        return self.bill.bill
