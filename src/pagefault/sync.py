@@ -1645,12 +1645,15 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.cards())
 
-    def known(self, query: str) -> Knowledge:
+    def known(self, query: str, *, kinds: Sequence[str] = ()) -> Knowledge:
         """Whether something is in memory: the claims that hold of it, or else what was said of it;
         or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
         It goes by words, as searches do: what is called otherwise in the question is not found.
+
+        With `kinds`, as of `claim`, only claims of these answer: what was talked of, and never
+        decided, is no decision in memory.
         """
-        return _LOOP.run(self.asynchronous.known(query))
+        return _LOOP.run(self.asynchronous.known(query, kinds=kinds))
 
     def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""

@@ -58,6 +58,7 @@ NO_WORDS = {
     "item_ids", "item_id",
     "keep", "files", "digest", "log", "swaps", "env", "worth", "picture",
     "prices_of", "other_model", "other_base_url", "derived_from", "claim_ids", "other", "proposal",
+    "templates",
     # of a claim: what `claims add` takes, too
     "claims edit.branch", "claims edit.owner", "claims edit.project_id", "claims edit.key",
     "claims merge.key", "claims confirm.key",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault import BadInput, CardFacts, PageId, Session
+from pagefault import BadInput, CardFacts, PageId, Quote, Session
 from pagefault.model.clock import SystemClock
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.window.core import Core
@@ -409,6 +409,35 @@ async def test_what_was_never_said_or_taken_back_is_not_in_memory_and_why() -> N
         gone = await session.known("Python driver")
         assert (gone.reason, gone.claims) == ("stale", (driver,))
         assert gone.told.endswith(f"is stale: it rests on {database}, which holds no more")
+
+
+async def test_what_was_talked_of_and_never_decided_is_no_decision_in_memory() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        mail = await said(session, "Postmark is our mail provider.", kind="decision")
+        await said(session, "Tom's team has Adyen as its payment provider.", kind="fact")
+        await session.user("Let's postpone the payment provider.")
+        asked = "Which payment provider is it?"
+        unknown = await session.known(asked, kinds=["decision"])
+        assert (unknown.is_known, unknown.reason) == (False, "not_held")
+        assert (
+            unknown.told == "not in memory: it was talked of, and nothing noted of it is a decision"
+        )
+        assert unknown.pages, "what was said of it"
+        assert mail not in (await session.known(asked)).claims, "half of the words: another thing"
+        assert (await session.known("Which mail provider?", kinds=["decision"])).claims == (mail,)
+        with pytest.raises(BadInput):
+            await session.known(asked, kinds=["mood"])
+
+
+async def test_a_claim_is_found_by_a_question_too_short_to_tell_its_language() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("taller")
+        base = await said(session, "La imprenta es Gráficas Ibarra.", kind="decision")
+        text = "Con Gráficas Ibarra hay que reservar 35 sillas."
+        page_id = await session.user(text)
+        chairs = await session.claim(text, evidence=[Quote(text, page_id)], derived_from=[base])
+        assert (await session.known("¿Cuántas sillas reservar?")).claims == (chairs,)
 
 
 async def test_what_failed_and_went_well_later_is_a_lesson_with_both_results() -> None:

@@ -48,7 +48,7 @@ CHOICES = {
     "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
     "Incoming.spliced",
-    "Session.claim.kind", "Session.remember.kind", "Session.edit_claim.kind",
+    "Session.claim.kind", "Session.remember.kind", "Session.edit_claim.kind", "Session.known.kinds",
     "Session.validate_claims.verdict",
     "Session.heat_add.type", "Session.heat_recall.types", "Session.archival_insert.type",
     "Session.archival_insert.area", "Session.archival_search.type", "Session.archival_search.area",

@@ -9,7 +9,7 @@ import pytest
 
 import pagefault
 from pagefault import Memory, Session
-from pagefault.engine.scripted import Passage, passages_of
+from pagefault.engine.scripted import Passage, newer_of, passages_of
 
 WINDOW = 2_000
 
@@ -139,6 +139,76 @@ async def test_marks_are_the_same_after_a_restart(
         await session.assistant("Noted.")
         await goes_by(session)
         assert any(page.newer_than for page in await shown(session, "What runs the heron feeder?"))
+        before = await session.request()
+    async with pagefault.open(tmp_path, window=WINDOW) as memory:
+        session = await memory.session("s")
+        assert (await session.request()).messages == before.messages
+
+
+async def test_a_change_is_told_where_the_same_was_asked_before_of_something_else(
+    memory: Memory,
+) -> None:
+    session = await memory.session("s")
+    first = await session.user("The heron feeder runs on Calypso.")
+    await session.assistant("Noted.")
+    await goes_by(session, 6)
+    second = await session.user("Calypso is gone, Dorado drives the heron feeder now.")
+    await session.assistant("Noted.")
+    await goes_by(session)
+    for about in ("the kiln", "the loom"):
+        await session.user(f"My aunt rang up and wonders about {about}. What shall I answer her?")
+        await session.assistant("I don't know.")
+    asked = "My aunt rang up and wonders about the heron feeder. What shall I answer her?"
+    by_id = {page.page_id: page for page in await shown(session, asked)}
+    assert first in by_id[second].newer_than
+
+
+async def test_a_short_sentence_has_the_words_of_a_longer_one_that_tells_its_language(
+    memory: Memory,
+) -> None:
+    session = await memory.session("s")
+    await session.user("¿Qué hay sobre el coche de la empresa?")
+    await session.assistant("Dos candidatos, el Dacia y el Ibiza viejo.")
+    first = await session.user("Me quedo con el Ibiza viejo sin dudarlo.")
+    await session.assistant("Apuntado.")
+    await goes_by(session, 6)
+    second = await session.user("Tacha el Ibiza viejo, de momento sin nada para el coche.")
+    await session.assistant("Apuntado.")
+    await goes_by(session)
+    pages = {page.page_id: page for page in await shown(session, "¿Qué era lo del coche?")}
+    assert first in pages[second].newer_than
+    assert second in pages[first].older_than
+
+
+@pytest.mark.parametrize("knows", [True, False])
+async def test_of_two_pages_that_came_back_apart_a_line_says_which_is_the_newer(
+    knows: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    async with pagefault.open(tmp_path, window=WINDOW) as memory:
+        session = await memory.session("s")
+        first = await session.user("The fair is in Riverside Barn, and the judge is Pym.")
+        await session.assistant("Noted.")
+        await goes_by(session, 20)
+        second = await session.user("Riverside Barn burnt down, the fair moves to the Tannery.")
+        await session.assistant("Noted.")
+        await goes_by(session, 20)
+        assert second in {page.page_id for page in await shown(session, "Tannery, moves?")}
+        await session.assistant("I see.")
+        with monkeypatch.context() as apart:
+            apart.setattr("pagefault.recall.sequels.LATER_MAX", 0)
+            pages = {one.page_id: one for one in await shown(session, "Which judge, Pym?")}
+        assert not pages[first].older_than
+        assert not pages[second].newer_than
+        await session.assistant("I see.")
+        if not knows:
+            monkeypatch.setattr("pagefault.service.turn.auto_recall.NAMED_MAX", 0)
+        for question in ("Where is the fair?", "And where is the fair, again?"):
+            await shown(session, question)
+            request = await session.request()
+            told = [newer_of(message) for message in request.messages]
+            assert list(filter(None, told)) == [{second: (first,)}] * knows, "once"
+            await session.assistant("I see.")
         before = await session.request()
     async with pagefault.open(tmp_path, window=WINDOW) as memory:
         session = await memory.session("s")

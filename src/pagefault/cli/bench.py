@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -100,6 +100,9 @@ def serving(
         raise click.exceptions.Exit(PROBLEMS)
 
 
+NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof")
+
+
 @bench.command("northstar", cls=Command)
 @click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option(
@@ -111,7 +114,7 @@ def serving(
 )
 @click.option(
     "--phrasing",
-    type=click.Choice(["script", "talk", "both", "club", "german", "spanish", "all"]),
+    type=click.Choice(["script", "talk", "both", *NORTH_STARS, "all"]),
     default="both",
     show_default=True,
     help="Short sentences, or as people talk, with changes of mind; both; other talk; all.",
@@ -123,45 +126,82 @@ def serving(
     show_default=True,
     help="off shows what the figures would be without claims.",
 )
+@click.option(
+    "--harder",
+    is_flag=True,
+    help="Decoys, changes, other words, what was undone, what rests on a change, what never was.",
+)
+@click.option(
+    "--templates",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Sentences of your own instead, as JSON (docs/benchmarks.md), for the harder ones.",
+)
+@click.option(
+    "--embedder",
+    metavar="EMBEDDER",
+    help="Search by meaning too, with this one: as the setting `embedder` names it.",
+)
 @json_option
 @pass_app
 def northstar(
-    app: App, seeds: int, windows: str, phrasing: str, claims: str, as_json: bool
+    app: App,
+    seeds: int,
+    windows: str,
+    phrasing: str,
+    claims: str,
+    harder: bool,
+    templates: Path | None,
+    embedder: str | None,
+    as_json: bool,
 ) -> None:
     """Decisions recalled two hundred turns later: what requests show of them, what is answered.
 
     JSON: {seeds, claims, variants: {name: {visible_frac, read_frac, rate, recall_rate, …}}}: what
-    is visible is memory's affair, what of it is read right that of the scripted engine. Exit code
-    1 if in a variant less than 0.95 of the questions have their source in sight.
+    is visible is memory's affair, what of it is read right that of the scripted engine; --harder:
+    {decoys_frac, changed_frac, other_words_frac, undone_frac, cascade_frac, undecided_frac, …}.
+    Exit code 1 if in a variant less than 0.95 of the questions, with --harder of each kind of
+    them, have in sight what they call for.
     """
     from pagefault.lab.northstar import PHRASINGS, bench_northstar
+    from pagefault.lab.northstar_harder import bench_harder, read_templates, shipped
 
     several = {"both": ("script", "talk"), "all": tuple(PHRASINGS)}
+    names = several.get(phrasing, (phrasing,))
     try:
         tokens = [int(window) for window in windows.split(",")]
     except ValueError:
         raise click.BadParameter("numbers, with commas between", param_hint="--windows") from None
+    told: dict[str, Any]
+    spec = app.config(embedder=embedder).embedder_spec if embedder else None
+    embeds = spec.make() if spec is not None else None
     with app.term.progress() as progress:
-        told: dict[str, Any] = app.run(
-            bench_northstar(
-                seeds=seeds,
-                windows=tokens,
-                phrasings=several.get(phrasing, (phrasing,)),
-                claims=claims,
-                progress=progress,
-            )
-        )
+        asked: dict[str, Any] = {
+            "seeds": seeds,
+            "windows": tokens,
+            "claims": claims,
+            "embedder": embeds,
+            "progress": progress,
+        }
+        if harder or templates:
+            said = {templates.stem: read_templates(templates)} if templates else shipped(names)
+            told = app.run(bench_harder(phrasings=said, **asked))
+        else:
+            told = app.run(bench_northstar(phrasings=names, **asked))
+    if spec is not None and embeds is not None:
+        spec.close(embeds)
     if as_json:
         app.term.data(told)
     else:
         app.term.line(app.term.style(f"north star, {plural(seeds, 'seed')}", "bold"))
-        names = list(told["variants"])
-        rows = [name for name in next(iter(told["variants"].values())) if name != "failures"]
+        variants = list(told["variants"])
+        first = told["variants"][variants[0]]
+        rows = [name for name, value in first.items() if not isinstance(value, list | dict)]
         app.term.table(
-            ["measure", *names],
-            [[row, *(number(told["variants"][name][row]) for name in names)] for row in rows],
+            ["measure", *variants],
+            [[row, *(number(told["variants"][name][row]) for name in variants)] for row in rows],
         )
-    if not all(figures["visible_reached"] for figures in told["variants"].values()):
+    reached = "reached" if harder or templates else "visible_reached"
+    if not all(figures[reached] for figures in told["variants"].values()):
         raise click.exceptions.Exit(PROBLEMS)
 
 

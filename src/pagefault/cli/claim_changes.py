@@ -353,11 +353,21 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("query")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Let only claims of this kind answer (several).",
+)
 @session_option
 @json_option
 @pass_app
-def known(app: App, query: str, session_name: str | None, as_json: bool) -> None:
-    """Whether QUERY is in memory, and if not, why not: never said, retracted, stale or expired.
+def known(
+    app: App, query: str, kinds: tuple[str, ...], session_name: str | None, as_json: bool
+) -> None:
+    """Whether QUERY is in memory, and if not, why not: never said, retracted, stale or expired,
+    or, with --kind, that it was talked of and nothing of the kind was noted.
 
     Ends with 1 if it is not.
 
@@ -366,7 +376,8 @@ def known(app: App, query: str, session_name: str | None, as_json: bool) -> None
 
     async def read() -> Knowledge:
         async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).known(query)
+            session = await find_session(memory, session_name)
+            return await session.known(query, kinds=kinds)
 
     told = app.run(read())
     if as_json:

@@ -29,10 +29,15 @@ _LABELLED: Final = re.compile(
 )
 _REFERENCE: Final = re.compile(r"^S \([a-z]{3,4}_[0-9]+ · L3[^()\n]*\)$", re.MULTILINE)
 """A summary of which the header alone is shown: that it is there, not what it says."""
+_NAMED: Final = re.compile(
+    r"^\((?P<id>[a-z]{3,4}_[0-9]+) · newer than (?P<older>[a-z0-9_, ]+)\)$", re.MULTILINE
+)
+"""Which of the pages that are shown elsewhere is the newer."""
 _INDEX: Final = "X"
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to look further
+_PROMISING: Final = 0.15  # of a hit, as the search tells it: a page less likely to bear stays there
 _LIMIT: Final = re.compile(
     r"at most (\d+) pages of together at most (\d+) tokens"
     r'|"max_faults_per_turn":(\d+),"upgrade_budget_tokens":(\d+)'
@@ -77,6 +82,7 @@ class Passage:
     letter: str = ""  # of its line, if it has one (docs/protocol.md)
     newer_than: tuple[str, ...] = ()  # of which its label says so
     older_than: tuple[str, ...] = ()
+    lapse: str = ""  # why a claim does not hold any more
 
     @property
     def words(self) -> str:
@@ -132,15 +138,16 @@ def passages_of(message: Message) -> list[Passage]:
                 return []  # a reference says that a page is there, not what it says
             case {"page": {"page_id": str(page_id), "content": {"text": str(text)}, **page}}:
                 meta = page.get("meta")
-                who = str(meta.get("speaker", "")) if isinstance(meta, dict) else ""
-                return [Passage(page_id, who, _uncited(text))] if text else []
+                told = meta if isinstance(meta, dict) else {}
+                who, lapse = (str(told.get(name, "")) for name in ("speaker", "lapse"))
+                return [Passage(page_id, who, _uncited(text), lapse=lapse)] if text else []
         return []
     content = message.content
     if message.role is Role.SYSTEM:
         content = content.rpartition("<VM:CONTEXT>\n")[2] if _has_context(content) else ""
     elif content.startswith(_MANIFEST):
         content = content.partition("</VM:MANIFEST_JSON>\n")[2]
-    content = _REFERENCE.sub("", content)
+    content = _NAMED.sub("", _REFERENCE.sub("", content))
     found = list(_LABELLED.finditer(content))
     if not found:
         return []
@@ -151,17 +158,31 @@ def passages_of(message: Message) -> list[Passage]:
             "" if match["letter"] in _BY_NOBODY else _speaker(match["rest"]),
             _uncited(_CONTEXT_END.sub("", content[match.end() : end])).strip(),
             match["letter"] or "",
-            *(tuple(_PAGE_ID.findall(_told(how, match["rest"]))) for how in ("newer", "older")),
+            newer_than=_told("newer", match["rest"]),
+            older_than=_told("older", match["rest"]),
+            lapse=_lapse(match["rest"]),
         )
         for match, end in zip(found, ends, strict=True)
         if match["letter"] != _INDEX  # which lists what there is, and says none of it
     ]
 
 
-def _told(how: str, rest: str) -> str:
+def newer_of(message: Message) -> dict[str, tuple[str, ...]]:
+    """Which pages a message names as newer than which, in lines of their own."""
+    found = _NAMED.finditer(message.content)
+    return {match["id"]: tuple(_PAGE_ID.findall(match["older"])) for match in found}
+
+
+def _told(how: str, rest: str) -> tuple[str, ...]:
     """What a label says that its page is newer, or older, than."""
     _, found, after = rest.partition(f" · {how} than ")
-    return after.partition(" · ")[0] if found else ""
+    return tuple(_PAGE_ID.findall(after.partition(" · ")[0])) if found else ()
+
+
+def _lapse(rest: str) -> str:
+    """Why a claim does not hold, by the rest of its label."""
+    parts = rest.split(" · ")
+    return next((part for part in parts if part.startswith(("stale: ", "expired: "))), "")
 
 
 def _speaker(rest: str) -> str:
@@ -215,6 +236,8 @@ def _next_calls(
     wanted: list[str] = []
     for hit in results:
         cost = hit.get("tokens_est", 0)
+        if hit.get("relevance", 1.0) < _PROMISING:
+            continue
         if len(wanted) < faults and (cost <= tokens_left or not stated):
             wanted.append(hit["page_id"])
             tokens_left -= cost
@@ -235,14 +258,16 @@ def _only_asks(text: str) -> bool:
 
 
 def _still_true(passages: list[Passage]) -> list[Passage]:
-    """Without claims that a later one names as closed; if the best is a claim, claims alone."""
+    """Without claims that a later one names as closed, or that say themselves that they hold no
+    more; if the best is a claim, claims alone.
+    """
     closed = {
         name
         for passage in passages
         if passage.letter == _CLAIM
         for name in _CLAIM_ID.findall(passage.text)
     }
-    left = [passage for passage in passages if passage.page_id not in closed]
+    left = [one for one in passages if one.page_id not in closed and not one.lapse]
     if left and left[0].letter == _CLAIM:
         return [passage for passage in left if passage.letter == _CLAIM]
     return left

@@ -19,14 +19,17 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Final
 
-from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
+from pagefault.engine.embedding import Embedder
+from pagefault.engine.scripted import Passage, ScriptedEngine, newer_of, passages_of
 from pagefault.lab import (
     northstar_templates,
     northstar_templates_further,
+    northstar_templates_last,
     northstar_templates_talk,
 )
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
@@ -37,6 +40,7 @@ from pagefault.model.page import Page
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.drive import Answer
 
@@ -99,6 +103,9 @@ PHRASINGS: Final = {
     "club": Phrasing(**northstar_templates_further.CLUB),
     "german": Phrasing(**northstar_templates_further.GERMAN),
     "spanish": Phrasing(**northstar_templates_further.SPANISH),
+    "museum": Phrasing(**northstar_templates_last.MUSEUM),
+    "boulangerie": Phrasing(**northstar_templates_last.BOULANGERIE),
+    "hof": Phrasing(**northstar_templates_last.HOF),
 }
 
 
@@ -158,6 +165,7 @@ async def bench_northstar(
     windows: Sequence[int] = WINDOWS,
     phrasings: Sequence[str] = tuple(PHRASINGS),
     claims: str = "rules",
+    embedder: Embedder | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
     """`{"variants": {name: figures}}`: for each phrasing and window what was shown and answered."""
@@ -170,7 +178,12 @@ async def bench_northstar(
             for seed in range(seeds):
                 runs.append(
                     await run_script(
-                        seed, window=window, phrasing=phrasing, claims=claims, counter=counter
+                        seed,
+                        window=window,
+                        phrasing=phrasing,
+                        claims=claims,
+                        embedder=embedder,
+                        counter=counter,
                     )
                 )
                 progress(name, seed + 1, seeds)
@@ -187,22 +200,22 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
     both = sum(run.both for run in runs)
     paged_in = [tokens for run in runs for tokens in run.paged_in_tokens]
     return {
-        "visible_frac": _share(visible, recalls),
-        "visible_reached": _share(visible, recalls) >= VISIBLE_MIN,
-        "visible_at_once_frac": _share(sum(run.visible_at_once for run in runs), recalls),
-        "read_frac": _share(sum(run.recalls_right for run in runs), visible),
+        "visible_frac": share(visible, recalls),
+        "visible_reached": share(visible, recalls) >= VISIBLE_MIN,
+        "visible_at_once_frac": share(sum(run.visible_at_once for run in runs), recalls),
+        "read_frac": share(sum(run.recalls_right for run in runs), visible),
         "changed_recalls": changed,
-        "outdated_alone_frac": _share(sum(run.outdated for run in runs), changed),
-        "both_shown_frac": _share(both, changed),
-        "both_marked_frac": _share(sum(run.both_marked for run in runs), both),
-        "both_told_frac": _share(sum(run.both_told for run in runs), both),
+        "outdated_alone_frac": share(sum(run.outdated for run in runs), changed),
+        "both_shown_frac": share(both, changed),
+        "both_marked_frac": share(sum(run.both_marked for run in runs), both),
+        "both_told_frac": share(sum(run.both_told for run in runs), both),
         "rate": round(rate, 4),
         "reached": rate >= RATE_MIN,
         "window_tokens": window,
         "runs": len(runs),
         "turns_min": min((run.turns for run in runs), default=0),
         "recalls": recalls,
-        "recall_rate": _share(sum(run.recalls_right for run in runs), recalls),
+        "recall_rate": share(sum(run.recalls_right for run in runs), recalls),
         "decisions_claimed_frac": round(
             mean(run.decisions_claimed / TOPICS for run in runs) if runs else 0.0, 4
         ),
@@ -217,7 +230,7 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
     }
 
 
-def _share(part: float, whole: float) -> float:
+def share(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
@@ -227,23 +240,41 @@ async def run_script(
     window: int,
     phrasing: str = "script",
     claims: str = "rules",
+    embedder: Embedder | None = None,
     counter: TokenCounter | None = None,
 ) -> Run:
-    """One conversation in a memory of its own; the same seed gives the same conversation."""
+    """One conversation in a memory of its own; the same seed gives the same conversation. With an
+    `embedder` questions are asked once it has seen all that was said.
+    """
+    async with a_memory(seed, window, claims, embedder, counter) as memory:
+        session = await memory.session(f"north star {seed}", system=SYSTEM)
+        script = Script(seed, memory, session, PHRASINGS[phrasing], embeds=embedder is not None)
+        await script.play()
+        return script.run
+
+
+@asynccontextmanager
+async def a_memory(
+    seed: int, window: int, claims: str, embedder: Embedder | None, counter: TokenCounter | None
+) -> AsyncIterator[Memory]:
+    """A memory for one conversation, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="pagefault-") as folder:
         async with open_memory(
-            folder, sync="os", seed=seed, claims=claims, counter=counter or O200k(), window=window
+            folder,
+            sync="os",
+            seed=seed,
+            claims=claims,
+            embedder=embedder,
+            counter=counter or O200k(),
+            window=window,
         ) as memory:
-            session = await memory.session(f"north star {seed}", system=SYSTEM)
-            script = _Script(seed, session, PHRASINGS[phrasing])
-            await script.play()
-            return script.run
+            yield memory
 
 
 SYSTEM: Final = "You are a project planning assistant."
 
 
-class _Watched:
+class Watched:
     """The scripted engine, and what it was shown."""
 
     def __init__(self) -> None:
@@ -255,9 +286,13 @@ class _Watched:
         return self._engine.reply(request)
 
 
-class _Script:
-    def __init__(self, seed: int, session: Session, phrasing: Phrasing) -> None:
+class Script:
+    def __init__(
+        self, seed: int, memory: Memory, session: Session, phrasing: Phrasing, *, embeds: bool
+    ) -> None:
         self._chance = random.Random(seed)
+        self._memory = memory
+        self._embeds = embeds
         self._session = session
         self._phrasing = phrasing
         self._numbers = 0
@@ -277,7 +312,8 @@ class _Script:
         changing = [one for one in topics if phrasing.change and chance.random() < CHANGED]
         for place in range(OTHER_TURNS):
             if changing and place % (OTHER_TURNS // (2 * TOPICS)) == 0:
-                await self._change(changing.pop())
+                one = changing.pop()
+                await self._change(one, phrasing.change, self._values(one))
             await self._chat()
         asked = [*chance.sample(topics, TOPICS), *chance.sample(topics, TOPICS)]
         for topic in asked[:RECALLS]:
@@ -315,13 +351,13 @@ class _Script:
                 topic.sources.add(await self._user(self._fill(decision, topic)))
                 await self._assistant(self._phrasing.noted)
 
-    async def _change(self, topic: Topic) -> None:
+    async def _change(self, topic: Topic, sentences: Sequence[str], values: Sequence[str]) -> None:
         """Decide a topic otherwise."""
-        values = [v for v in self._values(topic) if v not in (topic.value, topic.other)]
+        values = [v for v in values if v not in (topic.value, topic.other)]
         topic.outdated |= topic.sources
         topic.outdated_value = topic.other = topic.value
         topic.value = self._chance.choice(values)
-        said = self._fill(self._chance.choice(self._phrasing.change), topic)
+        said = self._fill(self._chance.choice(sentences), topic)
         topic.sources = {await self._user(said)}
         await self._assistant(self._phrasing.noted)
 
@@ -344,21 +380,28 @@ class _Script:
 
     async def _recall(self, topic: Topic) -> None:
         question = self._fill(self._chance.choice(self._phrasing.recall), topic)
-        await self._session.user(question)
-        self.run.turns += 1
-        engine = _Watched()
-        answer = await self._session.run(engine)
-        await self._see(engine.shown, topic, question)
-        self._look(await self._session.request())
-        self.run.recalls += 1
-        self.run.faults += answer.faults
-        self.run.faults_max = max(self.run.faults_max, answer.faults)
+        answer, shown = await self._asked(question)
+        await self._see(shown, topic, question)
         self.run.paged_in_tokens.append(answer.paged_in_tokens)
         wrong = await self._judge(answer, topic)
         if wrong:
             self.run.wrong.append(f"{wrong}: {question!r} got {answer.text!r}")
         else:
             self.run.recalls_right += 1
+
+    async def _asked(self, question: str) -> tuple[Answer, Sequence[Request]]:
+        """The answer to a question, and the requests that were answered on the way."""
+        if self._embeds:
+            await self._memory.embed()
+        await self._session.user(question)
+        self.run.turns += 1
+        engine = Watched()
+        answer = await self._session.run(engine)
+        self._look(await self._session.request())
+        self.run.recalls += 1
+        self.run.faults += answer.faults
+        self.run.faults_max = max(self.run.faults_max, answer.faults)
+        return answer, engine.shown
 
     async def _see(self, shown: Sequence[Request], topic: Topic, question: str) -> None:
         """What the turn's requests show of a topic, the question itself apart."""
@@ -376,9 +419,9 @@ class _Script:
         self.run.outdated += is_old_shown and not is_shown
         self.run.both += is_old_shown and is_shown
         if is_old_shown and is_shown:
-            is_marked = _is_marked(last, topic)
-            self.run.both_marked += is_marked
-            self.run.both_told += is_marked or _in_place(last, topic)
+            has_mark = is_marked(shown[-1], last, topic)
+            self.run.both_marked += has_mark
+            self.run.both_told += has_mark or is_in_place(last, topic)
 
     async def _show(self, shown: Sequence[Passage], sources: set[PageId], value: str) -> bool:
         """Whether one of these is a source that has the value, or a claim that rests on one."""
@@ -434,17 +477,18 @@ class _Script:
             self.run.requests_over_window += 1
 
 
-def _is_marked(shown: Sequence[Passage], topic: Topic) -> bool:
+def is_marked(request: Request, shown: Sequence[Passage], topic: Topic) -> bool:
     """Whether something shown says which of a topic's pages, or claims, is the newer."""
-    return any(
+    named = [pair for message in request.messages for pair in newer_of(message).items()]
+    named += [(passage.page_id, passage.newer_than) for passage in shown]
+    return any(new in topic.sources and topic.outdated & set(old) for new, old in named) or any(
         "(instead of clm_" in passage.text
-        or (passage.page_id in topic.sources and topic.outdated & set(passage.newer_than))
         or (passage.page_id in topic.outdated and topic.sources & set(passage.older_than))
         for passage in shown
     )
 
 
-def _in_place(shown: Sequence[Passage], topic: Topic) -> bool:
+def is_in_place(shown: Sequence[Passage], topic: Topic) -> bool:
     """Whether a topic's pages stand as turns, in the order in which they were said."""
     either = topic.sources | topic.outdated
     return all(not passage.letter for passage in shown if passage.page_id in either)

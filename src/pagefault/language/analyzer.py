@@ -190,6 +190,11 @@ def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
     return [*_query_words(text, tuple(languages))]
 
 
+def forms_of(asked: Iterable[Sought]) -> frozenset[str]:
+    """All that these words may be."""
+    return frozenset(chain.from_iterable((w,) if isinstance(w, str) else w for w in asked))
+
+
 @lru_cache(maxsize=8)  # a search asks for those of its query several times
 def _query_words(text: str, languages: tuple[str, ...]) -> tuple[Sought, ...]:
     words = list(_words(text))

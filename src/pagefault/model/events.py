@@ -412,6 +412,7 @@ class Packed:
     tokens: int  # of the whole request, framing included, counted by us
     factor: float = 1.0  # the model's own count is at most this times ours
     recalled: tuple[PagedIn, ...] = ()
+    named: tuple[PagedIn, ...] = ()  # in the window already: it says what these are newer than
     listed: tuple[PageId, ...] = ()  # in a manifest, as pages that could be loaded
     tokens_without_epoch: int = 0  # what it would have had; 0 where no epoch began
     shared: int = 0  # tokens at its beginning that are those of the request before

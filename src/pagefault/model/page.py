@@ -208,6 +208,7 @@ class Page:
     newer_than: tuple[PageId, ...] = ()  # where it is recalled: what tells of the same, said before
     older_than: tuple[PageId, ...] = ()  # and since
     lapse: str = ""  # of a claim: why it does not hold any more, where nothing took its place
+    is_named: bool = False  # it stands in the window: here is only what it is newer than
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
     details: PageDetails = field(default=NO_DETAILS, compare=False)  # where they were asked for
 

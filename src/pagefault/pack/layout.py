@@ -58,7 +58,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Pages brought back out of their place, as `with_recalled` orders them."""
+    """Pages brought back out of their place, as `with_recalled` orders them; behind them what is
+    only named.
+    """
 
     pages: tuple[Page, ...]
     seq: Seq
@@ -401,7 +403,7 @@ def pages_of(entry: Entry) -> list[Page]:
         case Shown(page=page):
             return [page]
         case Recalled(pages=pages):
-            return list(pages)
+            return [page for page in pages if not page.is_named]
         case Front(core=core, summaries=summaries, kept=kept):
             told = [page for page, level in summaries if level is not Level.REFERENCE]
             return [*core, *told, *kept]
@@ -424,7 +426,8 @@ def said_in(entry: Entry) -> list[Page]:
 
 def with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[Entry]:
     """`recalled` put before the newest user message among `entries`, else after them all: in the
-    order of the conversation, but what is older than another of them stands right behind that.
+    order of the conversation, but what is older than another of them stands right behind that, and
+    what is only named behind them all.
     """
     if not recalled:
         return list(entries)
@@ -432,7 +435,9 @@ def with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[En
     for place, entry in enumerate(entries):
         if isinstance(entry, Shown) and _opens_turn(entry.page):
             at = place
-    in_order = newest_first(sorted(recalled, key=lambda page: page.row.order))
+    by_order = sorted(recalled, key=lambda page: page.row.order)
+    in_order = newest_first([page for page in by_order if not page.is_named])
+    in_order += (page for page in by_order if page.is_named)
     seq = entries[at].seq if at < len(entries) else Seq(0)
     return [*entries[:at], Recalled(tuple(in_order), seq), *entries[at:]]
 
@@ -508,8 +513,11 @@ def _pieces(group: Iterable[Entry], seal: render.Seal) -> list[_Piece]:
             case Note(text=text, is_data=is_data):
                 pieces.append(_Piece(render.block([text], seal) if is_data else text))
             case Recalled(pages=pages):
-                shows = tuple((parts, render.line(parts)) for parts in runs(pages))
-                pieces.append(_Piece(render.block([line for _, line in shows], seal), shows))
+                whole = [page for page in pages if not page.is_named]
+                shows = tuple((parts, render.line(parts)) for parts in runs(whole))
+                named = (render.named(page) for page in pages if page.is_named)
+                block = render.block([*(line for _, line in shows), *named], seal)
+                pieces.append(_Piece(block, shows))
             case Front():
                 lines = _front_lines(entry)
                 of_pages = tuple((parts, line) for parts, line in lines if parts)

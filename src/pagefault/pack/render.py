@@ -84,6 +84,11 @@ def line(parts: Sequence[Page]) -> str:
     return f"{prefix(parts[0].row)} {label(parts)}: {_text(parts)}"
 
 
+def named(page: Page) -> str:
+    """Of a page that the window shows already, which others there it is newer than."""
+    return f"({page.page_id} · newer than {', '.join(page.newer_than)})"
+
+
 def standing_rule(page: Page) -> str:
     """A user's rule, as recited at the end of each request."""
     return f"C ({page.page_id} · standing rule): {_text([page])}"

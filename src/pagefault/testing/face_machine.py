@@ -231,6 +231,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "keep": st.sampled_from([None, "30d", "forever", "a while", ""]),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
     "kind": st.sampled_from(["decision", "fact", "task", "gotcha", "rule", "goal", "x"]),
+    "kinds": st.lists(st.sampled_from(["decision", "fact", "goal", "x"]), max_size=2),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
     "level": COUNTS,
     "limit": COUNTS,

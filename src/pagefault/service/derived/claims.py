@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
-from pagefault.language.analyzer import query_terms
+from pagefault.language.analyzer import forms_of, query_terms, query_words
 from pagefault.language.english import ENGLISH
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
@@ -52,6 +53,7 @@ from pagefault.service.window.content import is_user_message
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import PageFilter
+from pagefault.store.languages import languages_in
 from pagefault.truth.claim import Authority, Claim, Utterance, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, Status
@@ -162,6 +164,7 @@ class Claims:
         self._book = ClaimBook()
         self._as_of: AsOf = NEVER  # when the fold was made
         self._words: frozenset[str] = frozenset()  # that subjects and values are made of
+        self._languages: tuple[str, ...] = ()  # that claims are in, but for the defaults of scripts
         self._words_as_of: AsOf = NEVER
 
     def drafts(
@@ -302,12 +305,22 @@ class Claims:
         Among a few claims most words of a question are rare, and would outweigh those that count.
         """
         if self._words_as_of != self._state_of(state):
+            scope = self._runtime.scope(self._session).derived
+            self._languages = languages_in(self._runtime.index, scope)
             book = self.book(state)
-            said = " ".join(f"{held.subject} {held.value}" for held in book).replace("_", " ")
-            self._words = frozenset(query_terms(said)) - _GRAMMAR
+            said = (f"{held.subject}\n{held.value}".replace("_", " ") for held in book)
+            self._words = frozenset(chain.from_iterable(map(self._forms, said))) - _GRAMMAR
             self._words_as_of = self._as_of
-        words = _WORD.findall(query.replace("_", " "))
-        return " ".join(word for word in words if not self._words.isdisjoint(query_terms(word)))
+        query = query.replace("_", " ")
+        telling = self._forms(query) & self._words
+        words = _WORD.findall(query)
+        return " ".join(word for word in words if not telling.isdisjoint(self._forms(word)))
+
+    def _forms(self, text: str) -> frozenset[str]:
+        """What the words of a text may be in any language in which there are claims: one word, or a
+        short question, need not tell which it is in.
+        """
+        return forms_of(query_words(text, self._languages))
 
     def pages(self) -> list[Page]:
         """Every claim that can be read, oldest first."""

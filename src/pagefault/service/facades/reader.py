@@ -32,12 +32,13 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.compression import nearest
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.timetravel import ACCESSES, history
-from pagefault.service.lookup.knowledge import PAGES_MAX, Knowledge, known_of
+from pagefault.service.lookup.knowledge import PAGES_MAX, Knowledge, about, known_of
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.lookup.session_search import ANSWERS_MAX, SAID
 from pagefault.service.turn.artifacts import bytes_of
 from pagefault.service.turn.host_tools import check_answered
 from pagefault.service.turn.media import dimensions, duration_seconds
+from pagefault.service.turn.stated_claims import a_kind
 from pagefault.service.turn.toolset import Tool, a_toolset
 from pagefault.service.turn.turn import as_kept
 from pagefault.service.window.host_calls import unused
@@ -210,18 +211,29 @@ class Reader(SessionParts, Asking):
         claims = await self.claims()
         return await asyncio.to_thread(cards_of, self._runtime, self.owned.scope, claims)
 
-    async def known(self, query: str) -> Knowledge:
+    async def known(self, query: str, *, kinds: Sequence[str] = ()) -> Knowledge:
         """Whether something is in memory: the claims that hold of it, or else what was said of it;
         or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
         It goes by words, as searches do: what is called otherwise in the question is not found.
+
+        With `kinds`, as of `claim`, only claims of these answer: what was talked of, and never
+        decided, is no decision in memory.
         """
+        asked = frozenset(map(a_kind, kinds))
         scope = await self._asked(ANY)
         claims = {one.claim_id: one for one in await self.claims()}
         past = replace(ANY, history=True)
         found = await self._finder.claims(scope, query, limit=ANSWERS_MAX, wanted=past)
         said = replace(ANY, kinds=tuple(SAID))
         pages = await self._finder.find(scope, query, limit=PAGES_MAX, wanted=said)
-        return known_of(claims, found, pages.hits)
+        texts: list[str] = []
+        for hit in pages.hits:
+            with suppress(RecordGone, ArchiveMissing):
+                texts.append((await self._pages.get(hit.page.page_id)).text)
+        told = [claims[hit.page.page_id] for hit in found if hit.page.page_id in claims]
+        bear = await asyncio.to_thread(about, self._runtime.index, scope, query, told, texts)
+        found = [hit for hit in found if hit.page.page_id in bear]
+        return known_of(claims, found, pages.hits, asked)
 
     def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""

@@ -69,7 +69,7 @@ from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.envelope import own_level, told_level
-from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
+from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown, pages_of
 from pagefault.pack.render import RENDERER
 from pagefault.service.inspection.checkpoints import find_checkpoint
 from pagefault.service.inspection.relayed_window import RelayedWindow
@@ -219,8 +219,8 @@ def in_window(
         match entry:
             case Shown(page=page):
                 yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "turn")
-            case Recalled(pages=pages):
-                for page in pages:
+            case Recalled():
+                for page in pages_of(entry):
                     yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "recalled")
             case Front(core=core, summaries=summaries, kept=kept):
                 for page in core:

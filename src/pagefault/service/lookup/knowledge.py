@@ -7,17 +7,25 @@ not passed over as if it had never been said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from pagefault.language.analyzer import forms_of, query_words
 from pagefault.model.ids import PageId
+from pagefault.model.kinds import ClaimType
+from pagefault.model.page import Scope
+from pagefault.recall.gate import QUESTION_MARK
 from pagefault.recall.search import SearchHit
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.lookup.session_search import ANSWERS_COVERAGE
+from pagefault.store.api import PageIndex
+from pagefault.store.languages import languages_in
+from pagefault.store.likely import rarity
 
 PAGES_MAX: Final = 5
+ABOUT: Final = 0.6  # of what a page that was said has of a question: a claim is about the same
 
 
 class Unknown(StrEnum):
@@ -28,13 +36,14 @@ class Unknown(StrEnum):
     STALE = "stale"  # what it rested on changed
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
+    NOT_HELD = "not_held"  # it was talked of, and no claim of the kind that is asked for holds it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
     """Whether memory has an answer. `claims` are those that hold, or, where none does, those that
     did; `pages` those that were said and bear on it. Where nothing holds, `reason` says why
-    (never_said, retracted, stale, expired, withdrawn), and `told` the same in a sentence.
+    (never_said, retracted, stale, expired, withdrawn, not_held), and `told` the same in a sentence.
     """
 
     is_known: bool
@@ -53,10 +62,18 @@ _TOLD: Final = {
 
 
 def known_of(
-    claims: Mapping[PageId, ClaimInfo], found: Sequence[SearchHit], said: Sequence[SearchHit]
+    claims: Mapping[PageId, ClaimInfo],
+    found: Sequence[SearchHit],
+    said: Sequence[SearchHit],
+    kinds: Collection[ClaimType] = (),
 ) -> Knowledge:
-    """What is known, given every claim, those found and the pages found. Pure."""
-    now = list(dict.fromkeys(_now(hit.page.page_id, claims) for hit in found if _bears(hit)))
+    """What is known, given every claim, those found and the pages found. With `kinds` only claims
+    of these count, and no page does. Pure.
+    """
+    bear = [hit.page.page_id for hit in found if _bears(hit)]
+    if kinds:
+        bear = [one for one in bear if one in claims and claims[one].type in kinds]
+    now = list(dict.fromkeys(_now(one, claims) for one in bear))
     bearing = [claims[one] for one in now if one in claims]
     pages = tuple(hit.page.page_id for hit in said if _bears(hit))[:PAGES_MAX]
     holding = tuple(one.claim_id for one in bearing if one.status == "standing")
@@ -73,10 +90,47 @@ def known_of(
                 reason=str(reason),
                 told=f"not in memory: {why}",
             )
+    if pages and kinds:
+        named = " or ".join(sorted(kind.replace("_", " ") for kind in kinds))
+        told = f"not in memory: it was talked of, and nothing noted of it is a {named}"
+        return Knowledge(is_known=False, pages=pages, reason=str(Unknown.NOT_HELD), told=told)
     if pages:
         return Knowledge(is_known=True, pages=pages)
     return Knowledge(
         is_known=False, reason=str(Unknown.NEVER_SAID), told="not in memory: nobody said it here"
+    )
+
+
+def about(
+    index: PageIndex,
+    scope: Scope,
+    query: str,
+    found: Sequence[ClaimInfo],
+    said: Sequence[str],
+) -> frozenset[PageId]:
+    """Those of these claims that have about as much of a question as the best page that was said
+    and asks nothing has; `said` are the texts of those that bear on it.
+
+    Claims are few, so a claim about another thing may have all those words of a question that any
+    claim has. What was said tells which words count: *payment provider* was talked of, and a claim
+    of the mail provider has half of it.
+    """
+    languages = tuple({*languages_in(index, scope), *languages_in(index, scope.derived)})
+    words = query_words(query, languages)
+    counted = index.candidates(scope, words, limit=0)
+    weights = [rarity(counted.pages, one) if one else 0.0 for one in counted.frequencies]
+
+    def told(text: str) -> float:
+        forms = forms_of(query_words(text, languages))
+        has = (not forms.isdisjoint(forms_of([word])) for word in words)
+        return sum(weight for weight, there in zip(weights, has, strict=True) if there)
+
+    stated = [text for text in said if QUESTION_MARK.search(text) is None]
+    least = ABOUT * max(map(told, stated), default=0.0)
+    return frozenset(
+        one.claim_id
+        for one in found
+        if told("\n".join((one.subject, one.value, *one.quotes)).replace("_", " ")) >= least
     )
 
 

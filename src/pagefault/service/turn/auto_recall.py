@@ -19,6 +19,7 @@ from pagefault.model.trust import is_untrusted
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS
+from pagefault.pack.developer import DeveloperLayout
 from pagefault.pack.layout import Recalled
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.recall.gate import asks, gate
@@ -35,6 +36,8 @@ RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
 _BEHIND_QUARANTINE: Final = 1_000  # that it looks at where some of them are in quarantine
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
+
+NAMED_MAX: Final = 3  # lines that say of what stands in the window which is the newer
 
 Newer = Mapping[PageId, tuple[PageId, ...]]
 """Of pages that tell of the same: what each was said after, in their order."""
@@ -63,6 +66,7 @@ class TurnRecall:
         state = self._owned.state
         if not state.awaits_request:
             return []
+        state.named = []
         if not state.control.recalls:
             state.called_for = frozenset()
             return []
@@ -73,7 +77,7 @@ class TurnRecall:
         calls_for = gate(query)
         faults = state.mode is not Mode.PASSIVE
         recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
-        chosen = await self._claims_for_turn(query, recall_room)
+        chosen, shown = await self._claims_for_turn(query, recall_room)
         chosen += await self._procedures_for_turn(query, recall_room)
         found = await self._released(query)
         self.bearing = [hit.page.page_id for hit in merged(found)]
@@ -81,8 +85,10 @@ class TurnRecall:
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]
-        state.called_for = _within(here, room)
+        state.called_for = _within(here, room) | shown
         pages = await asyncio.to_thread(self._that_fit, chosen, wanted, newer, room, recall_room)
+        first = {row.page_id: newer[row.page_id] for row in here if row.page_id in newer}
+        state.named = self._named(pages, first, recall_room)
         for page in pages:
             state.table.tlb.insert(page.row)
         self._prefetcher.used([page.page_id for page in pages])
@@ -130,27 +136,66 @@ class TurnRecall:
             pages.pop()
         return pages
 
-    def _tokens_with(self, pages: Sequence[Page]) -> int:
+    def _named(self, pages: Sequence[Page], newer: Newer, room: int) -> list[Page]:
+        """Those that the window shows without saying that others there are older, though places do
+        not tell it either: it is said in a line, where that has room beside `pages`. Of `newer` the
+        first come first.
+        """
+        state = self._owned.state
+        if isinstance(state.layout, DeveloperLayout) or not newer:
+            return []
+        moved = {page.page_id: page for page in state.out_of_place()}
+        said = state.told_newer()
+        named: list[Page] = []
+        for new, earlier in newer.items():
+            told = moved[new].newer_than if new in moved else said.get(new, ())
+            untold = tuple(
+                old
+                for old in earlier
+                if old in state.working_set
+                and (old in moved or new in moved)
+                and old not in told
+                and (old not in moved or new not in moved[old].older_than)
+            )
+            if untold:
+                with suppress(RecordGone, ArchiveMissing, KeyError):
+                    page = state.read_page(new)
+                    named.append(replace(page, newer_than=(*told, *untold), is_named=True))
+        named = named[:NAMED_MAX]
+        bound = state.paged_in_left()
+        most = min(room, bound) if bound >= 0 else room + self._tokens_with([])
+        while named and self._tokens_with(pages, named) > most:
+            named.pop()
+        return named
+
+    def _tokens_with(self, pages: Sequence[Page], named: Sequence[Page] = ()) -> int:
         """What these and the pages that come with every request take in the window."""
         state = self._owned.state
-        brought = to_bring(state, pages)
+        brought = [*to_bring(state, pages), *named]
         return state.layout.tokens_of([Recalled(tuple(brought), Seq(0))]) if brought else 0
 
-    async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
-        """The claims that bear on the newest message, best first: those that hold now."""
+    async def _claims_for_turn(
+        self, query: str, room: int
+    ) -> tuple[list[PageRow], frozenset[PageId]]:
+        """The claims that bear on the newest message, best first: those that hold now, and those
+        that do not and say so; and which of them the window shows already.
+        """
         state = self._owned.state
         chosen: list[PageRow] = []
+        shown: set[PageId] = set()
         # Of before the message: what it claims itself stands in it.
         find = self._finder.claims
         for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED, strict=True):
             row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
             if self._runtime.quarantine.holds(row):
                 continue
-            if row.page_id not in state.working_set and cost <= room:
+            if row.page_id in state.working_set:
+                shown.add(row.page_id)
+            elif cost <= room:
                 chosen.append(row)
                 state.table.tlb.insert(row)
                 room -= cost
-        return chosen
+        return chosen, frozenset(shown)
 
     async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
         """How what the newest message names is done, if somebody said so before."""

@@ -37,13 +37,15 @@ def plan_request(
     `recalled` are pages that the runtime would bring in, best first; they give way before the
     conversation does. `is_cold` says that the provider's cache has lapsed.
     """
-    pages = to_bring(state, recalled)
+    pages, named = to_bring(state, recalled), state.named
     shared = state.layout.frozen_tokens() if state.request_next else 0
     schedule = FrozenPrefix(state, is_cold=is_cold)
-    tokens, epoch = state.layout.tokens_unlisted(pages) + state.tail_tokens(pages), ""
+    tokens = state.layout.tokens_unlisted([*pages, *named]) + state.tail_tokens(pages)
+    epoch = ""
     drafts: list[Draft] = []
     # Most requests only append, and then it does not matter how the window came about.
     if schedule.due(tokens):
+        named = []  # what stays is written anew, and says it itself
         view = View(state, pages)
         choice = PagesByPolicy(state, session, view, pages)
         _, plan = step(
@@ -63,6 +65,7 @@ def plan_request(
         tokens=tokens,
         factor=state.factor,
         recalled=paged_in(pages),
+        named=paged_in(named),
         tokens_without_epoch=facts.prompt_tokens if epoch else 0,
         shared=shared,
         tail=state.tail_tokens(pages),

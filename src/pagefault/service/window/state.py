@@ -188,6 +188,7 @@ class SessionState:
         self.recalled_now: set[PageId] = set()  # with this turn's requests
         self.calls_withdrawn: set[str] = set()  # of which no request shows anything any more
         self.called_for: frozenset[PageId] = frozenset()
+        self.named: list[Page] = []  # of these the next request says which they are newer than
         """Pages in the window that bear on the newest message: no epoch should take them now."""
         self.newest_user: list[Page] = []
         self._room: int | None = None  # what `room_for_results` found, until something changes
@@ -516,11 +517,14 @@ class SessionState:
         for exchange, _ in list(host_calls.awaited(self.layout.pending)):
             exchange.awaited.clear()  # what was given was lost since: so it says
         pages = self.load_all(body.recalled)
-        brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
+        named = [replace(page, is_named=True) for page in self.load_all(body.named)]
+        brings = (*pages, *named)
+        brought: list[Entry] = [Recalled(brings, event.seq)] if brings else []
         brought += self._faults_unsent()
         if brought:
             self._paged_in.append(brought)
-        self.layout.freeze(pages)
+        self.layout.freeze(brings)
+        self.named = []
         if isinstance(self.layout, DeveloperLayout):
             self.layout.listed = self.listing(body.listed)
         if body.renderer != render.RENDERER:
@@ -681,7 +685,21 @@ class SessionState:
                     moved += pages_of(entry)
                 case Front():
                     kept += entry.kept
-        return moved + kept
+        named = self.told_newer()
+        return [
+            replace(page, newer_than=named.get(page.page_id, page.newer_than))
+            for page in moved + kept
+        ]
+
+    def told_newer(self) -> dict[PageId, tuple[PageId, ...]]:
+        """Of pages that the window named once more: what it said that they are newer than."""
+        return {
+            page.page_id: page.newer_than
+            for entry in self.layout.entries()
+            if isinstance(entry, Recalled)
+            for page in entry.pages
+            if page.is_named
+        }
 
     def turn_of(self, page_id: PageId) -> TurnNo:
         """The turn in which a page of the window was said."""

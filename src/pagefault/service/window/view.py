@@ -8,7 +8,7 @@ from typing import Final
 from pagefault.model.ids import Seq
 from pagefault.model.kinds import ItemKind
 from pagefault.model.page import Page
-from pagefault.pack.layout import Entry, Exchange, Front, Note, Recalled, Shown
+from pagefault.pack.layout import Entry, Exchange, Front, Note, Recalled, Shown, pages_of
 from pagefault.service.window.state import SessionState
 from pagefault.window.law import Law
 from pagefault.window.slots import FRONT, Form, Item, Slot, Window
@@ -74,8 +74,11 @@ def _items(entry: Entry) -> Iterator[Item]:
     match entry:
         case Shown(page=page):
             yield Item(id=page.page_id, kind=ItemKind.MESSAGE)
-        case Recalled(pages=pages):
+        case Recalled(seq=seq):
+            pages = pages_of(entry)
             yield from (Item(id=page.page_id, kind=ItemKind.MESSAGE) for page in pages)
+            if not pages:  # it only says which of what stands elsewhere is the newer
+                yield Item(id=f"named {seq}", kind=ItemKind.OPAQUE)
         case Exchange(cause=cause, seq=seq):
             yield Item(id=f"calls {cause} {seq}", kind=ItemKind.CALL)
         case Note(seq=seq):
