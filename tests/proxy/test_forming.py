@@ -261,7 +261,7 @@ async def test_what_was_formed_stands_in_front_where_turns_left_and_after_a_rest
     provider = Model("summary: Maria keeps it, they planned. [ref: {first}]")
     where = {"root": tmp_path / "m", "window": 600, "limits": LIMITS, "faults": False}
     with Upstream(provider) as upstream:
-        async with standing(upstream, **where) as to:  # type: ignore[arg-type]
+        async with standing(upstream, **where) as to:
             history = await talk(to, 14)
             shown = [one for one in provider.turns if b"Maria keeps it, they planned." in one.raw]
             assert shown, "an epoch shows it"
@@ -269,7 +269,7 @@ async def test_what_was_formed_stands_in_front_where_turns_left_and_after_a_rest
             assert not any(b"they planned" in one.raw for one in early), "control: not at once"
             session = await the_session(to)
             made = {page for one in await session.formations() for page in one.made}
-        async with standing(upstream, **where) as to:  # type: ignore[arg-type]
+        async with standing(upstream, **where) as to:
             await to.http.post(
                 "/v1/messages",
                 json=unnamed(*history, user("And now?")) | {"model": MODEL},
@@ -342,3 +342,38 @@ async def test_the_header_says_on_or_off_and_off_takes_a_consent_back() -> None:
                 headers=SESSION | {"x-pagefault-mode": "off"},
             )
             assert provider.forming == []
+
+
+async def test_once_something_that_the_client_still_sends_was_forgotten_nothing_more_is_formed(
+    tmp_path: Any,
+) -> None:
+    provider, root = Model(), tmp_path / "m"
+    with Upstream(provider) as upstream:
+        async with standing(upstream, root=root, limits=LIMITS) as to:
+            await talk(to, 5)
+            before = len(provider.forming)
+            assert before, "control: it is formed until then"
+            await to.memory.forget(await the_session(to), "msg_3")
+            await talk(to, 3, after=5)
+        async with standing(upstream, root=root, limits=LIMITS) as to:
+            await talk(to, 3, after=8)
+    assert len(provider.turns) == 11
+    assert len(provider.forming) == before
+
+
+async def test_a_conversation_that_rests_is_formed_to_its_end_and_one_that_goes_on_is_not() -> None:
+    provider = Model(f'core (human): {FACT} [ref: {{first}}] "{FACT}"')
+    limits = pagefault.Limits(summarised_tokens_max=100, formation_rest_s=0.05)
+    with Upstream(provider) as upstream:
+        async with standing(upstream, limits=limits) as to:
+            await talk(to, 1)
+            for _ in range(500):
+                await asyncio.sleep(0.01)
+                await formed_so_far(to)
+                if provider.forming:
+                    break
+            assert b"core (human" in provider.forming[0].raw
+            session = await the_session(to)
+            [proposed] = await session.core(proposed=True)
+            assert FACT in proposed.text
+            assert await session.core() == []

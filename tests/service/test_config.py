@@ -209,6 +209,7 @@ def test_the_trusted_settings_are_these() -> None:
         "formation",
         "limits.formation_tokens_per_session",
         "limits.formation_tokens_per_day",
+        "limits.formation_rest_s",
         "limits.hostile_notes",
         "limits.core_tools",
         "root",

@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     "--form",
     "forms",
     is_flag=True,
-    help="You agree that memory is formed of your conversations by the models that you use, in "
-    "requests of the proxy's own, on your account. The header x-pagefault-form, on or off, decides "
-    "for a request: with several users, each agrees by it.",
+    help="The user whom --user names agrees that memory is formed of his conversations by the "
+    "models that he uses, in requests of the proxy's own, on his account. The header "
+    "x-pagefault-form, on or off, decides for a request: of several users, each agrees by it.",
 )
 @click.option(
     "--token",
@@ -162,10 +162,10 @@ def serve(
         )
     if faults and window is None:
         raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
-    if forms and (tokens is not None or (token is not None and user is None)):
+    if forms and user is None:
         raise BadInput(
-            "requests of memory's own are on the account of whose key is sent, and several may",
-            hint="let each user send x-pagefault-form: on; or give --user, if all are one's",
+            "--form agrees for one user, whose all requests are",
+            hint="give --user NAME; or let each user send the header x-pagefault-form: on",
         )
     read = read_upstreams(upstreams)
     words = ["serve", "--host", host, "--port", str(port)]

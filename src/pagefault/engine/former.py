@@ -67,8 +67,8 @@ class FormationRequest:
     stand in the labels that the request shows. `words_max` bounds what may be written. Where the
     conversation `rests`, sections of core memory may be proposed, too.
 
-    Behind a proxy what goes on are the bytes of the client's own body. `request` then has its texts
-    as pages hold them, and no label stands in it.
+    Behind a proxy the bytes of the client's own body are what is asked with. `request` then has its
+    texts that are in no range yet, as pages hold them, without labels, and `operations` are empty.
     """
 
     request: Request

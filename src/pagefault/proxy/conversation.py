@@ -46,7 +46,14 @@ from pagefault.model.request import Usage
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.faults import FORMS, Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent, News
-from pagefault.proxy.forming import Fork, RelayedFormer, RelayedTurns, not_formed, said_by
+from pagefault.proxy.forming import (
+    Fork,
+    RelayedFormer,
+    RelayedTurns,
+    is_all_there,
+    not_formed,
+    said_by,
+)
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.item_keys import key_of, text_of, tool_name
 from pagefault.proxy.outgoing import Composed, Outgoing
@@ -434,14 +441,15 @@ class Conversation:
             await self._tell_late()
 
     def _pages_lived(self, passed: Passed, answer: Sequence[Node]) -> tuple[PageId, ...]:
-        """What the model has before it now; nothing where not all of it is written down."""
-        nodes = [*passed.match.path, *answer]
-        if self.problem or not all(map(self._is_kept, nodes)):
+        """What the model has before it now; nothing where not all of it is written down, or some
+        of it was forgotten.
+        """
+        hidden = set(passed.composed.hidden) if passed.composed is not None else set()
+        shown = [one for one in (*passed.match.path, *answer) if one not in hidden]
+        is_lost = any(one.is_lost for one in shown)
+        if self.problem or is_lost or not all(map(self._is_kept, shown)):
             return ()
-        hidden = set(passed.composed.hidden) if passed.composed is not None else ()
-        return tuple(
-            PageId(page) for node in nodes if node not in hidden for page in self._said_in(node)
-        )
+        return tuple(PageId(page) for node in shown for page in self._said_in(node))
 
     def form(self, passed: Passed, answered: Answered, fork: Fork, told: Told) -> None:
         """Have what is closed by now formed into memory, with nobody waiting, by the model that
@@ -467,7 +475,11 @@ class Conversation:
             written=self.written,
         )
 
-        async def now(state: SessionState) -> RelayedTurns:
+        async def now(state: SessionState) -> RelayedTurns | None:
+            if self._memory.forgettings and not await asyncio.to_thread(
+                is_all_there, session.owned, lived
+            ):
+                return None
             return RelayedTurns(
                 pages=await asyncio.to_thread(not_formed, session.owned, lived, state.ranges),
                 response=answer,

@@ -174,6 +174,15 @@ def _segment(number: int, page: Page) -> RenderedSegment:
     return RenderedSegment(message=number, tokens=page.row.tokens, facets=(facet,))
 
 
+def is_all_there(owned: Owned, shown: Sequence[PageId]) -> bool:
+    """Whether none of these pages was forgotten or withdrawn: a client goes on sending what was,
+    and what a model forms with it in sight may hold words of it. Blocks on the store.
+    """
+    runtime, scope = owned.runtime, owned.scope
+    rows = (runtime.index.find_page(scope, page_id) for page_id in shown)
+    return all(row is not None and not runtime.quarantine.is_withdrawn(row) for row in rows)
+
+
 def not_formed(owned: Owned, shown: Sequence[PageId], ranges: Ranges) -> list[Page]:
     """Of what a request showed, the pages that no range has that is done with. Blocks on the store,
     as long as there are such: what stands before them is not looked at.

@@ -47,8 +47,10 @@ from pagefault.service.window.state import SessionState, turn_now
 TYPES: Final = ("formation_begun", "formation_ended")
 _DAY_MS: Final = 86_400_000
 
-LivedNow = Callable[[SessionState], Awaitable[Lived]]
-"""How the turns of a session stand before its model, as its state is now."""
+LivedNow = Callable[[SessionState], Awaitable[Lived | None]]
+"""How the turns of a session stand before its model, as its state is now; None where they are not
+to be asked about.
+"""
 Told = Callable[["Formed | PagefaultError"], None]
 """Is told of each range that was formed with nobody waiting, or why one was not."""
 
@@ -229,6 +231,8 @@ class Formation:
         while True:
             state, forgets = owned.state, self._runtime.journal.forgets
             begun, now = state.ranges.begun, await lived(state)
+            if now is None:
+                return None
             tries_max = state.limits.formation_tries_max
             if begun is not None and not can_go_on(now, begun, tries_max=tries_max):
                 await owned.commit([self._gave_up(begun)])
