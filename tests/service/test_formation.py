@@ -378,8 +378,12 @@ async def test_each_kind_becomes_a_card_with_the_days_that_it_is_trusted_for_and
     kinds = [one for one in ProposalKind if one not in (ProposalKind.SUMMARY, ProposalKind.CORE)]
     async with pagefault.open(":memory:", limits=LIMITS) as memory:
         session = await begun(memory)
-        called = {one: str(one).replace("_", " ") for one in kinds}
-        told = [changed(kind=one, text=f"as a {called[one]}", subject=called[one]) for one in kinds]
+        names = dict(
+            zip(kinds, "alder birch cedar elder fir hazel larch maple oak".split(), strict=True)
+        )
+        told = [
+            changed(kind=one, text=f"the {name} it is", subject=name) for one, name in names.items()
+        ]
         await formed_of(session, *told)
         cards = {one.card_type: one for one in await session.cards()}
         assert cards.keys() == {str(one) for one in kinds} - {"task"} | {"task_state"}
@@ -389,7 +393,7 @@ async def test_each_kind_becomes_a_card_with_the_days_that_it_is_trusted_for_and
         assert days["procedure"] == days["gotcha"] == 56
         assert days["glossary"] == days["rule"] == 0
         request = text_of(await session.request())
-        assert "as a procedure" not in request, "a model proposed what it is to do"
+        assert names[ProposalKind.PROCEDURE] not in request, "a model proposed what it is to do"
 
 
 async def test_what_a_claim_contradicts_in_another_session_of_the_same_user_is_named() -> None:

@@ -135,6 +135,7 @@ class Formation:
         if rest_s := self._runtime.limits.formation_rest_s:
             loop = asyncio.get_running_loop()
             self._resting = loop.call_later(rest_s, self._rest, former, lived, told)
+            self._runtime.resting.add(self._resting)
         if is_due:
             self._start(former, lived, told, rests=False)
 
@@ -142,10 +143,11 @@ class Formation:
         """Somebody says something: the conversation does not rest."""
         if self._resting is not None:
             self._resting.cancel()
+            self._runtime.resting.discard(self._resting)
             self._resting = None
 
     def _rest(self, former: Former, lived: LivedNow, told: Told) -> None:
-        self._resting = None
+        self.goes_on()  # the timer has run out
         if self._owned.state.control.captures:
             self._start(former, lived, told, rests=True)
 
@@ -159,22 +161,28 @@ class Formation:
         self, former: Former, lived: LivedNow, told: Told, rests: bool
     ) -> None:
         try:
-            for one in await self.form(former, lived, rests=rests):
-                told(one)
+            await self.form(former, lived, rests=rests, told=told)
         except PagefaultError as error:  # taken up again after a later turn
             told(error)
 
     # --- a range ------------------------------------------------------------------------------
 
     async def form(
-        self, former: Former, lived: LivedNow | None = None, *, rests: bool = False
+        self,
+        former: Former,
+        lived: LivedNow | None = None,
+        *,
+        rests: bool = False,
+        told: Told = lambda _: None,
     ) -> list[Formed]:
-        """Form every range that is closed; the last one, too, if the conversation `rests`. Raises
-        `EngineError` where the former failed: what it failed at is taken up again by a later call.
+        """Form every range that is closed; the last one, too, if the conversation `rests`; `told`
+        is called with each. Raises `EngineError` where the former failed: what it failed at is
+        taken up again by a later call.
         """
         done: list[Formed] = []
         async with self._asking:
             while (ended := await self._form_next(former, lived, rests)) is not None:
+                told(ended)
                 done.append(ended)
         return done
 
