@@ -43,7 +43,7 @@ def test_what_is_due_is_told_formed_once_and_told_by_whatever_looks(
     happened = cli("--root", root, "history", "talk", "msg_1", "--json").data
     assert {"taken_up", "summed_up", "formed"} <= {one["what"] for one in happened["movements"]}
     [last] = cli(*by_rules, "--rest").data["formed"]
-    assert last["last"] == "msg_8", "nobody goes on with it"
+    assert last["last"] == "msg_12", "nobody goes on with it"
     told = cli("--root", root, "status", "talk", "--json").data["formation"]
     assert told["formed"] == told["ranges"] == len(done["ranges"]) + 1
     assert "ranges formed" in cli("--root", root, "status", "talk").out
