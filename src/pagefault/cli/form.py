@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @click.option(
     "--rest",
     is_flag=True,
-    help="Nobody goes on with it for now: form its last turns, too, and propose what core memory "
-    "should say (`pagefault core show --proposed`).",
+    help="The conversation has paused: form its last turns as well, and propose lines for core "
+    "memory (`pagefault core show --proposed`).",
 )
 @click.option("--dry-run", is_flag=True, help="Ask nobody: tell what would be asked.")
 @json_option

@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     "--form",
     "forms",
     is_flag=True,
-    help="The user whom --user names agrees that memory is formed of his conversations by the "
-    "models that he uses, in requests of the proxy's own, on his account. The header "
-    "x-pagefault-form, on or off, decides for a request: of several users, each agrees by it.",
+    help="With the consent of the user named by --user: have the client's own model form memory of "
+    "its conversations, in extra requests on that user's account. The header x-pagefault-form, on "
+    "or off, decides for a request; where there are several users, each consents by it.",
 )
 @click.option(
     "--token",
@@ -164,8 +164,8 @@ def serve(
         raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
     if forms and user is None:
         raise BadInput(
-            "--form agrees for one user, whose all requests are",
-            hint="give --user NAME; or let each user send the header x-pagefault-form: on",
+            "--form is one user's consent, and nobody says whose",
+            hint="add --user NAME; or let each user send the header x-pagefault-form: on",
         )
     read = read_upstreams(upstreams)
     words = ["serve", "--host", host, "--port", str(port)]
@@ -354,7 +354,7 @@ async def _serve(
             app.term.note("logging only; --window TOKENS would page what is sent on")
         if how.forms:
             app.term.note(
-                "memory is formed of what passes, on the account of whose key it is sent with"
+                "memory is formed of what passes, in extra requests on its user's account"
             )
         if not is_loopback(host):
             app.term.note(

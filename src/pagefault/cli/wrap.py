@@ -76,8 +76,8 @@ class _Wanted:
     "--form",
     "forms",
     is_flag=True,
-    help="You agree that memory is formed of the conversation by its model, in requests of the "
-    "proxy's own, on your account.",
+    help="Have the client's own model form memory of the conversation, in extra requests on your "
+    "account.",
 )
 @click.option("--private", is_flag=True, help="Start a proxy for this run, though one runs.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
