@@ -127,7 +127,7 @@ class Proxy:
         secret: bytes = b"",
         faults: bool | None = None,
         marks: bool = False,
-        forms: bool = False,
+        forms: bool | None = False,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
         dashboard: Viewer | None = None,
@@ -141,8 +141,8 @@ class Proxy:
         them beside a client's own. `marks`: whether a client that does not say where to cache has
         it said for it, unless its own header decides. `forms`: whether the users of all requests
         agree that memory is formed of them, at their providers and on their accounts, unless a
-        request's own header decides. `desk` says who this proxy is. Where nobody
-        can ask for its metrics, it `measures` nothing.
+        request's own header decides; None where no request can be made but a client's. `desk` says
+        who this proxy is. Where nobody can ask for its metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -347,7 +347,7 @@ class Proxy:
             sent.append((b"accept-encoding", b"identity"))
         if isinstance(body, Upload) and "transfer-encoding" not in asked.headers:
             sent.append((b"content-length", asked.headers["content-length"].encode()))
-        is_agreed = wants_formation(asked.headers, self._forms)
+        is_agreed = self._forms is not None and wants_formation(asked.headers, self._forms)
         if taken is not None and is_agreed and isinstance(relay, Relay):  # and no canary
             taken = replace(taken, fork=Fork(relay, method, target, sent))
         added_s = self._clock.monotonic_s() - whole_s
@@ -642,7 +642,7 @@ class Proxy:
             "requests": self.requests,
             "conversations": len(self._conversations),
             "not_logged": problems,
-            "forms": self._forms,
+            "forms": bool(self._forms),
             "over_quota": sum(bool(one.full) for one in self._conversations.values()),
         }
 
