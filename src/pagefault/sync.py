@@ -1539,7 +1539,12 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.heat_status())
 
     def form(
-        self, engine: Engine | None = None, *, former: Former | None = None, dry_run: bool = False
+        self,
+        engine: Engine | None = None,
+        *,
+        former: Former | None = None,
+        rest: bool = False,
+        dry_run: bool = False,
     ) -> list[Formed]:
         """Form memory of every range of turns that is closed and was not formed yet (about 2,000
         tokens each), and return these.
@@ -1548,17 +1553,22 @@ class Session(_Asks):
         it was sent last and one message more, so that nearly all of it is read from a provider's
         cache. Without one, sentences are quoted by rules. `former` is one of your own. What is
         proposed is kept where the pages that it cites say so: sentences of a summary, which an
-        epoch shows `limits.formed_after_turns` later; claims, procedures and rules, which are
+        epoch shows `limits.formed_after_turns` later; claims of every kind of card, which are
         proposed until a person states them or the user agrees.
+
+        `rest` says that nobody goes on with the conversation for now: its last turns are formed,
+        too, though more could follow on them, and sections of core memory are proposed
+        (`core(proposed=True)`), which stand once `core_accept` takes them.
 
         `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
 
-        With `formation="on"` that happens after each turn of `run`, with nobody waiting. It stops,
-        without an error, where the budget is spent or the request would not fit the window. Raises
-        `EngineError` where the engine failed: the range is taken up again by a later call, up to
+        With `formation="on"` that happens after each turn of `run`, with nobody waiting, and as at
+        `rest` once nothing was said for `limits.formation_rest_s`. It stops, without an error,
+        where the budget is spent or the request would not fit the window. Raises `EngineError`
+        where the engine failed: the range is taken up again by a later call, up to
         `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
         """
-        return _LOOP.run(self.asynchronous.form(engine, former=former, dry_run=dry_run))
+        return _LOOP.run(self.asynchronous.form(engine, former=former, rest=rest, dry_run=dry_run))
 
     def formations(self) -> list[Formed]:
         """The ranges of this session that were taken up, oldest first, and what became of each;

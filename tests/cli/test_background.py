@@ -211,12 +211,15 @@ async def test_canaries_are_forgotten_and_nothing_else_is(upstream: Upstream) ->
 
 def test_a_unit_runs_the_same_proxy(tmp_path: Path, cli: Cli) -> None:
     words = ("--root", tmp_path / "a b%$c", "serve", "--upstream", "https://api.openai.com")
-    text = cli(*words, "--window", "9000", "--mark", "--print-unit", "systemd").out
+    text = cli(
+        *words, "--window", "9000", "--mark", "--form", "--user", "me", "--print-unit", "systemd"
+    ).out
     [line] = [one for one in text.splitlines() if one.startswith("ExecStart=")]
     argv = shlex.split(line.removeprefix("ExecStart=").replace("%%", "%").replace("$$", "$"))
     assert argv[argv.index("--root") + 1] == str(tmp_path / "a b%$c")
     assert argv[argv.index("--window") + 1] == "9000"
     assert "--mark" in argv
+    assert "--form" in argv
     plist = plistlib.loads(cli(*words, "--print-unit", "launchd").out.encode())
     assert "--upstream https://api.openai.com" in " ".join(plist["ProgramArguments"])
     assert not (tmp_path / "a b%$c").exists()

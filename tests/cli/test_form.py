@@ -42,6 +42,11 @@ def test_what_is_due_is_told_formed_once_and_told_by_whatever_looks(
     assert "made of msg_1…" in shown.out
     happened = cli("--root", root, "history", "talk", "msg_1", "--json").data
     assert {"taken_up", "summed_up", "formed"} <= {one["what"] for one in happened["movements"]}
+    [last] = cli(*by_rules, "--rest").data["formed"]
+    assert last["last"] == "msg_12", "nobody goes on with it"
+    told = cli("--root", root, "status", "talk", "--json").data["formation"]
+    assert told["formed"] == told["ranges"] == len(done["ranges"]) + 1
+    assert "ranges formed" in cli("--root", root, "status", "talk").out
     listed = cli("--root", root, "form", "talk", "--by", "rules")
     assert (listed.code, "0 ranges formed of 'talk'" in listed.err) == (0, True)
 
@@ -51,3 +56,13 @@ def test_without_a_model_it_says_what_to_configure(cli: Cli, tmp_path: Path) -> 
     refused = cli("--root", root, "form", "talk")
     assert refused.code == 2
     assert "no model is configured" in refused.err
+
+
+def test_nobody_agrees_for_other_users_of_a_proxy(cli: Cli, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("ann ann-0123456789abcdef\n")
+    tokens.chmod(0o600)
+    for who in ([], ["--token", "t" * 20], ["--tokens", tokens]):
+        refused = cli("serve", "--upstream", "https://api.example.com", "--form", *who)
+        assert refused.code == 2
+        assert "x-pagefault-form" in refused.err

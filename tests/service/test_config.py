@@ -210,6 +210,7 @@ def test_the_trusted_settings_are_these() -> None:
         "compaction",
         "limits.formation_tokens_per_session",
         "limits.formation_tokens_per_day",
+        "limits.formation_rest_s",
         "limits.hostile_notes",
         "limits.core_tools",
         "root",

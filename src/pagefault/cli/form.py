@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,10 +27,18 @@ if TYPE_CHECKING:
     help="The configured model, which should be the one that the session is run with; or rules, "
     "which quote.",
 )
+@click.option(
+    "--rest",
+    is_flag=True,
+    help="The conversation has paused: form its last turns as well, and propose lines for core "
+    "memory (`pagefault core show --proposed`).",
+)
 @click.option("--dry-run", is_flag=True, help="Ask nobody: tell what would be asked.")
 @json_option
 @pass_app
-def form(app: App, session_name: str | None, by: str, dry_run: bool, as_json: bool) -> None:
+def form(
+    app: App, session_name: str | None, by: str, rest: bool, dry_run: bool, as_json: bool
+) -> None:
     """Form memory of the turns of a session, by the model that lived them or by rules.
 
     Every range of about 2,000 tokens that is closed and was not formed yet is formed once. The
@@ -40,8 +49,8 @@ def form(app: App, session_name: str | None, by: str, dry_run: bool, as_json: bo
 
     JSON: {session, dry_run, formed (what this run did, or would do), ranges (all of them)}; each a
     list of {first, last (pages), pages, outcome (formed, nothing, given_up, begun, due), tries,
-    former, made, is_active, dropped: {REASON: COUNT}, conflicts: [{page_id, stands}], tokens,
-    input_tokens, output_tokens, cached_tokens}.
+    former, made, is_active, dropped: {REASON: COUNT}, conflicts: [{page_id, stands, session_id}],
+    tokens, input_tokens, output_tokens, cached_tokens}.
     """
     from pagefault.cli.engines import remote_engine
 
@@ -56,7 +65,7 @@ def form(app: App, session_name: str | None, by: str, dry_run: bool, as_json: bo
             opening = app.reading() if dry_run else app.writing(config)
             memory = await opened.enter_async_context(opening)
             session = await find_session(memory, session_name)
-            formed = await session.form(engine, dry_run=dry_run)
+            formed = await session.form(engine, rest=rest, dry_run=dry_run)
             return {
                 "session": session.name or session.session_id,
                 "dry_run": dry_run,
@@ -86,7 +95,8 @@ def form(app: App, session_name: str | None, by: str, dry_run: bool, as_json: bo
         )
     for one in told["ranges"]:
         for conflict in one["conflicts"]:
-            app.term.note(f"{conflict['page_id']} says otherwise than {conflict['stands']}")
+            of = f" of session {conflict['session_id']}" if conflict["session_id"] else ""
+            app.term.note(f"{conflict['page_id']} says otherwise than {conflict['stands']}{of}")
     count = plural(len(told["formed"]), "range")
     tokens = sum(one["tokens"] for one in told["formed"])
     asked = f", {tokens:,} tokens of requests" if tokens else ""
@@ -105,7 +115,7 @@ def formed_object(one: Formed) -> dict[str, Any]:
         "made": list(one.made),
         "is_active": one.is_active,
         "dropped": {each.why: each.count for each in one.dropped},
-        "conflicts": [{"page_id": c.page_id, "stands": c.stands} for c in one.conflicts],
+        "conflicts": [asdict(conflict) for conflict in one.conflicts],
         "tokens": one.tokens,
         "input_tokens": one.input_tokens,
         "output_tokens": one.output_tokens,

@@ -65,6 +65,14 @@ if TYPE_CHECKING:
     "what that saved, or lost. The header x-pagefault-mark, on or off, decides for a request.",
 )
 @click.option(
+    "--form",
+    "forms",
+    is_flag=True,
+    help="With the consent of the user named by --user: have the client's own model form memory of "
+    "its conversations, in extra requests on that user's account. The header x-pagefault-form, on "
+    "or off, decides for a request; where there are several users, each consents by it.",
+)
+@click.option(
     "--token",
     envvar="PAGEFAULT_PROXY_TOKEN",
     metavar="TOKEN",
@@ -113,6 +121,7 @@ def serve(
     window: int | None,
     faults: bool | None,
     marks: bool,
+    forms: bool,
     token: str | None,
     tokens: Path | None,
     user: str | None,
@@ -153,6 +162,11 @@ def serve(
         )
     if faults and window is None:
         raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
+    if forms and user is None:
+        raise BadInput(
+            "--form is one user's consent, and nobody says whose",
+            hint="add --user NAME; or let each user send the header x-pagefault-form: on",
+        )
     read = read_upstreams(upstreams)
     words = ["serve", "--host", host, "--port", str(port)]
     words += [word for one in upstreams for word in ("--upstream", one)]
@@ -161,6 +175,7 @@ def serve(
     words += ["--user", user] if user is not None else []
     words += ["--faults" if faults else "--no-faults"] if faults is not None else []
     words += ["--mark"] if marks else []
+    words += ["--form"] if forms else []
     words += ["--mcp-write"] if mcp_write else []
     if unit_kind is not None:
         from pagefault.cli.background import unit
@@ -169,10 +184,12 @@ def serve(
         app.term.exact(unit(unit_kind, words, wants_token=token is not None))
     elif detach:
         wants_token = token is not None or tokens is not None
-        wanted = _Wanted(read, window or 0, user or "", wants_token, faults, marks, mcp_write)
+        wanted = _Wanted(
+            read, window or 0, user or "", wants_token, faults, marks, forms, mcp_write
+        )
         _detach(app, words, wanted, token, as_json=as_json)
     else:
-        how = _How(faults, marks, parent, log)
+        how = _How(faults, marks, forms, parent, log)
         app.run(_serve(app, read, host, port, window, who, how, as_json=as_json))
 
 
@@ -186,6 +203,7 @@ class _Wanted:
     wants_token: bool
     faults: bool | None
     marks: bool
+    forms: bool
     mcp_writes: bool
 
 
@@ -217,6 +235,7 @@ def _detach(
                 one.wants_token,
                 one.faults,
                 one.marks,
+                one.forms,
                 one.mcp_writes,
             )
             if runs != wanted:
@@ -264,13 +283,14 @@ def _digest(root: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """Whether models may ask for pages, and what no client marks is marked. Of a proxy that another
-    process of ours started: its parent, if it is to end with that, and the file that its log goes
-    to.
+    """Whether models may ask for pages, what no client marks is marked, and memory is formed. Of a
+    proxy that another process of ours started: its parent, if it is to end with that, and the file
+    that its log goes to.
     """
 
     faults: bool | None
     marks: bool
+    forms: bool
     parent: int
     log: str
 
@@ -332,6 +352,10 @@ async def _serve(
             app.term.way_in("dashboard", one.dashboard_url)
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")
+        if how.forms:
+            app.term.note(
+                "memory is formed of what passes, in extra requests on its user's account"
+            )
         if not is_loopback(host):
             app.term.note(
                 "other machines can reach it, and what they send it is not encrypted: keys, the "
@@ -358,6 +382,7 @@ async def _serve(
                 user=who.user,
                 faults=how.faults,
                 marks=how.marks,
+                forms=how.forms,
                 allow_http=config.engine.allow_http,
                 log=app.term.note,
                 ready=ready,
@@ -398,6 +423,7 @@ def _running(
         started_ms=int(time.time() * 1_000),
         faults=how.faults,
         marks=how.marks,
+        forms=how.forms,
         mcp_writes=who.mcp_writes,
         log=how.log,
         parent=how.parent,

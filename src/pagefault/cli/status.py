@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.report import Metrics
     from pagefault.service.inspection.status import Status
     from pagefault.service.inspection.targets import Judged
+    from pagefault.service.turn.formation import Formed
     from pagefault.store.allowance import QuotaUse
 
 _Read = tuple[
@@ -31,6 +32,7 @@ _Read = tuple[
     bool,
     "list[QuotaUse]",
     "list[Concern]",
+    "list[Formed]",
 ]
 
 _SHOWN = {  # of the figures, for people; JSON has them all
@@ -78,7 +80,8 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
     mode`), quotas: [{quota, owner, used, limit}] (those that are set, of this session, its tenant
-    and the project), concerns: [{what, why, do, figure}], epoch, requests, resident_pages,
+    and the project), formation: {ranges, formed, nothing, given_up, begun, due, tokens} (`pagefault
+    form`), concerns: [{what, why, do, figure}], epoch, requests, resident_pages,
     resident_derived, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …,
     targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags, per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
@@ -95,9 +98,10 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
             now = replace(now, control=await memory.control_of(session.session_id))
             uses = await memory.usage(session.session_id)
             amiss = await concerns_of(memory, session, metrics, proxied)
-            return now, metrics, proxied, embedding, memory.is_adopted, uses, amiss
+            formed = await session.formations()
+            return now, metrics, proxied, embedding, memory.is_adopted, uses, amiss, formed
 
-    now, metrics, proxied, embedding, is_adopted, uses, amiss = app.run(read())
+    now, metrics, proxied, embedding, is_adopted, uses, amiss, formed = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
@@ -108,13 +112,14 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
         told |= instead_of_own_window(proxied) if proxied is not None else {}
         told |= {"embedding": asdict(embedding)} if embedding is not None else {}
         told |= {"quotas": [use._asdict() for use in uses], "concerns": [asdict(c) for c in amiss]}
+        told |= {"formation": _formation(formed)}
         app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
     if every:
         _show_all(app.term, now, metrics, proxied, embedding, uses)
     else:
-        _show(app.term, now, metrics, proxied, embedding, uses)
+        _show(app.term, now, metrics, proxied, embedding, uses, formed)
     for one in amiss:
         app.term.warn(f"{one.what} {one.why} {one.do}")
     if not amiss:
@@ -131,6 +136,7 @@ def _show(
     proxied: Proxied | None,
     embedding: EmbeddingStatus | None,
     uses: list[QuotaUse],
+    formed: list[Formed],
 ) -> None:
     """What most people want to know, a line each."""
     told = metrics.figures
@@ -164,10 +170,21 @@ def _show(
         )
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
+    told = _formation(formed)
+    if told["ranges"] != told["due"]:
+        done = f"{told['formed']:,} of {plural(told['ranges'], 'range')} formed"
+        rows.append(["memory", f"{done}; asked for that: {told['tokens']:,} tokens"])
     rows += _quotas(uses)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         term.line(f"  {term.style(name.ljust(width), 'dim')}  {value}")
+
+
+def _formation(formed: list[Formed]) -> dict[str, int]:
+    """What became of the session's ranges, and what asking for that took."""
+    outcomes = ("formed", "nothing", "given_up", "begun", "due")
+    counts = {one: sum(each.outcome == one for each in formed) for one in outcomes}
+    return {"ranges": len(formed), **counts, "tokens": sum(one.tokens for one in formed)}
 
 
 def _quotas(uses: list[QuotaUse]) -> list[list[str]]:

@@ -42,6 +42,7 @@ class _Wanted:
     env: tuple[str, ...]
     swaps: tuple[tuple[str, str, str], ...]
     private: bool
+    forms: bool
 
 
 @click.command(
@@ -71,6 +72,13 @@ class _Wanted:
     help="For a client that takes its address from a file alone: NEW stands in the place of OLD "
     "while it runs. May be repeated.",
 )
+@click.option(
+    "--form",
+    "forms",
+    is_flag=True,
+    help="Have the client's own model form memory of the conversation, in extra requests on your "
+    "account.",
+)
 @click.option("--private", is_flag=True, help="Start a proxy for this run, though one runs.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @pass_app
@@ -82,6 +90,7 @@ def wrap(
     env: tuple[str, ...],
     swaps: tuple[tuple[str, str, str], ...],
     private: bool,
+    forms: bool,
     command: tuple[str, ...],
 ) -> None:
     """Run a coding client through a proxy, for this run alone: claude, codex, opencode, aider.
@@ -91,7 +100,7 @@ def wrap(
     command is given the variables that the libraries of its provider read, or those of --env; then
     --upstream is needed. The exit code is the client's.
     """
-    wanted = _Wanted(upstream or "", window, user or "", env, swaps, private)
+    wanted = _Wanted(upstream or "", window, user or "", env, swaps, private, forms)
     name, *words = command
     _run(app, name, words[1:] if words[:1] == ["--"] else words, wanted)
 
@@ -181,6 +190,7 @@ def _found(
             and _plain(one.upstreams.get(wire, one.upstream)) == _plain(route.upstream)
             and wanted.window in (None, one.window)
             and wanted.user in ("", one.user)
+            and (one.forms or not wanted.forms)
             and (not one.wants_token or (takes_token and token))
         )
         if is_it and one.ask() is not None:
@@ -205,6 +215,7 @@ def _started(
     words += [word for at, url in route.others.items() for word in ("--upstream", f"{at}={url}")]
     words += ["--port", "0", "--user", wanted.user or _login()]
     words += ["--window", str(window)] if window else []
+    words += ["--form"] if wanted.forms else []
     words += ["--parent", str(os.getpid()), "--log", str(log)]
     token = secrets.token_urlsafe(32) if takes_token else ""
     env = {name: told for name, told in os.environ.items() if name != "PAGEFAULT_PROXY_TOKEN"}
@@ -255,6 +266,7 @@ def _tell(
 ) -> None:
     kind = f"started for it, pid {proxy.pid}" if proxy.parent else f"runs, pid {proxy.pid}"
     paged = f"window {proxy.window:,}" if proxy.window else "kept, not paged"
+    paged += ", memory formed" if proxy.forms else ""
     if client is not None and proxy.window:
         paged += f" of the {client.believes(run):,} tokens that it believes in"
     app.term.note(

@@ -20,7 +20,7 @@ from pagefault.model.segments import RenderedSegment
 
 class ProposalKind(StrEnum):
     """What a proposal would become: a sentence of the range's summary, a claim of that type, or a
-    procedure.
+    line of a section of core memory.
     """
 
     SUMMARY = "summary"
@@ -29,7 +29,11 @@ class ProposalKind(StrEnum):
     FACT = "fact"
     RULE = "rule"  # how to work or answer from now on
     TASK = "task"  # where some piece of work stands
+    PROJECT_FACT = "project_fact"  # of a repository
     PROCEDURE = "procedure"
+    GOTCHA = "gotcha"  # what goes wrong, and when
+    GLOSSARY = "glossary"  # what a word means here
+    CORE = "core"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class Proposal:
     text: str
     pages: tuple[PageId, ...]
     quotes: tuple[str, ...] = ()
-    subject: str = ""  # of a claim: what it is about; of a procedure: what it is for
+    subject: str = ""  # of a claim: what it is about; of core memory: which section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,11 @@ class FormationRequest:
     since: what the next one will begin with. `segments` tell what each of its messages shows.
     `response` is the model's last answer, `operations` are the calls that it made in that turn.
     The range is `pages`, in their order: it is told by the ids of the first and the last, which
-    stand in the labels that the request shows. `words_max` bounds what may be written.
+    stand in the labels that the request shows. `words_max` bounds what may be written. Where the
+    conversation `rests`, sections of core memory may be proposed, too.
+
+    Behind a proxy the bytes of the client's own body are what is asked with. `request` then has its
+    texts that are in no range yet, as pages hold them, without labels, and `operations` are empty.
     """
 
     request: Request
@@ -69,6 +77,7 @@ class FormationRequest:
     operations: tuple[ToolCall, ...]
     pages: tuple[Page, ...]
     words_max: int
+    rests: bool = False
 
     @property
     def first(self) -> PageId:

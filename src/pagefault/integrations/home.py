@@ -126,6 +126,7 @@ class Home:
                 window_tokens=window,
                 user=user,
                 body_bytes_max=1 << 40,  # it is in this process already
+                forms=None,  # each goes out by the SDK's own request
                 measures=False,
             )
             made = self._proxies[window, user] = proxy, relay

@@ -64,6 +64,7 @@ SUMMARISED_TOKENS: Final = 2_000
 FORMED_AFTER_TURNS: Final = 3
 FORMATION_TRIES: Final = 3
 FORMATION_TIMEOUT_S: Final = 120.0
+FORMATION_REST_S: Final = 240.0
 FORMATION_TOKENS_PER_SESSION: Final = 1_000_000
 FORMATION_TOKENS_PER_DAY: Final = 2_000_000
 DEAD_WINDOW_SHARE: Final = 0.05
@@ -286,6 +287,16 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "for which whoever forms a range is waited for; nobody else waits meanwhile",
+    ),
+    Default(
+        "formation_rest_s",
+        "seconds",
+        FORMATION_REST_S,
+        None,
+        "",
+        "without another turn, after which what is left of a conversation is formed, and sections "
+        "of core memory are proposed: a cache that keeps five minutes has the request still; 0 is "
+        "never",
     ),
     Default(
         "formation_tokens_per_session",

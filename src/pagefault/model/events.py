@@ -276,10 +276,12 @@ class Noted(OriginalBody):
 class CoreWritten(OriginalBody):
     """The words of a section of core memory from here on, in the place of the version that it
     `supersedes`: they stand in every request, unless there are none. What nobody vouches for, by
-    its origin, is proposed and takes nothing's place.
+    its origin, is proposed and takes nothing's place; so is what a model formed, as `is_proposed`
+    says.
     """
 
     section: str
+    is_proposed: bool = False
     kind: ClassVar[Kind] = Kind.ARTIFACT
     event_type: ClassVar[EventType] = EventType.CORE
 
@@ -730,10 +732,13 @@ class FormationBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """What was formed (`page_id`) says something else of a subject than what `stands`."""
+    """What was formed (`page_id`) says something else of a subject than what `stands`: here, or in
+    another session of the same user.
+    """
 
     page_id: PageId
     stands: PageId
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
+from pagefault.model.kinds import Role
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import Json
 from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Replies, Round, rounds_of
@@ -48,6 +49,9 @@ class ChatForm:
         is_legacy = "functions" in body or "function_call" in body
         is_free = body.get("tool_choice") != "required"
         return is_text and is_free and not is_legacy and body.get("n") in (None, 1)
+
+    def message(self, role: Role, text: str) -> Json:
+        return {"role": str(role), "content": text}
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         return at, at + 1

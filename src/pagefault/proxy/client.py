@@ -23,6 +23,7 @@ from pagefault.service.turn.turn import encodable
 SESSION_HEADER: Final = "x-pagefault-session"  # never sent on
 CONTROL_HEADER: Final = "x-pagefault-mode"  # likewise
 MARK_HEADER: Final = "x-pagefault-mark"  # likewise
+FORM_HEADER: Final = "x-pagefault-form"  # likewise
 _PATH: Final = re.compile(r"\A/s/([^/?#]{1,2000})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_IN_A_NAME: Final = re.compile(r"[/:@]|\A\s|\s\Z")
@@ -122,6 +123,14 @@ def program(headers: Mapping[str, str], body: Json) -> str:
 def wants_marks(headers: Mapping[str, str], default: bool) -> bool:
     """Whether this request is to be marked for a provider's cache, if its client marks nothing."""
     told = headers.get(MARK_HEADER)
+    return default if told is None else told == "on"
+
+
+def wants_formation(headers: Mapping[str, str], default: bool) -> bool:
+    """Whether the user of this request agrees that memory is formed of its conversation, at his
+    provider and on his account.
+    """
+    told = headers.get(FORM_HEADER)
     return default if told is None else told == "on"
 
 

@@ -44,8 +44,16 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.request import Usage
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.faults import Faults, Offer, Serving
+from pagefault.proxy.faults import FORMS, Faults, Offer, Serving
 from pagefault.proxy.first_sent import FirstSent, News
+from pagefault.proxy.forming import (
+    Fork,
+    RelayedFormer,
+    RelayedTurns,
+    is_all_there,
+    not_formed,
+    said_by,
+)
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.item_keys import key_of, text_of, tool_name
 from pagefault.proxy.outgoing import Composed, Outgoing
@@ -64,8 +72,10 @@ from pagefault.service.memory import Memory
 from pagefault.service.recovery import check_writable
 from pagefault.service.session import Session
 from pagefault.service.turn.drafts import PREVIOUS, Incoming
+from pagefault.service.turn.formation import Told
 from pagefault.service.turn.relayed_calls import View
 from pagefault.service.turn.turn import encodable
+from pagefault.service.window.state import SessionState
 
 ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: counting is not exact
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
@@ -116,6 +126,7 @@ class Conversation:
         self._late_news: News | None = None  # what the client sent first with it
         self._has_told_offers = False  # that memory's tools are offered
         self._changes = 0  # times that it became another what memory says of what was sent
+        self._lived: tuple[PageId, ...] = ()  # that the newest request showed, once it is answered
         self.window: Window | None = None  # of the newest request
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
@@ -157,6 +168,9 @@ class Conversation:
         written with its answer: nothing that was sent rests on it.
         """
         async with self._lock:
+            self._lived = ()
+            if self._session is not None:
+                self._session._formation.goes_on()
             await self._tell_late()
             match = await self._said_so_far(history)
             aside = bool(history.placed) and history.placed[-1].asks_for_summary
@@ -207,10 +221,12 @@ class Conversation:
                 may_wait=will_end and bool(match.new),
             )  # fmt: skip
             self._faults.is_begun = True
+            sent = marked(put or body, self._prefix.again) if marks else put or body
             return Passed(
                 match=match,
                 composed=composed,
-                body=marked(put or body, self._prefix.again) if marks else put,
+                body=sent if marks else put,
+                sent=sent,
                 plain=(put or body) if marks else None,
                 recalled=len(quotes.pages),
                 aside=aside,
@@ -292,7 +308,9 @@ class Conversation:
             told = replace(passed.history, messages=messages)
             relayed, record = await self._tell_again(body, told, passed, tokens)
             body = marked(body, self._prefix.again) if passed.plain else body
-            return replace(passed, body=body, relayed=relayed, record=record, asked_tokens=tokens)
+            return replace(
+                passed, body=body, sent=body, relayed=relayed, record=record, asked_tokens=tokens
+            )
 
     async def keep(self, history: History) -> str:
         """Take in what was said, which no request brings: a program hands it in. Returns what is in
@@ -419,7 +437,60 @@ class Conversation:
                 self._faults.keep(nodes[0].key, passed.serving)  # else the same was said before
             if all(map(self._is_kept, passed.match.path)):
                 await self._log(nodes, placed, model=passed.model, under=answered.under)
+                self._lived = self._pages_lived(passed, nodes)
             await self._tell_late()
+
+    def _pages_lived(self, passed: Passed, answer: Sequence[Node]) -> tuple[PageId, ...]:
+        """What the model has before it now; nothing where not all of it is written down, or some
+        of it was forgotten.
+        """
+        hidden = set(passed.composed.hidden) if passed.composed is not None else set()
+        shown = [one for one in (*passed.match.path, *answer) if one not in hidden]
+        is_lost = any(one.is_lost for one in shown)
+        if self.problem or is_lost or not all(map(self._is_kept, shown)):
+            return ()
+        return tuple(PageId(page) for node in shown for page in self._said_in(node))
+
+    def form(self, passed: Passed, answered: Answered, fork: Fork, told: Told) -> None:
+        """Have what is closed by now formed into memory, with nobody waiting, by the model that
+        `answered`. For a user who agreed. Nothing where the turn is not over, where the client
+        left the model no free word, or where something else was said since.
+        """
+        session, form, answer = self._session, FORMS.get(self._wire.name), said_by(answered)
+        sent, relayed, lived = passed.sent, passed.relayed, self._lived
+        if form is None or session is None or relayed is None or not (answer and lived):
+            return
+        if passed.aside or not form.takes(sent):
+            return
+        tokens = relayed.tokens + self._counter.count(answer)
+        former = RelayedFormer(
+            fork=fork,
+            wire=self._wire,
+            form_of=form,
+            body=sent,
+            answer=answer,
+            tokens_sent=tokens,
+            model=passed.model,
+            counter=self._counter,
+            written=self.written,
+        )
+
+        async def now(state: SessionState) -> RelayedTurns | None:
+            if self._memory.forgettings and not await asyncio.to_thread(
+                is_all_there, session.owned, lived
+            ):
+                return None
+            return RelayedTurns(
+                pages=await asyncio.to_thread(not_formed, session.owned, lived, state.ranges),
+                response=answer,
+                model=passed.model,
+                tokens=tokens,
+                factor=relayed.factor,
+                window_tokens=self._window_tokens,
+                range_tokens=state.limits.summarised_tokens_max,
+            )
+
+        session._formation.begin(former, now, told)
 
     async def ended(self) -> None:
         """A request has come to its end, and no answer."""

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
+from pagefault.model.kinds import Role
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import CACHE_MARKS, Json
 from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Replies, Round, cut_up, rounds_of, sse
@@ -49,6 +50,9 @@ class MessagesForm:
         choice = body.get("tool_choice")
         must_call = isinstance(choice, dict) and choice.get("type") == "any"
         return not (has_format or must_call or body.get("output_format"))
+
+    def message(self, role: Role, text: str) -> Json:
+        return {"role": str(role), "content": [{"type": "text", "text": text}]}
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         return at, at + 1

@@ -14,13 +14,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import CallerError, PagefaultError
 from pagefault.service.heat_counts import HeatCounts
 
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
     from pagefault.proxy.passed import Passed, Window
     from pagefault.proxy.relay import Headers
+    from pagefault.service.turn.formation import Formed
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -107,6 +108,8 @@ class Metrics:
         self._recalled = counter("recalled_pages", "Pages that were quoted before a message.")
         self._served = counter("served_calls", "Calls of memory's tools that were answered.")
         self._over = counter("over_window", "Requests larger than their window.")
+        self._formed = counter("formations", "Ranges formed into memory, by outcome.", "outcome")
+        self._forming = counter("formation_tokens", "Tokens of asking for that.", "kind")
         self._reported = counter("reported_tokens", "Tokens by the providers' count.", "kind")
         self._added = histogram("added_seconds", "From a whole request to its being sent on.")
         self._first = histogram("first_byte_seconds", "From a request to the answer's beginning.")
@@ -187,6 +190,20 @@ class Metrics:
         for kind, tokens in kinds.items():
             self._reported.labels(kind).inc(tokens)
 
+    def formed(self, one: Formed | PagefaultError) -> None:
+        """A range was formed into memory, or was not: it is taken up again."""
+        if isinstance(one, PagefaultError):
+            self._formed.labels("failed").inc()
+            return
+        self._formed.labels(one.outcome).inc()
+        kinds = {
+            "input": one.input_tokens or one.tokens,
+            "cached": one.cached_tokens or 0,
+            "output": one.output_tokens,
+        }
+        for kind, tokens in kinds.items():
+            self._forming.labels(kind).inc(tokens)
+
     def text(self) -> bytes:
         """All of it, as Prometheus reads it (version 0.0.4 of its text format)."""
         from prometheus_client import generate_latest
@@ -223,6 +240,8 @@ class NoMetrics:
     def served(self, calls: int) -> None: ...
 
     def reported(self, usage: Usage) -> None: ...
+
+    def formed(self, one: Formed | PagefaultError) -> None: ...
 
     def text(self) -> bytes:
         return b""

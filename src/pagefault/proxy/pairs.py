@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pagefault.model.events import Splice
 from pagefault.model.ids import NOTHING, PageId, Seq
-from pagefault.model.kinds import Level
+from pagefault.model.kinds import Level, Role
 from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.proxy.history import History, Item, Json, Part, short_id
 from pagefault.proxy.trie import Match
@@ -187,6 +187,9 @@ class CallForm(Protocol):
         """Whether a request leaves the model free to say what it wants, and replies to it may be
         put together.
         """
+
+    def message(self, role: Role, text: str) -> Json:
+        """What one of the two says, as a message of this wire."""
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         """From where to where the answer goes whose first item that has a place is in `at`."""

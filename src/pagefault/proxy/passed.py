@@ -32,6 +32,7 @@ class Passed:
     serving: Serving | None = None  # of calls of these
     asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
     plain: Json | None = None  # the body without marks of ours, where it has some
+    sent: Json  # the body that goes on, whoever wrote it
 
     @property
     def request(self) -> int:

@@ -1,7 +1,8 @@
 """What is quoted in a proxied conversation: where, which pages, and which part of each.
 
 Three things are quoted, each once, where it then stays: with an epoch that lets turns leave, what
-is pinned, what somebody had made shorter, and what stands on the user's word; before a message that
+is pinned, what somebody had made shorter, what stands on the user's word, and what a model
+formed of turns that left, where its user let it; before a message that
 opens a turn, what it calls for and what was pinned since; and there, too, what takes the place of
 words that were edited after they had been quoted.
 """
@@ -37,6 +38,9 @@ QUERY_CHARS_MAX: Final = 4_000
 STANDS: Final = "[What the user decided, prefers and told there, as it stands:]"
 PINNED: Final = "[What is pinned, and what the user decided, prefers and told there, as it stands:]"
 SHORTER: Final = "[What is pinned or kept in short, and what the user decided there, as it stands:]"
+FORMED: Final = (
+    "[What stood there in short, and what is pinned or was decided there, as it stands:]"
+)
 TOO_LONG: Final = "[too long to be quoted here]"
 QUOTED: Final = "[From earlier in this conversation, quoted because it may bear on what follows:]"
 
@@ -119,6 +123,8 @@ class Quotes:
                 chosen.core += await self._shorter(outgoing, free, told=chosen.core)
                 free = outgoing.free_tokens() - room - sum(map(_cost, chosen.core))
                 chosen.core += await self._standing(outgoing, free, told=chosen.core)
+                free = outgoing.free_tokens() - room - sum(map(_cost, chosen.core))
+                chosen.core += await self._formed(outgoing, free)
             if chosen.core:
                 self._put_in_front(outgoing.front, chosen.core)
             await self._requote(outgoing.quoting())
@@ -161,7 +167,9 @@ class Quotes:
         self._cored[epoch] = [page.page_id for page in pages]
         has_pins = any(page.row.kind is not Kind.CLAIM for page in pages)
         has_shorter = any(page.derived and page.derived.represents for page in pages)
+        has_formed = any(page.row.kind is Kind.SUMMARY for page in pages)
         why = SHORTER if has_shorter else PINNED if has_pins else STANDS
+        why = FORMED if has_formed else why
         self._verbatim.put_in_front(epoch, self._quoted(pages, why))
 
     async def _put_before(
@@ -395,6 +403,27 @@ class Quotes:
                     if _cost(page) <= room:
                         chosen.append(page)
                         room -= _cost(page)
+        except PagefaultError as error:
+            self._problem(error.message)
+        return chosen[::-1]
+
+    async def _formed(self, outgoing: Outgoing, free: int) -> list[Page]:
+        """What was formed of turns of which some left, the newest of it, in the room that summaries
+        have; some turns after it was formed, so that a model does not meet itself at once.
+        """
+        limits = self._memory.limits
+        room = int(self._verbatim.window_tokens * limits.summary_window_share)
+        room = min(room, free) - MESSAGE_TOKENS
+        hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
+        chosen: list[Page] = []
+        try:
+            state = (await self._session()).owned.state
+            active = state.ranges.active(state.turn, after_turns=limits.formed_after_turns)
+            for page in await self._still_there(one.summary for one in reversed(active)):
+                has_left = page.derived and not hidden.isdisjoint(page.derived.provenance)
+                if has_left and _cost(page) <= room:
+                    chosen.append(page)
+                    room -= _cost(page)
         except PagefaultError as error:
             self._problem(error.message)
         return chosen[::-1]

@@ -28,7 +28,7 @@ _HOP_BY_HOP: Final = frozenset(
 """RFC 9110 §7.6.1: between two neighbours, not between client and provider."""
 _OURS: Final = frozenset(
     b"host content-length expect x-pagefault-session x-pagefault-token x-pagefault-mode "
-    b"x-pagefault-mark x-pagefault-operator".split()
+    b"x-pagefault-mark x-pagefault-form x-pagefault-operator".split()
 )
 
 

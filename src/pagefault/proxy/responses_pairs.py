@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
+from pagefault.model.kinds import Role
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history import Json
 from pagefault.proxy.pairs import Apart, Cut, OurCall, Pair, Replies, Round, cut_up, rounds_of, sse
@@ -45,6 +46,11 @@ class ResponsesForm:
         is_kept = bool(body.get("stream")) and body.get("store") is not False
         is_free = body.get("tool_choice") != "required"
         return is_text and is_free and not is_kept and not body.get("background")
+
+    def message(self, role: Role, text: str) -> Json:
+        kind = "output_text" if role is Role.ASSISTANT else "input_text"
+        content = [{"type": kind, "text": text}]
+        return {"type": "message", "role": str(role), "content": content}
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
         first, last = at, at + 1

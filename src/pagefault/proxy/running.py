@@ -54,6 +54,7 @@ class Running:
     started_ms: int
     faults: bool | None = None  # models may ask for pages; None where their clients have tools
     marks: bool = False  # where to cache, for clients that do not
+    forms: bool = False  # memory of their conversations, as their user agreed
     mcp_writes: bool = False  # `remember` is offered at /mcp
     log: str = ""  # its file, where it was started in the background
     parent: int = 0  # of a private one: it ends with this process

@@ -33,16 +33,19 @@ from pagefault.proxy.canary import OPERATOR, WINDOW, Canary, is_operators
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import (
     CONTROL_HEADER,
+    FORM_HEADER,
     MARK_HEADER,
     UNNAMED,
     named_in_path,
     program,
     recognise,
+    wants_formation,
     wants_marks,
 )
 from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
+from pagefault.proxy.forming import Fork
 from pagefault.proxy.gemini import Gemini
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.item_keys import keys_of
@@ -65,6 +68,7 @@ from pagefault.proxy.upstreams import Upstreams
 from pagefault.proxy.wire import Answered, Unreadable, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import refusal_of
+from pagefault.service.turn.formation import Formed
 from pagefault.service.turn.turn import encodable
 
 Scope = Mapping[str, Any]
@@ -123,6 +127,7 @@ class Proxy:
         secret: bytes = b"",
         faults: bool | None = None,
         marks: bool = False,
+        forms: bool | None = False,
         desk: Desk | None = None,
         mcp: MemoryPath | None = None,
         dashboard: Viewer | None = None,
@@ -134,8 +139,10 @@ class Proxy:
         that have no id; `secret` keys what is remembered of them, a random one without it.
         `faults`: whether models are offered memory's tools, where there is a window; None offers
         them beside a client's own. `marks`: whether a client that does not say where to cache has
-        it said for it, unless its own header decides. `desk` says who this proxy is. Where nobody
-        can ask for its metrics, it `measures` nothing.
+        it said for it, unless its own header decides. `forms`: whether the users of all requests
+        agree that memory is formed of them, at their providers and on their accounts, unless a
+        request's own header decides; None where no request can be made but a client's. `desk` says
+        who this proxy is. Where nobody can ask for its metrics, it `measures` nothing.
         """
         assert token or tokens or not any_host, "other machines are served by a token alone"
         assert not (tokens and (token or user)), "a token of several says who it is"
@@ -150,6 +157,7 @@ class Proxy:
         self._any_host = any_host
         self._faults = faults
         self._marks = marks
+        self._forms = forms
         self._mint = mint
         self._chains = Chains(secret or secrets.token_bytes(32))
         self._readings = Readings()
@@ -242,6 +250,8 @@ class Proxy:
             return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if known.get(MARK_HEADER, "off") not in ("on", "off"):
             return await reply.refuse(wire, 400, f"{MARK_HEADER} is on or off")
+        if known.get(FORM_HEADER, "off") not in ("on", "off"):
+            return await reply.refuse(wire, 400, f"{FORM_HEADER} is on or off")
         if path == "/healthz":
             health = await self._health() | self._desk.who()
             if is_operator:
@@ -337,6 +347,9 @@ class Proxy:
             sent.append((b"accept-encoding", b"identity"))
         if isinstance(body, Upload) and "transfer-encoding" not in asked.headers:
             sent.append((b"content-length", asked.headers["content-length"].encode()))
+        is_agreed = self._forms is not None and wants_formation(asked.headers, self._forms)
+        if taken is not None and is_agreed and isinstance(relay, Relay):  # and no canary
+            taken = replace(taken, fork=Fork(relay, method, target, sent))
         added_s = self._clock.monotonic_s() - whole_s
         read = taken.passed if taken is not None else None
         reply.told.metrics.sent_on(added_s, read, wire.name if wire is not None else "")
@@ -558,12 +571,30 @@ class Proxy:
             said = [item for item in answered.items if item.place]
             is_next = self._chains.answered(taken.chain, taken.mark, said)
         work = taken.conversation.answered(taken.passed, answered, is_next=is_next)
-        self._settle(taken.conversation, work, told)
+        self._settle(taken.conversation, work, told, partial(self._form, taken, answered))
+
+    def _form(self, taken: _Taken, answered: Answered) -> None:
+        """Have memory formed of a conversation whose user agreed. Who called goes on at once."""
+        if taken.fork is None:
+            return
+
+        def told(one: Formed | PagefaultError) -> None:
+            self._metrics.formed(one)
+            self._log(f"{taken.conversation.name} · {_words_of(one)}")
+
+        try:
+            taken.conversation.form(taken.passed, answered, taken.fork, told)
+        except Exception as bug:  # what the client reads never depends on it
+            self._log(f"{taken.conversation.name} · nothing formed: {type(bug).__name__}")
 
     def _settle(
-        self, conversation: Conversation, work: Coroutine[Any, Any, None], told: Told
+        self,
+        conversation: Conversation,
+        work: Coroutine[Any, Any, None],
+        told: Told,
+        then: Callable[[], None] = lambda: None,
     ) -> None:
-        """Write down what is left of a request, and tell whether that failed."""
+        """Write down what is left of a request, and tell whether that failed. `then` is called."""
 
         async def settle() -> None:
             before = conversation.problem
@@ -571,6 +602,7 @@ class Proxy:
             if conversation.problem != before and not told.not_logged:
                 told.not_logged = conversation.full or THE_MEMORY
                 told.words += f" · not logged: {conversation.problem}"
+            then()
 
         task = asyncio.create_task(settle())
         self._learning.add(task)
@@ -610,6 +642,7 @@ class Proxy:
             "requests": self.requests,
             "conversations": len(self._conversations),
             "not_logged": problems,
+            "forms": bool(self._forms),
             "over_quota": sum(bool(one.full) for one in self._conversations.values()),
         }
 
@@ -645,6 +678,7 @@ class _Taken:
     passed: Passed
     chain: Chain | None  # where it has no id
     mark: bytes  # of the request in that
+    fork: Fork | None = None  # the way it went, where its user agreed that it is taken again
 
 
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
@@ -719,6 +753,15 @@ def _served(pairs: Sequence[Pair]) -> list[str]:
     """What the access log says of memory's calls."""
     calls = len(pairs)
     return [f"{calls} call{'s' * (calls > 1)} of memory's served"] if calls else []
+
+
+def _words_of(one: Formed | PagefaultError) -> str:
+    """What the log says of a range that was formed, or was not."""
+    if isinstance(one, PagefaultError):
+        return f"nothing formed: {one.message}"
+    cached = "" if one.cached_tokens is None else f", {one.cached_tokens:,} of them cached"
+    asked = f"{one.input_tokens or one.tokens:,} tokens{cached}"
+    return f"memory of {one.first}…{one.last}: {one.outcome}, {len(one.made)} made, {asked}"
 
 
 def _words(conversation: Conversation, passed: Passed, messages: int) -> str:

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, Observation
     from opentelemetry.trace import Span
 
+    from pagefault.model.errors import PagefaultError
     from pagefault.model.request import Usage
     from pagefault.proxy.passed import Passed
     from pagefault.proxy.relay import Headers
+    from pagefault.service.turn.formation import Formed
 
 _NAME: Final = "pagefault"
 _PROVIDERS: Final = {"chat": "openai", "gemini": "gcp.gemini", "messages": "anthropic"}
@@ -153,6 +155,9 @@ class Telemetry:
         one.span.set_attributes(told)
         for kind, tokens in (("input", usage.input_tokens), ("output", usage.output_tokens)):
             self._tokens.record(tokens, {**one.about, "gen_ai.token.type": kind})
+
+    def formed(self, one: Formed | PagefaultError) -> None:
+        self._metrics.formed(one)
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None:
         self._metrics.ended(wire, outcome, not_logged)

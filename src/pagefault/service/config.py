@@ -116,6 +116,7 @@ class LimitsConfig:
     formation_tokens_per_day: int = setting(
         defaults.FORMATION_TOKENS_PER_DAY, trust=True, at_least=0
     )
+    formation_rest_s: float = setting(defaults.FORMATION_REST_S, trust=True, at_least=0)
     loading: str = setting(defaults.LOADING)
     prefetch_pages_max: int = setting(defaults.PREFETCH_PAGES, at_least=0)
     compress_after_tokens: int = setting(defaults.COMPRESS_AFTER_TOKENS, at_least=0)

@@ -50,6 +50,7 @@ class Limits:
     formed_after_turns: int = defaults.FORMED_AFTER_TURNS
     formation_tries_max: int = defaults.FORMATION_TRIES
     formation_timeout_s: float = defaults.FORMATION_TIMEOUT_S
+    formation_rest_s: float = defaults.FORMATION_REST_S
     formation_tokens_per_session: int = defaults.FORMATION_TOKENS_PER_SESSION
     formation_tokens_per_day: int = defaults.FORMATION_TOKENS_PER_DAY
     dead_window_share: float = defaults.DEAD_WINDOW_SHARE

@@ -285,6 +285,8 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
             self._embedding.stop()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        for timer in self._runtime.resting:  # of conversations that nobody went on with
+            timer.cancel()
         for task in self._runtime.forming:  # a model may take its time: another opening asks it
             task.cancel()
         if self._runtime.forming:

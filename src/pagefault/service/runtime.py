@@ -167,6 +167,7 @@ class Runtime:
     heat: HeatCounts = field(default_factory=HeatCounts)  # likewise
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     forming: set[asyncio.Task[None]] = field(default_factory=set)  # ends with this opening
+    resting: set[asyncio.TimerHandle] = field(default_factory=set)  # likewise
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
     searching: Executor = field(
         default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="pagefault-search")

@@ -275,6 +275,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "region": st.sampled_from(["", "one", "zwei Wörter", "region:one", "nowhere", "\0"]),
     "replaces": st.sampled_from(["", "note_1", "clm_1", "clm_2", "msg_1", "\0"]),
     "request": COUNTS | st.none(),
+    "rest": st.booleans(),
     "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
     "root": st.sampled_from(["", "nowhere", "\0"]),
     "rules": st.lists(st.builds(RetentionRule, days=st.integers(0, 99)), max_size=2) | st.none(),

@@ -288,14 +288,7 @@ class Claims:
         """The fold of every claim that the session can see. Reads the store where it must."""
         now = self._state_of(state)
         if now != self._as_of:
-            book = ClaimBook()  # of this thread: another may be at it, too
-            for page in self.pages():
-                if not self._runtime.quarantine.is_withdrawn(page.row):
-                    book.fold(held_as_written(page, is_adopted=self._runtime.is_adopted))
-            scope = self._runtime.scope(self._session)
-            for event in records(self._runtime, scope, types=("claim_ruled", "formation_ended")):
-                for body in _rulings(event):
-                    book.rule(Ruled(event.seq, event.at_ms, body))
+            book = book_of(self._runtime, self._session)  # of this thread: another may be at it
             self._book, self._as_of = book, now
         return self._book
 
@@ -324,15 +317,7 @@ class Claims:
 
     def pages(self) -> list[Page]:
         """Every claim that can be read, oldest first."""
-        scope = self._runtime.scope(self._session).derived
-        rows = self._runtime.index.pages(scope, PageFilter(kinds=(Kind.CLAIM,)), limit=_ALL)
-        pages: list[Page] = []
-        for row in rows:
-            with suppress(RecordGone, ArchiveMissing):
-                page = self._runtime.pages.read(row)
-                if page.derived is not None and page.derived.subject != GOAL_SUBJECT:
-                    pages.append(page)
-        return pages
+        return _pages(self._runtime, self._session)
 
     def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
         """Each of these claims, with the one that holds now: itself, or what closed it last."""
@@ -437,6 +422,30 @@ class Claims:
         )
 
 
+def book_of(runtime: Runtime, session: SessionNo) -> ClaimBook:
+    """The fold of every claim that a session can see. Reads the store."""
+    book = ClaimBook()
+    for page in _pages(runtime, session):
+        if not runtime.quarantine.is_withdrawn(page.row):
+            book.fold(held_as_written(page, is_adopted=runtime.is_adopted))
+    scope = runtime.scope(session)
+    for event in records(runtime, scope, types=("claim_ruled", "formation_ended")):
+        for body in _rulings(event):
+            book.rule(Ruled(event.seq, event.at_ms, body))
+    return book
+
+
+def _pages(runtime: Runtime, session: SessionNo) -> list[Page]:
+    scope = runtime.scope(session).derived
+    pages: list[Page] = []
+    for row in runtime.index.pages(scope, PageFilter(kinds=(Kind.CLAIM,)), limit=_ALL):
+        with suppress(RecordGone, ArchiveMissing):
+            page = runtime.pages.read(row)
+            if page.derived is not None and page.derived.subject != GOAL_SUBJECT:
+                pages.append(page)
+    return pages
+
+
 def _rulings(event: Event) -> Iterable[ClaimRuled]:
     """What a record says about claims; of a range that was formed, which contradict others."""
     match event.body:
@@ -444,7 +453,8 @@ def _rulings(event: Event) -> Iterable[ClaimRuled]:
             return [body]
         case FormationEnded(conflicts=conflicts):
             what = RulingKind.CONTRADICTED
-            return [ClaimRuled(claim_id=c.page_id, what=what, other=c.stands) for c in conflicts]
+            here = [one for one in conflicts if not one.session_id]
+            return [ClaimRuled(claim_id=c.page_id, what=what, other=c.stands) for c in here]
         case _:
             return []
 

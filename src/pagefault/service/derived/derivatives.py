@@ -8,11 +8,21 @@ from dataclasses import dataclass
 
 from pagefault.language.analyzer import analyze
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Claimed, DerivedBody, Event, Learned, PageBody, Represented
+from pagefault.model.events import (
+    Claimed,
+    DerivedBody,
+    Event,
+    FormationEnded,
+    Learned,
+    PageBody,
+    Represented,
+)
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT
+from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT, PAGE_PREFIX
 from pagefault.model.page import PageRow
 from pagefault.service.runtime import Runtime
+
+_CORE = PAGE_PREFIX["core"] + "_"
 
 
 class Going:
@@ -48,6 +58,13 @@ class Going:
             self.seen(session, row) for page_id in page_ids for row in self._named.get(page_id, ())
         )
 
+    def meets_range(self, session: SessionNo, one: FormationEnded) -> bool:
+        """Whether a page of a range goes that this session formed."""
+        return any(
+            one.order_from <= row.order <= one.order_to and self.seen(session, row)
+            for row in self.rows
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Made:
@@ -64,7 +81,7 @@ class _Made:
 
 def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> None:
     """Add the derived pages of these sessions that rest on a page that goes, however indirectly, or
-    that repeat the words of one.
+    that repeat the words of one; and what was proposed for core memory when its range was formed.
 
     A claim names what it took the place of, and may borrow its subject. So one that superseded a
     claim which goes, goes with it where it says a word of it that its own sources do not say. The
@@ -74,6 +91,8 @@ def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Go
     """
     made = [one for session in sessions for one in _derived(runtime, session)]
     _add_resting(made, going)
+    for session in sessions:
+        going.add(_proposed_of(runtime, session, going))
     claimed = set[str]()
     for one in made:  # in the order of the log: what supersedes comes after
         body = one.body
@@ -108,6 +127,20 @@ def _add_resting(made: Sequence[_Made], going: Going) -> None:
         )
     ]:
         going.add(one.row for one in rest)
+
+
+def _proposed_of(runtime: Runtime, session: SessionNo, going: Going) -> list[PageRow]:
+    """What was proposed for core memory of ranges that had one of these pages."""
+    scope = runtime.scope(session)
+    named = [
+        page_id
+        for event in readable_events(runtime, session, ("formation_ended",))
+        if isinstance(event.body, FormationEnded) and going.meets_range(session, event.body)
+        for page_id in event.body.made
+        if page_id.startswith(_CORE)
+    ]
+    rows = [runtime.index.find_page(scope, page_id) for page_id in named]
+    return [row for row in rows if row is not None and row not in going]
 
 
 def _represented(body: DerivedBody) -> tuple[PageId, ...]:

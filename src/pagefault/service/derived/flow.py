@@ -72,7 +72,7 @@ class Flow(Generic[M]):
         self._imported: dict[PageId, Seq] = {}  # that another program's model had before it
         self._brought: set[PageId] = set()  # and out of it, until the next epoch
         self._read: M | None = None  # of the window, when a range was taken up to be formed
-        self._formed: dict[PageId, tuple[Event, DerivedBody]] = {}  # what was made since
+        self._formed: dict[PageId, tuple[Event, PageBody]] = {}  # what was made since
         self._called: dict[str, M] = {}  # by calls that a marked answer made
 
     @property
@@ -93,6 +93,8 @@ class Flow(Generic[M]):
                 self._mark_formed(made)
             case Shared() | Noted() | CoreWritten() as body:  # no window shows it by itself
                 self._mark(event, body, None)
+                if isinstance(body, CoreWritten) and self._read is not None:
+                    self._formed[body.page_id] = event, body
             case PageBody() as body:
                 self._mark(event, body, self._written_under(event, body))
                 if body.page_id in self.marks:

@@ -56,7 +56,7 @@ class SessionParts:
         procedures = Procedures(runtime, owned.session)
         self._labels = Labels(runtime, owned.session)
         self._claims = Claims(runtime, owned.session, procedures, self._labels)
-        self._formation = Formation(owned, self._claims, procedures, self._labels)
+        self._formation = Formation(owned, self._claims, self._labels)
         self._saying = Saying(owned, runtime, self._claims)
         self._finder = Finder(owned, runtime, self._claims)
         self._recall = TurnRecall(owned, runtime, self._finder, procedures, self.prefetcher)

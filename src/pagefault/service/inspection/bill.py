@@ -44,6 +44,7 @@ from pagefault.service.inspection.relayed import SERVED
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 
+_PROXYS: Final = ("relayed", "reported", "formation_begun", "formation_ended")
 _GOES_ON: Final = ("same", "extended", SERVED)
 _UNSETTLED: Final = 64  # of the newest requests, a report may yet come
 _PROVIDERS_DOING: Final = (Disagreement.LESS, Disagreement.NONE_AT_ALL)
@@ -94,7 +95,7 @@ def _row_of(item: BillItem, by: BillBy) -> str:
 def items_of(runtime: Runtime, row: SessionRow) -> list[BillItem]:
     """The requests of a session, oldest first."""
     fold = RequestFold(runtime, row)
-    proxied = runtime.events_of(row.session, ("relayed", "reported"))
+    proxied = runtime.events_of(row.session, _PROXYS)
     if any(isinstance(event.body, Relayed) for event in proxied):
         for event in proxied:
             fold.fold(event)
@@ -274,7 +275,9 @@ class RequestFold:
             case Packed() as packed:
                 self._fold_packed(packed, is_own=len(self.ledger.entries) > known)
             case FormationBegun(tokens=tokens) as begun if tokens and self._is_own(event):
-                self._tried.append(_Tried(event.at_ms, tokens, self._read(begun), self._model))
+                self._tried.append(
+                    _Tried(event.at_ms, tokens, self._read(begun), self._asked_model())
+                )
             case FormationEnded(input_tokens=counted) as ended if (
                 counted and self._tried and self._is_own(event)
             ):
@@ -303,6 +306,11 @@ class RequestFold:
 
     def _is_own(self, event: Event) -> bool:
         return event.session == self.row.session
+
+    def _asked_model(self) -> str:
+        """The model that was asked last, of a proxied session; else that it is priced by."""
+        last = self.ledger.entries[-1].relayed if self.ledger.entries else None
+        return self._model if last is None else last.model
 
     def _read(self, begun: FormationBegun) -> int:
         sent = self.ledger.entries[-1].packed.tokens if self.ledger.entries else 0

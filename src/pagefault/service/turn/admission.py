@@ -7,10 +7,12 @@ do not name. What is left over is what bytes cannot tell: a sentence of plain wo
 something else than the page does. It stands in a summary, with the page beside it, and its label is
 that of a model at most.
 
-A claim is *proposed*: it is found, recalled and shown as such, never recited, and closes nothing
-that has the user's authority, until a person states it or the user agrees. Where it says something
-else of a subject than what stands, both stay, and the conflict is written down. What says the same
-as what stands is not written again.
+A claim is *proposed*, of whatever kind of card: it is found, recalled and shown as such, never
+recited, and closes nothing that has the user's authority, until a person states it or the user
+agrees. Where it says something else of a subject than what stands, here or in another session of
+the same user, both stay, and the conflict is written down. What says the same as what stands is not
+written again. So it is with sections of core memory: a version is proposed, and stands in no
+request until a person accepts it.
 
 What a stranger wrote (a tool, the web) has at most a share of a range's summary beyond its best
 sentence, and of the claims.
@@ -26,23 +28,22 @@ from enum import StrEnum
 from typing import Final
 
 from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
-from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
-from pagefault.model.events import Conflict, Draft, Dropped, Learned, PageBody
+from pagefault.model.errors import ArchiveMissing, BadInput, CoreFull, NoSuchPage, RecordGone
+from pagefault.model.events import Conflict, CoreWritten, Draft, Dropped, PageBody
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, ClaimType, EventType, FormerKind, Level, Origin
 from pagefault.model.page import Derived, Evidence, Page, Quote
 from pagefault.model.trust import is_untrusted, least_trusted
 from pagefault.pack.render import label
 from pagefault.represent.protected import Guarded, guarded_set
-from pagefault.service.derived.claims import Claims, made_of
+from pagefault.service.derived.claims import Claims, book_of, made_of
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
 from pagefault.service.derived.labels import Labels
-from pagefault.service.derived.procedures import IMPORTANCE as PROCEDURE_IMPORTANCE
-from pagefault.service.derived.procedures import Procedures
 from pagefault.service.ownership import Owned
+from pagefault.service.turn.core_memory import CoreMemory
 from pagefault.service.turn.stated_claims import VALUE_CHARS, Stated, StatedClaims, check_whole
 from pagefault.service.window.derived_drafts import Made, write_derived
-from pagefault.truth.claim import Authority
+from pagefault.truth.claim import Authority, Claim
 from pagefault.truth.claims import ClaimBook, held_of
 from pagefault.truth.held import Held, kind_of
 from pagefault.truth.subjects import subject_key, value_key
@@ -50,8 +51,14 @@ from pagefault.truth.subjects import subject_key, value_key
 RATIO: Final = 8
 """A summary has at most one token for so many of its range: what a model writes cites its pages."""
 TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
-CLAIMS_MAX: Final = 12  # of one range, procedures included
+CLAIMS_MAX: Final = 12  # of one range
 TOPICS_MAX: Final = 3
+SESSIONS_READ: Final = 8  # of the user's others, in which claims may say something else
+
+
+def summary_room(pages: Iterable[Page]) -> int:
+    """The tokens that a summary of these pages may have."""
+    return max(TOKENS_MIN, sum(page.row.tokens for page in pages) // RATIO)
 
 
 class Why(StrEnum):
@@ -104,14 +111,12 @@ class _NotTaken(Exception):
 class Admission:
     """Admits proposals into one session. Blocks on the store."""
 
-    def __init__(
-        self, owned: Owned, claims: Claims, procedures: Procedures, labels: Labels
-    ) -> None:
+    def __init__(self, owned: Owned, claims: Claims, labels: Labels) -> None:
         self._owned = owned
         self._runtime = owned.runtime
         self._claims = claims
-        self._procedures = procedures
         self._labels = labels
+        self._elsewhere: list[tuple[str, Held]] | None = None  # claims of the user's other sessions
         self._named: dict[Seq, frozenset[tuple[Guarded, str]]] = {}  # by pages of this range
 
     def admit(
@@ -128,7 +133,7 @@ class Admission:
         that the former read besides the range, if it read any; `cause` the record that says that
         the range was taken up.
         """
-        self._named = {}
+        self._named, self._elsewhere = {}, None
         admitted = Admitted(cause=cause)
         if told.unread:
             admitted.counted[Why.UNREAD] += told.unread
@@ -149,8 +154,11 @@ class Admission:
         floor = [*of_model, *([] if lowest is None else [lowest])]
         sentences = [one for one in lines if one.proposal.kind is ProposalKind.SUMMARY]
         self._sum_up(sentences, given, floor, model, admitted)
-        held = [one for one in lines if one.proposal.kind is not ProposalKind.SUMMARY]
+        apart = ProposalKind.SUMMARY, ProposalKind.CORE
+        held = [one for one in lines if one.proposal.kind not in apart]
         self._hold(held, floor, model, admitted)
+        core = [one for one in lines if one.proposal.kind is ProposalKind.CORE]
+        self._propose_core(core, floor, admitted)
         return admitted
 
     # --- evidence -----------------------------------------------------------------------------
@@ -202,7 +210,7 @@ class Admission:
         from pagefault.represent.topics import topic_tags
 
         said = sum(page.row.tokens for page in given.pages)
-        room = max(TOKENS_MIN, said // RATIO)
+        room = summary_room(given.pages)
         kept: list[tuple[_Line, str]] = []
         used: Counter[Origin] = Counter()
         counts = self._runtime.counter.count_all([_sentence(line) for line in lines])
@@ -246,7 +254,7 @@ class Admission:
         used[origin] += tokens
         return False
 
-    # --- claims and procedures ----------------------------------------------------------------
+    # --- claims ---------------------------------------------------------------------------------
 
     def _hold(
         self, lines: Sequence[_Line], floor: Sequence[Origin], model: str, admitted: Admitted
@@ -262,11 +270,7 @@ class Admission:
             if self._is_crowded(used, line.origin, 1, CLAIMS_MAX):
                 admitted.counted[Why.CROWDED] += 1
                 continue
-            if line.proposal.kind is ProposalKind.PROCEDURE:
-                made = self._procedure(line, floor, model, admitted)
-            else:
-                made = self._claim(line, floor, model, book, stated, admitted)
-            taken += made
+            taken += self._claim(line, floor, model, book, stated, admitted)
 
     def _claim(
         self,
@@ -299,50 +303,80 @@ class Admission:
         entry = book.entry(claim)
         assert entry is not None, "what stands already was told apart before"
         against = [
-            held.claim_id
-            for held in alike
+            (held.claim_id, session_id)
+            for session_id, held in [*(("", one) for one in alike), *self._held_elsewhere(claim)]
             if held.authority is Authority.USER and _is_about(held, claim.subject)
         ]
         made = made_of(entry)
         if against:
-            made = replace(made, text=f"{made.text} (against {', '.join(against)})")
+            named = (f"{one} of session {where}" if where else one for one, where in against)
+            made = replace(made, text=f"{made.text} (against {', '.join(named)})")
         made = replace(made, derived=replace(made.derived, made_by=model))
         [draft] = self._written([made], admitted)
         assert isinstance(draft.body, PageBody)
         page_id = draft.body.page_id
         book.fold(held_of(page_id, entry))
         admitted.drafts.append(draft)
-        admitted.conflicts += [Conflict(page_id=page_id, stands=one) for one in against]
+        admitted.conflicts += [
+            Conflict(page_id=page_id, stands=one, session_id=where) for one, where in against
+        ]
         return True
 
-    def _procedure(
-        self, line: _Line, floor: Sequence[Origin], model: str, admitted: Admitted
-    ) -> bool:
-        subject = " ".join(self._runtime.journal.clean(line.proposal.subject).split())
-        key = subject_key(subject)
-        standing = {
-            subject_key(page.derived.subject): page
-            for page in self._procedures.standing(self._owned.state)
-            if page.derived is not None
-        }
-        written = [one.body.subject for one in admitted.drafts if isinstance(one.body, Learned)]
-        if not key or key in standing or key in map(subject_key, written):
-            admitted.counted[Why.REPEATED if key else Why.UNCITED] += 1
-            return False
-        made = Made(
-            event_type=EventType.PROCEDURE,
-            text=line.text,
-            origin=least_trusted([*floor, line.origin]),
-            importance=PROCEDURE_IMPORTANCE,
-            derived=Derived(
-                provenance=tuple(dict.fromkeys(one.span.page_id for one in line.found)),
-                evidence=_spans([line]),
-                subject=subject,
-                made_by=model,
-            ),
-        )
-        admitted.drafts += self._written([made], admitted)
-        return True
+    def _held_elsewhere(self, claim: Claim) -> list[tuple[str, Held]]:
+        """What stands of this kind in the other sessions of the same user, those used last, and
+        says something else. Nothing of anybody else's is looked at.
+        """
+        runtime, own = self._runtime, self._owned.scope
+        user = runtime.regions.who(own).user
+        if not user or not claim.subject:
+            return []
+        if self._elsewhere is None:
+            family = {session for session, _ in own.parts}
+            others = [
+                row
+                for row in runtime.index.sessions()
+                if row.session not in family
+                and not runtime.regions.is_region(row)
+                and runtime.regions.who(runtime.scope(row.session)).user == user
+            ]
+            self._elsewhere = [
+                (row.session_id, held)
+                for row in others[:SESSIONS_READ]
+                for held in book_of(runtime, row.session).standing()
+            ]
+        return [
+            (session_id, held)
+            for session_id, held in self._elsewhere
+            if kind_of(held.type) == kind_of(claim.type)
+            and value_key(held.value) != value_key(claim.value)
+        ]
+
+    # --- core memory ----------------------------------------------------------------------------
+
+    def _propose_core(
+        self, lines: Sequence[_Line], floor: Sequence[Origin], admitted: Admitted
+    ) -> None:
+        """A version of each section that is named, with these lines behind what it says."""
+        if not lines:
+            return
+        journal, state = self._runtime.journal, self._owned.state
+        core = CoreMemory(state, self._owned.session, journal.clean)
+        standing = "\n".join(one.text for one in core.sections())
+        sections: dict[str, list[str]] = {}
+        for line in lines:
+            if line.text in standing:
+                admitted.counted[Why.REPEATED] += 1
+            else:
+                sections.setdefault(line.proposal.subject, []).append(_sentence(line))
+        for section, said in sections.items():
+            before = sum(isinstance(one.body, CoreWritten) for one in admitted.drafts)
+            origin = least_trusted([MODEL_GENERATED, *floor, *(one.origin for one in lines)])
+            try:
+                draft = core.propose(section, said, origin, before=before)
+            except (BadInput, CoreFull):
+                admitted.counted[Why.LONG] += len(said)
+            else:
+                admitted.drafts.append(replace(draft, cause=admitted.cause))
 
     def _written(self, made: Sequence[Made], admitted: Admitted) -> list[Draft]:
         return write_derived(

@@ -135,7 +135,7 @@ class ArchivalMemory:
                     if seq > upto or not isinstance(body, CoreWritten):
                         continue
                     found.pop(event.cause, None)  # it was accepted
-                    if is_untrusted(event.origin):
+                    if body.is_proposed or is_untrusted(event.origin):
                         found[seq] = CoreSection(
                             section=body.section,
                             text=body.text,

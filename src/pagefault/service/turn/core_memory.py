@@ -16,7 +16,7 @@ later request.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -111,6 +111,22 @@ class CoreMemory:
         """A section that says just this. Raises `CoreFull`."""
         return self._write(self._name(section), [], self._clean(text), origin, drops=False)
 
+    def propose(
+        self, section: str, said: Sequence[str], origin: Origin, *, before: int = 0
+    ) -> Draft:
+        """A version of a section with these lines behind what it says, which stands nowhere until a
+        person accepts it; `before` are those that the same batch proposes already. Raises
+        `CoreFull`, and `BadInput` for a name that is none.
+        """
+        name = self._name(section)
+        held = self._pages.get(name)
+        lines = [held.text] if held is not None and held.text else []
+        draft = self._version(name, "\n".join([*lines, *map(self._clean, said)]), origin, True)
+        full = self._wrong_with(draft, is_proposed=True)
+        if full is not None:
+            raise full
+        return _behind(draft, before, versions=before)
+
     def accept(self, page: Page, section: str, origin: Origin) -> tuple[list[Draft], CoreSection]:
         """What was proposed, as a person approved it."""
         drafts, told = self._write(section, [], page.text, origin, drops=False)
@@ -179,6 +195,7 @@ class CoreMemory:
                 title=section,
                 role=Role.USER if origin in USERS else Role.SYSTEM,
                 section=section,
+                is_proposed=is_proposed,
                 supersedes=supersedes,
                 importance=1.0,
             ),
@@ -230,10 +247,13 @@ class CoreMemory:
         )
 
 
-def _behind(draft: Draft, places: int) -> Draft:
+def _behind(draft: Draft, places: int, *, versions: int = 0) -> Draft:
+    """The draft with so many others before it, of which so many are versions of sections."""
     body = draft.body
     assert isinstance(body, CoreWritten)
-    return replace(draft, body=replace(body, order=body.order + places))
+    number = int(body.page_id.rpartition("_")[2]) + versions
+    moved = replace(body, page_id=PageId(f"{_STEM}_{number}"), order=body.order + places)
+    return replace(draft, body=moved)
 
 
 def find_proposed(page: Page | None, page_id: str, called: str) -> Page:

@@ -16,8 +16,7 @@ proposals is written under the lock again, in one batch with `formation_ended`. 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,23 +32,27 @@ from pagefault.model.events import (
     FormationEnded,
 )
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import RUNTIME, Actor, FormationOutcome, LayoutName, Origin, Role
+from pagefault.model.kinds import RUNTIME, Actor, FormationOutcome, Origin
 from pagefault.model.page import Page
-from pagefault.model.segments import RenderedSegment
 from pagefault.pack.engine_former import EngineFormer
-from pagefault.pack.layout import Entry, Exchange, Shown, said_in
 from pagefault.service.derived.claims import Claims
 from pagefault.service.derived.labels import Labels
-from pagefault.service.derived.procedures import Procedures
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import records
-from pagefault.service.turn.admission import RATIO, TOKENS_MIN, Admission
-from pagefault.service.window.ranges import FormedRange, closed
+from pagefault.service.turn.admission import Admission
+from pagefault.service.turn.lived import Lived, OwnWindow, can_go_on, due, next_range
+from pagefault.service.window.ranges import FormedRange
 from pagefault.service.window.state import SessionState, turn_now
 
 TYPES: Final = ("formation_begun", "formation_ended")
 _DAY_MS: Final = 86_400_000
-_WORDS_PER_TOKEN: Final = 0.6  # what is asked for in words is bounded in tokens
+
+LivedNow = Callable[[SessionState], Awaitable[Lived | None]]
+"""How the turns of a session stand before its model, as its state is now; None where they are not
+to be asked about.
+"""
+Told = Callable[["Formed | PagefaultError"], None]
+"""Is told of each range that was formed with nobody waiting, or why one was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,63 +99,121 @@ class _TakenUp:
 class Formation:
     """The formation of one session. One range is asked about at a time."""
 
-    def __init__(
-        self, owned: Owned, claims: Claims, procedures: Procedures, labels: Labels
-    ) -> None:
+    def __init__(self, owned: Owned, claims: Claims, labels: Labels) -> None:
         self._owned = owned
         self._runtime = owned.runtime
         self._labels = labels
-        self._admission = Admission(owned, claims, procedures, labels)
+        self._admission = Admission(owned, claims, labels)
         self._asking = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._resting: asyncio.TimerHandle | None = None
 
     # --- asynchronously -----------------------------------------------------------------------
 
     def after_turn(self, engine: Engine) -> None:
-        """Form what is closed by now, with nobody waiting, unless that is under way."""
-        if not self._runtime.forms or not self._owned.state.control.captures:
-            return
+        """`begin` after a turn that this engine answered, where memory is to be formed."""
         state = self._owned.state
-        if state.ranges.begun is None and not _next(state):
-            return  # of one that was begun and left the window, somebody has to say so
-        if self._task is None or self._task.done():
+        if self._runtime.forms and state.control.captures:
             former = EngineFormer(engine, self._runtime.counter)
-            self._task = asyncio.ensure_future(self._in_background(former))
+            # Of one that was begun and left the window, somebody has to say so.
+            is_due = state.ranges.begun or next_range(self._window(state), state.ranges)
+            self.begin(former, self._own_window, is_due=bool(is_due))
+
+    def begin(
+        self,
+        former: Former,
+        lived: LivedNow,
+        told: Told = lambda _: None,
+        *,
+        is_due: bool = True,
+    ) -> None:
+        """Form what is closed by now, if anything may be, with nobody waiting, unless that is under
+        way. Where nobody goes on with the conversation (`limits.formation_rest_s`), form what is
+        left of it, too.
+        """
+        self.goes_on()
+        if rest_s := self._runtime.limits.formation_rest_s:
+            loop = asyncio.get_running_loop()
+            self._resting = loop.call_later(rest_s, self._rest, former, lived, told)
+            self._runtime.resting.add(self._resting)
+        if is_due:
+            self._start(former, lived, told, rests=False)
+
+    def goes_on(self) -> None:
+        """Somebody says something: the conversation does not rest."""
+        if self._resting is not None:
+            self._resting.cancel()
+            self._runtime.resting.discard(self._resting)
+            self._resting = None
+
+    def _rest(self, former: Former, lived: LivedNow, told: Told) -> None:
+        self.goes_on()  # the timer has run out
+        if self._owned.state.control.captures:
+            self._start(former, lived, told, rests=True)
+
+    def _start(self, former: Former, lived: LivedNow, told: Told, *, rests: bool) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._in_background(former, lived, told, rests))
             self._runtime.forming.add(self._task)
             self._task.add_done_callback(self._runtime.forming.discard)
 
-    async def _in_background(self, former: Former) -> None:
-        with suppress(PagefaultError):  # taken up again after a later turn
-            await self.form(former)
+    async def _in_background(
+        self, former: Former, lived: LivedNow, told: Told, rests: bool
+    ) -> None:
+        try:
+            await self.form(former, lived, rests=rests, told=told)
+        except PagefaultError as error:  # taken up again after a later turn
+            told(error)
 
     # --- a range ------------------------------------------------------------------------------
 
-    async def form(self, former: Former) -> list[Formed]:
-        """Form every range that is closed. Raises `EngineError` where the former failed: what it
-        failed at is taken up again by a later call.
+    async def form(
+        self,
+        former: Former,
+        lived: LivedNow | None = None,
+        *,
+        rests: bool = False,
+        told: Told = lambda _: None,
+    ) -> list[Formed]:
+        """Form every range that is closed; the last one, too, if the conversation `rests`; `told`
+        is called with each. Raises `EngineError` where the former failed: what it failed at is
+        taken up again by a later call.
         """
         done: list[Formed] = []
         async with self._asking:
-            while (ended := await self._form_next(former)) is not None:
+            while (ended := await self._form_next(former, lived, rests)) is not None:
+                told(ended)
                 done.append(ended)
         return done
 
-    async def due(self, former: Former) -> list[Formed]:
+    async def due(self, former: Former, *, rests: bool = False) -> list[Formed]:
         """The ranges that `form` would ask about, with the tokens of each request."""
         await self._owned.caught_up()
         state = self._owned.state
-        if not _is_answered(state):
+        lived = self._window(state)
+        if not lived.is_answered:
             return []
-        begun, marks = state.ranges.begun, self._runtime.epochs.prices.takes_marks
-        runs = [_next(state)] if begun is not None and _can_go_on(state, begun) else []
-        runs += closed(_open(state), _size(state))
+        begun = state.ranges.begun
+        tries_max = state.limits.formation_tries_max
+        runs = due(lived, state.ranges, rests=rests)
+        if begun is not None and can_go_on(lived, begun, tries_max=tries_max):
+            runs.insert(0, next_range(lived, state.ranges))
         return [
-            replace(_due(run), tokens=former.tokens(_given(state, run, marks=marks)))
+            replace(_due(run), tokens=former.tokens(replace(lived.given(run), rests=rests)))
             for run in runs
         ]
 
-    async def _form_next(self, former: Former) -> Formed | None:
-        taken = await self._owned.whole(lambda: self._take_up(former))
+    def _window(self, state: SessionState) -> Lived:
+        return OwnWindow(state, marks=self._runtime.epochs.prices.takes_marks)
+
+    async def _own_window(self, state: SessionState) -> Lived:
+        return self._window(state)
+
+    async def _form_next(
+        self, former: Former, lived: LivedNow | None, rests: bool
+    ) -> Formed | None:
+        now = lived or self._own_window
+        taken = await self._owned.whole(lambda: self._take_up(former, now, rests))
         if taken is None:
             return None
         told = await self._ask(former, taken)
@@ -169,7 +230,7 @@ class Formation:
                 hint="the range is taken up again; `limits.formation_timeout_s` sets the time",
             ) from None
 
-    async def _take_up(self, former: Former) -> _TakenUp | None:
+    async def _take_up(self, former: Former, lived: LivedNow, rests: bool) -> _TakenUp | None:
         """The next range, written down as taken up; None where nothing is closed, or the budget is
         spent, or the request would not fit.
         """
@@ -177,17 +238,19 @@ class Formation:
         await owned.lease()
         while True:
             state, forgets = owned.state, self._runtime.journal.forgets
-            begun = state.ranges.begun
-            if begun is not None and not _can_go_on(state, begun):
+            begun, now = state.ranges.begun, await lived(state)
+            if now is None:
+                return None
+            tries_max = state.limits.formation_tries_max
+            if begun is not None and not can_go_on(now, begun, tries_max=tries_max):
                 await owned.commit([self._gave_up(begun)])
                 continue
-            pages = _next(state)
-            if not pages or not _is_answered(state):
+            pages = next_range(now, state.ranges, rests=rests)
+            if not pages or not now.is_answered:
                 return None
-            marks = self._runtime.epochs.prices.takes_marks
-            given = _given(state, pages, marks=marks)
+            given = replace(now.given(pages), rests=rests)
             tokens = former.tokens(given)
-            if tokens * state.factor > state.window_tokens or not await self._affords(tokens):
+            if not now.has_room(tokens) or not await self._affords(tokens):
                 return None
             taken_up = FormationBegun(
                 first=given.first,
@@ -321,8 +384,8 @@ class Formation:
             _told(one, ended.get(at), tokens=spent[at], is_active=at in active)
             for at, one in sorted(begun.items())
         ]
-        due = closed(_open(state), _size(state))
-        return found + [_due(run) for run in due]
+        lived = self._window(state)
+        return found + [_due(run) for run in due(lived, state.ranges)]
 
 
 def _due(run: Sequence[Page]) -> Formed:
@@ -366,102 +429,3 @@ def _cost(event: Event) -> int:
             return tokens
         case _:
             return 0
-
-
-# --- what the window tells ------------------------------------------------------------------------
-
-
-def _size(state: SessionState) -> int:
-    return state.limits.summarised_tokens_max
-
-
-def _in_place(state: SessionState) -> list[Page]:
-    """The pages that the window shows in their places in the conversation, in their order."""
-    pages = [page for entry in state.layout.entries() for page in said_in(entry)]
-    return sorted(pages, key=lambda page: page.row.order)
-
-
-def _open(state: SessionState) -> list[Page]:
-    """Those of finished turns that no range has yet."""
-    upto, last = state.ranges.upto, next(state.layout.latest(), None)
-    is_over = isinstance(last, Shown) and last.page.row.role is Role.ASSISTANT
-    return [
-        page
-        for page in _in_place(state)
-        if page.row.order > upto and (is_over or page.row.turn < state.turn)
-    ]
-
-
-def _next(state: SessionState) -> list[Page]:
-    """The pages of the range to form next; none where none is closed."""
-    begun = state.ranges.begun
-    if begun is not None:
-        return [page for page in _in_place(state) if begun.holds(page)]
-    due = closed(_open(state), _size(state))
-    return due[0] if due else []
-
-
-def _can_go_on(state: SessionState, begun: FormedRange) -> bool:
-    """Whether a range that was begun may be taken up again: with the same ends, and in place."""
-    pages = _next(state)
-    return (
-        begun.tries < state.limits.formation_tries_max
-        and bool(pages)
-        and (pages[0].page_id, pages[-1].page_id) == (begun.first, begun.last)
-    )
-
-
-def _answered(state: SessionState) -> list[Entry]:
-    """What is not sent yet, up to the last answer: the user may have gone on already."""
-    pending = state.layout.pending
-    upto = 0
-    for place, entry in enumerate(pending, 1):
-        if isinstance(entry, Shown) and entry.page.row.role is Role.ASSISTANT:
-            upto = place
-    return pending[:upto]
-
-
-def _is_answered(state: SessionState) -> bool:
-    """Whether an answer is the last thing that a model would read before it is asked."""
-    last = state.layout.messages()[-1]
-    return bool(_answered(state)) or (last.role is Role.ASSISTANT and not last.tool_calls)
-
-
-def _given(state: SessionState, pages: Sequence[Page], *, marks: bool) -> FormationRequest:
-    """The request as it was sent last, less its tail, with what was answered since. `marks` says
-    that a provider caches what is marked: what was sent is, up to its end.
-    """
-    layout, request = state.layout, state.request()
-    segments: list[RenderedSegment] = []
-    if state.layout_name is LayoutName.STABLE:
-        sent = layout.messages()
-        new = layout.compose(_answered(state), after=sent[-1].role)
-        added = [message for segment in new for message in segment.messages]
-        tokens = layout.frozen_tokens() + sum(segment.tokens for segment in new)
-        request = replace(
-            request,
-            messages=(*sent, *added),
-            tokens=tokens,
-            tail="",
-            breakpoints=(len(sent) - 1,) if marks else (),
-        )
-        segments = layout.rendered([*layout.segments, *new], first=1)
-    turn = pages[-1].row.turn if state.turn < 0 else state.turn
-    entries = layout.entries()
-    said = [e.page for e in entries if isinstance(e, Shown) and e.page.row.turn == turn]
-    opened = min((page.row.seq for page in said), default=0)
-    return FormationRequest(
-        request=request,
-        segments=tuple(segments),
-        response="".join(page.text for page in said if page.row.role is Role.ASSISTANT),
-        operations=tuple(
-            call
-            for entry in entries
-            if isinstance(entry, Exchange) and entry.seq >= opened
-            for call, _, _ in entry.calls
-        ),
-        pages=tuple(pages),
-        words_max=int(
-            max(TOKENS_MIN, sum(p.row.tokens for p in pages) // RATIO) * _WORDS_PER_TOKEN
-        ),
-    )

@@ -435,7 +435,8 @@ class SessionState:
         """A version of a section takes the place of the one before, unless nobody vouches for it.
         The one before is in the window until the next epoch, and the new one is appended.
         """
-        if not self._sources.is_adopted or is_untrusted(page.row.origin):
+        is_proposed = body.is_proposed or is_untrusted(page.row.origin)
+        if is_proposed or not self._sources.is_adopted:
             return
         before = self.sections.get(body.section)
         if before is not None and self.table.is_pinned(before):

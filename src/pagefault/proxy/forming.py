@@ -1,0 +1,201 @@
+"""Memory of a proxied conversation, formed by the model that lived it: what that model is asked.
+
+What was passed on last goes out once more, over the same connection to the same provider: the
+client's address, headers and body, with the answer and one message more behind the messages. So its
+prefix is in the provider's cache, and what it costs is on the account of the user whose client it
+was. No request is made for one who did not agree (`client.wants_formation`), none of any other's
+conversation, and none that the client waits for.
+
+Where r is the price of a cached token, a request of N tokens costs r·N once more, and asking anew
+about a range of R costs R. So a range has a tenth of the request at least: below that, the fork of
+a large request would cost more than it saves (CACHE, fork lemma, at r = 0.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.engine.former import FormationRequest, Proposals
+from pagefault.model.catalogue import find_model
+from pagefault.model.errors import EngineGarbled, EngineRefused, RecordGone
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import FormerKind, Role
+from pagefault.model.page import Page
+from pagefault.model.request import Message, Request
+from pagefault.model.segments import Facet, RenderedSegment
+from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
+from pagefault.pack.engine_former import asking, read_lines
+from pagefault.proxy.history import Json, Part
+from pagefault.proxy.pairs import CallForm
+from pagefault.proxy.reader import AnswerReader
+from pagefault.proxy.relay import Headers, Relay
+from pagefault.proxy.wire import Answered, Wire
+from pagefault.service.ownership import Owned
+from pagefault.service.turn.lived import words_max
+from pagefault.service.window.ranges import Ranges
+
+CACHED_PRICE: Final = 0.1  # of plain input: what most providers take
+_OF_ONE_REQUEST: Final = frozenset((b"content-encoding", b"content-length", b"idempotency-key"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The way that a client's request went to its provider, headers and all."""
+
+    relay: Relay
+    method: str
+    target: bytes
+    headers: Headers
+
+    async def answer(self, wire: Wire, body: bytes) -> Answered:
+        """What is answered when this body takes it. Raises `EngineError`."""
+        headers = [one for one in self.headers if one[0].lower() not in _OF_ONE_REQUEST]
+        reader = AnswerReader(wire)
+        relay = self.relay
+        async with relay.ask(self.method, self.target, headers, body) as response:
+            if response.status_code != 200:
+                raise EngineRefused(
+                    f"{relay.host} answered {response.status_code} where memory was to be formed"
+                )
+            reader.begin(response.status_code, response.headers)
+            async with aclosing(relay.pieces(response)) as pieces:  # type: ignore[type-var]
+                async for piece in pieces:
+                    reader.feed(piece)
+        return reader.answered()
+
+
+def said_by(answered: Answered) -> str:
+    """The text of an answer that ends a turn; "" where it calls a tool, or says nothing."""
+    if not answered.complete or any(item.part is Part.CALL for item in answered.items):
+        return ""
+    return "\n\n".join(item.text for item in answered.items if item.part is Part.TEXT).strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayedFormer:
+    """Asks with `body`, which was passed on last, and the `answer` to it. `tokens_sent` is our
+    count of both.
+    """
+
+    fork: Fork
+    wire: Wire
+    form_of: CallForm
+    body: Json
+    answer: str
+    tokens_sent: int
+    model: str
+    counter: TokenCounter
+    written: Callable[[Json], bytes]
+    kind: FormerKind = FormerKind.ENGINE
+    reads_window: bool = True
+
+    def tokens(self, given: FormationRequest) -> int:
+        asked = self.counter.count(asking(given, names_pages=True))
+        return self.tokens_sent + asked + MESSAGE_TOKENS
+
+    async def form(self, given: FormationRequest) -> Proposals:
+        """As the protocol says."""
+        field = "input" if self.wire.name == "responses" else "messages"
+        sent, message = self.body[field], self.form_of.message
+        before = [message(Role.USER, sent)] if isinstance(sent, str) else list(sent)
+        asked = message(Role.USER, asking(given, names_pages=True))
+        body = self.wire.put(self.body, [*before, message(Role.ASSISTANT, self.answer), asked])
+        try:
+            raw = self.written(body)
+        except ValueError:
+            raise EngineGarbled(
+                "the client's request has numbers that JSON does not have"
+            ) from None
+        told = await self.fork.answer(self.wire, raw)
+        text = said_by(told)
+        if not text:
+            raise EngineGarbled(
+                "the model said nothing, or called a tool, where its memory was to be formed",
+                hint="the range is taken up again",
+            )
+        read = read_lines(text.splitlines())
+        return Proposals(proposals=read.proposals, unread=read.unread, usage=told.usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayedTurns:
+    """The turns that a client's request showed, with the answer to it: those `pages`, in their
+    order, that no range has yet. `tokens` are those of both, by our count.
+    """
+
+    pages: Sequence[Page]
+    response: str
+    model: str
+    tokens: int
+    factor: float
+    window_tokens: int  # that the proxy was given; 0 for none
+    range_tokens: int  # of a small request
+    is_answered: bool = True
+
+    @property
+    def size(self) -> int:
+        return max(self.range_tokens, int(self.tokens * CACHED_PRICE))
+
+    def in_place(self) -> list[Page]:
+        return list(self.pages)
+
+    def finished(self) -> list[Page]:
+        return list(self.pages)
+
+    def has_room(self, tokens: int) -> bool:
+        """What the model itself has room for: the proxy's window bounds what its client sends."""
+        known = find_model(self.model)
+        most = known.window_tokens if known.is_known else self.window_tokens
+        return not most or tokens * self.factor <= most
+
+    def given(self, pages: Sequence[Page]) -> FormationRequest:
+        return FormationRequest(
+            request=Request(
+                messages=tuple(Message(role=one.row.role, content=one.text) for one in self.pages),
+                tools=(),
+                tokens=self.tokens,
+                factor=self.factor,
+                window_tokens=self.window_tokens,
+            ),
+            segments=tuple(map(_segment, range(len(self.pages)), self.pages)),
+            response=self.response,
+            operations=(),
+            pages=tuple(pages),
+            words_max=words_max(pages),
+        )
+
+
+def _segment(number: int, page: Page) -> RenderedSegment:
+    end = len(page.text.encode())
+    facet = Facet(pages=(page.page_id,), turn=page.row.turn, start=0, end=end)
+    return RenderedSegment(message=number, tokens=page.row.tokens, facets=(facet,))
+
+
+def is_all_there(owned: Owned, shown: Sequence[PageId]) -> bool:
+    """Whether none of these pages was forgotten or withdrawn: a client goes on sending what was,
+    and what a model forms with it in sight may hold words of it. Blocks on the store.
+    """
+    runtime, scope = owned.runtime, owned.scope
+    rows = (runtime.index.find_page(scope, page_id) for page_id in shown)
+    return all(row is not None and not runtime.quarantine.is_withdrawn(row) for row in rows)
+
+
+def not_formed(owned: Owned, shown: Sequence[PageId], ranges: Ranges) -> list[Page]:
+    """Of what a request showed, the pages that no range has that is done with. Blocks on the store,
+    as long as there are such: what stands before them is not looked at.
+    """
+    runtime, scope = owned.runtime, owned.scope
+    begun = ranges.begun
+    upto = ranges.upto if begun is None else begun.order_from - 1
+    found: dict[PageId, Page] = {}
+    for page_id in reversed(shown):
+        row = runtime.index.find_page(scope, page_id)
+        if row is not None and row.order <= upto:
+            break
+        with suppress(RecordGone):
+            if row is not None and not runtime.quarantine.is_withdrawn(row):
+                found[page_id] = runtime.pages.read(row)
+    return sorted(found.values(), key=lambda page: page.row.order)

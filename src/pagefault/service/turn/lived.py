@@ -1,0 +1,162 @@
+"""The turns that a model lived, and the request that it did so in: what ranges are formed of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from pagefault.engine.former import FormationRequest
+from pagefault.model.kinds import LayoutName, Role
+from pagefault.model.page import Page
+from pagefault.model.segments import RenderedSegment
+from pagefault.pack.layout import Entry, Exchange, Shown, said_in
+from pagefault.service.turn.admission import summary_room
+from pagefault.service.window.ranges import FormedRange, Ranges, closed, runs
+from pagefault.service.window.state import SessionState
+
+_WORDS_PER_TOKEN: Final = 0.6  # what is asked for in words is bounded in tokens
+_REST_SHARE: Final = 4  # of a range: less than one in so many is not asked about by itself
+
+
+class Lived(Protocol):
+    """The turns of a conversation as they stand before a model now."""
+
+    @property
+    def size(self) -> int:
+        """Tokens of a range, about."""
+        ...
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether an answer is the last thing that the model would read before it is asked."""
+        ...
+
+    def in_place(self) -> list[Page]:
+        """The pages that stand in their places in the conversation, in their order."""
+        ...
+
+    def finished(self) -> list[Page]:
+        """Those of turns that are over."""
+        ...
+
+    def has_room(self, tokens: int) -> bool:
+        """Whether a request of so many of our tokens fits."""
+        ...
+
+    def given(self, pages: Sequence[Page]) -> FormationRequest:
+        """What a former of this range is handed."""
+        ...
+
+
+def words_max(pages: Sequence[Page]) -> int:
+    """How many words may be written of a range."""
+    return int(summary_room(pages) * _WORDS_PER_TOKEN)
+
+
+def due(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[list[Page]]:
+    """The ranges that are closed and that nobody took up, in order. Where the conversation `rests`,
+    so is the last one, unless it is short: what is said later is another's.
+    """
+    upto = ranges.upto
+    pages = [page for page in lived.finished() if page.row.order > upto]
+    if not rests:
+        return closed(pages, lived.size)
+    every = list(runs(pages, lived.size))
+    if every and sum(page.row.tokens for page in every[-1]) < lived.size // _REST_SHARE:
+        every.pop()
+    return every
+
+
+def next_range(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[Page]:
+    """The pages of the range to form next; none where none is closed."""
+    begun = ranges.begun
+    if begun is not None:
+        return [page for page in lived.in_place() if begun.holds(page)]
+    return next(iter(due(lived, ranges, rests=rests)), [])
+
+
+def can_go_on(lived: Lived, begun: FormedRange, *, tries_max: int) -> bool:
+    """Whether a range that was begun may be taken up again: with the same ends, and in place."""
+    pages = [page for page in lived.in_place() if begun.holds(page)]
+    return (
+        begun.tries < tries_max
+        and bool(pages)
+        and (pages[0].page_id, pages[-1].page_id) == (begun.first, begun.last)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWindow:
+    """Those of a session that packs its requests itself. `marks` says that its provider caches what
+    is marked: what was sent is, up to its end.
+    """
+
+    state: SessionState
+    marks: bool
+
+    @property
+    def size(self) -> int:
+        return self.state.limits.summarised_tokens_max
+
+    @property
+    def is_answered(self) -> bool:
+        last = self.state.layout.messages()[-1]
+        return bool(self._answered()) or (last.role is Role.ASSISTANT and not last.tool_calls)
+
+    def in_place(self) -> list[Page]:
+        pages = [page for entry in self.state.layout.entries() for page in said_in(entry)]
+        return sorted(pages, key=lambda page: page.row.order)
+
+    def finished(self) -> list[Page]:
+        state, last = self.state, next(self.state.layout.latest(), None)
+        is_over = isinstance(last, Shown) and last.page.row.role is Role.ASSISTANT
+        return [page for page in self.in_place() if is_over or page.row.turn < state.turn]
+
+    def has_room(self, tokens: int) -> bool:
+        return tokens * self.state.factor <= self.state.window_tokens
+
+    def _answered(self) -> list[Entry]:
+        """What is not sent yet, up to the last answer: the user may have gone on already."""
+        pending = self.state.layout.pending
+        upto = 0
+        for place, entry in enumerate(pending, 1):
+            if isinstance(entry, Shown) and entry.page.row.role is Role.ASSISTANT:
+                upto = place
+        return pending[:upto]
+
+    def given(self, pages: Sequence[Page]) -> FormationRequest:
+        """The request as it was sent last, less its tail, with what was answered since."""
+        state = self.state
+        layout, request = state.layout, state.request()
+        segments: list[RenderedSegment] = []
+        if state.layout_name is LayoutName.STABLE:
+            sent = layout.messages()
+            new = layout.compose(self._answered(), after=sent[-1].role)
+            added = [message for segment in new for message in segment.messages]
+            tokens = layout.frozen_tokens() + sum(segment.tokens for segment in new)
+            request = replace(
+                request,
+                messages=(*sent, *added),
+                tokens=tokens,
+                tail="",
+                breakpoints=(len(sent) - 1,) if self.marks else (),
+            )
+            segments = layout.rendered([*layout.segments, *new], first=1)
+        turn = pages[-1].row.turn if state.turn < 0 else state.turn
+        entries = layout.entries()
+        said = [e.page for e in entries if isinstance(e, Shown) and e.page.row.turn == turn]
+        opened = min((page.row.seq for page in said), default=0)
+        return FormationRequest(
+            request=request,
+            segments=tuple(segments),
+            response="".join(page.text for page in said if page.row.role is Role.ASSISTANT),
+            operations=tuple(
+                call
+                for entry in entries
+                if isinstance(entry, Exchange) and entry.seq >= opened
+                for call, _, _ in entry.calls
+            ),
+            pages=tuple(pages),
+            words_max=words_max(pages),
+        )
