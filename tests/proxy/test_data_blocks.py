@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 import pagefault
-from pagefault.model.kinds import USER_TYPED, ItemKind, Origin
+from pagefault.model.kinds import ItemKind
 from pagefault.proxy.conversation import Conversation
 from pagefault.proxy.history import Item, Json, Part
 from pagefault.service.turn.drafts import Incoming
@@ -274,10 +274,10 @@ def ignores_data(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Conversation._said
 
     def without(
-        self: Conversation, item: Item, follows: str, old: str
-    ) -> tuple[Incoming | None, Origin]:
-        told = said(self, item, follows, old)
-        return told if item.part in (Part.TEXT, Part.CALL) else (None, USER_TYPED)
+        self: Conversation, item: Item, follows: str, old: str, **more: Any
+    ) -> Incoming | None:
+        told = said(self, item, follows, old, **more)
+        return told if item.part in (Part.TEXT, Part.CALL) else None
 
     monkeypatch.setattr(Conversation, "_said", without)
 

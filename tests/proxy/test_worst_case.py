@@ -75,13 +75,18 @@ async def test_no_text_of_a_tool_or_a_model_is_held_true(
     said = Conversation._said
     if not gated:  # the control: whatever came was typed by the user
 
-        def typed(self: Conversation, item: Any, follows: str, old: str) -> Any:
-            incoming, origin = said(self, item, follows, old)
+        def typed(self: Conversation, item: Any, follows: str, old: str, **more: Any) -> Any:
+            incoming = said(self, item, follows, old, **more)
             if incoming is None:
-                return incoming, origin
-            first = incoming.text.splitlines()[0]
-            place = incoming.follows
-            return Incoming(text=first, role=Role.USER, follows=place), USER_TYPED
+                return None
+            return Incoming(
+                text=incoming.text.splitlines()[0],
+                role=Role.USER,
+                follows=incoming.follows,
+                is_whole=incoming.is_whole,
+                goes_on=incoming.goes_on,
+                origin=USER_TYPED,
+            )
 
         monkeypatch.setattr(Conversation, "_said", typed)
     had = 0

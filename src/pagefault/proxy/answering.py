@@ -24,8 +24,9 @@ from pagefault.model.errors import EngineUnreachable
 from pagefault.model.request import Usage
 from pagefault.proxy.history import Json
 from pagefault.proxy.pairs import Editor, Round
+from pagefault.proxy.reader import AnswerReader
 from pagefault.proxy.relay import Headers, onward
-from pagefault.proxy.wire import RawEvents, dumped, parsed
+from pagefault.proxy.wire import RawEvent, RawEvents, dumped, parsed
 
 if TYPE_CHECKING:
     import httpx2
@@ -58,9 +59,17 @@ class Answering:
     """One answer. `refused` and `broken` say how a later request failed, if one did."""
 
     def __init__(
-        self, editor: Editor, upstream: Upstream, reply: Reply, serve: Served, *, replies_max: int
+        self,
+        editor: Editor,
+        upstream: Upstream,
+        reply: Reply,
+        reader: AnswerReader,
+        serve: Served,
+        *,
+        replies_max: int,
     ) -> None:
         self._editor = editor
+        self._reader = reader
         self._upstream = upstream
         self._reply = reply
         self._serve = serve
@@ -78,54 +87,59 @@ class Answering:
             return None
         return self._editor.round().usage
 
-    async def pass_on(
-        self,
-        begin: Callable[[int, Mapping[str, str]], None],
-        seen: Callable[[bytes], None],
-    ) -> None:
-        """Ask, and pass the answer on. `begin` is told how it begins, and `seen` all that the
-        client reads. Raises `EngineUnreachable` as the first reply does, and where nothing has gone
-        to the client yet.
+    async def pass_on(self) -> None:
+        """Ask, and pass the answer on; the reader is told how it begins, and all that the client
+        reads. Raises `EngineUnreachable` as the first reply does, and where nothing has gone to the
+        client yet.
         """
-
-        async def out(told: bytes) -> None:
-            if told:
-                await self._reply.piece(told)
-                seen(told)
-
         async with self._upstream.ask(None) as response:
             headers = response.headers
             is_read = response.status_code == 200 and not _is_packed(headers)
             is_stream = headers.get("content-type", "").startswith("text/event-stream")
             raw = onward(headers.raw)
-            begin(response.status_code, headers)
+            self._reader.begin(response.status_code, headers)
             if is_read and is_stream:
                 bare = [(name, value) for name, value in raw if name.lower() != b"content-length"]
                 await self._reply.start(response.status_code, bare)
-                await self._stream(response, out)
+                await self._stream(response)
             elif is_read:
-                await self._whole(response, raw, out)
+                await self._whole(response, raw)
             else:
                 await self._reply.start(response.status_code, raw)
                 async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
                     async for piece in pieces:
-                        await out(piece)
+                        await self._out(piece)
                 return
         # The first reply is read, and its connection given back, before another is asked for.
         if is_stream:
-            await self._go_on(out)
+            await self._go_on()
 
     # --- a stream -----------------------------------------------------------------------------
 
-    async def _stream(
-        self, response: httpx2.Response, out: Callable[[bytes], Awaitable[None]]
-    ) -> None:
+    async def _stream(self, response: httpx2.Response) -> None:
         """Pass on one reply, less what is held back."""
         events = RawEvents()
         async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
-                await out(b"".join(self._edited(*one) for one in events.feed(piece)))
-        await out(b"".join(self._edited(*one) for one in events.rest()))
+                await self._told(list(events.feed(piece)))
+        await self._told(list(events.rest()))
+
+    async def _told(self, events: Sequence[RawEvent]) -> None:
+        """Pass these on. What goes on as it came need not be read once more."""
+        edited = [self._edited(*one) for one in events]
+        if not any(edited):
+            return
+        await self._reply.piece(b"".join(edited))
+        for (event, data, raw), told in zip(events, edited, strict=True):
+            if told is raw and data is not None:
+                self._reader.take(event, data)
+            elif told:
+                self._reader.feed(told)
+
+    async def _out(self, told: bytes) -> None:
+        if told:
+            await self._reply.piece(told)
+            self._reader.feed(told)
 
     def _edited(self, event: str, data: Json | None, raw: bytes) -> bytes:
         if self._is_strange:
@@ -138,11 +152,11 @@ class Answering:
             self._is_strange = True
             return raw
 
-    async def _go_on(self, out: Callable[[bytes], Awaitable[None]]) -> None:
+    async def _go_on(self) -> None:
         while not self._is_strange:
             asked = await self._asked(self._editor.round())
             if asked is None:
-                await out(self._editor.finish())
+                await self._out(self._editor.finish())
                 return
             self._editor.next()
             self._is_first = False
@@ -152,12 +166,12 @@ class Answering:
                     if response.status_code != 200 or not kind.startswith("text/event-stream"):
                         self.refused = True
                         why = await self._why(response)
-                        await out(self._editor.failed(response.status_code, why))
+                        await self._out(self._editor.failed(response.status_code, why))
                         return
-                    await self._stream(response, out)
+                    await self._stream(response)
             except EngineUnreachable as broke:
                 self.broken = True
-                await out(self._editor.failed(502, str(broke)))
+                await self._out(self._editor.failed(502, str(broke)))
                 return
 
     async def _asked(self, round: Round) -> Json | None:
@@ -191,7 +205,6 @@ class Answering:
         self,
         response: httpx2.Response,
         headers: Headers,
-        out: Callable[[bytes], Awaitable[None]],
     ) -> None:
         """Pass on an answer in one piece: the provider's own bytes where it calls nothing of
         memory's.
@@ -201,17 +214,17 @@ class Answering:
         async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
                 if len(body) > ANSWER_BYTES_MAX:
-                    await out(piece)
+                    await self._out(piece)
                     continue
                 body += piece
                 if len(body) > ANSWER_BYTES_MAX:
                     await self._reply.start(status, headers)
-                    await out(bytes(body))
+                    await self._out(bytes(body))
         if len(body) > ANSWER_BYTES_MAX:
             return
         answer, headers = await self._together(bytes(body), headers)
         await self._reply.start(self._status or status, headers)
-        await out(answer)
+        await self._out(answer)
 
     async def _together(self, body: bytes, headers: Headers) -> tuple[bytes, Headers]:
         """The answer of all replies, and its headers; the bytes of one that is all of it, or that

@@ -435,7 +435,7 @@ class Conversation:
             if nodes and passed.pairs and nodes[0].key not in self._pages:
                 assert passed.serving is not None
                 self._faults.keep(nodes[0].key, passed.serving)  # else the same was said before
-            if all(map(self._is_kept, passed.match.path)):
+            if self._written_upto(passed.match.path) == len(passed.match.path):
                 await self._log(nodes, placed, model=passed.model, under=answered.under)
                 self._lived = self._pages_lived(passed, nodes)
             await self._tell_late()
@@ -695,6 +695,16 @@ class Conversation:
         """Whether what a node says now was written down, or need not be."""
         return node.key in self._pages and node.key not in self._edited
 
+    def _written_upto(self, nodes: Sequence[Node]) -> int:
+        """How many of these, from the first on, are kept. Asked of whole histories, of which nearly
+        always all are but the last: so nothing is called for each.
+        """
+        keys = [node.key for node in nodes]
+        if not self._edited and all(map(self._pages.__contains__, keys)):
+            return len(keys)
+        missing = (n for n, key in enumerate(keys) if key not in self._pages or key in self._edited)
+        return next(missing, len(keys))
+
     def _pinned_now(self) -> Callable[[Node], bool]:
         """Whether somebody pinned what a node says."""
         pins = self._pins()
@@ -733,8 +743,7 @@ class Conversation:
         """Write down what is not written yet, of this model if it is an answer, and the word of the
         tool that this was given `under`. A failure is noted, and nothing waits for it.
         """
-        fresh = (at for at, node in enumerate(nodes) if not self._is_kept(node))
-        first = next(fresh, len(nodes))
+        first = self._written_upto(nodes)
         if first == len(nodes):
             return
         number = items[first].message
@@ -768,7 +777,8 @@ class Conversation:
         under: str,
     ) -> None:
         """Write down in few batches what the end of a history says for the first time. What of it
-        cannot be written so is left to be written one by one.
+        cannot be written so is left to be written one by one, and so is what alone is new behind
+        other words for something before it: these are written first.
         """
         at = len(nodes)
         while at and self._is_new(nodes[at - 1], items[at - 1]):
@@ -792,15 +802,12 @@ class Conversation:
                     if item.part is Part.TEXT and item.role is Role.USER:
                         begun.add(item.message)
             said_here = [said for _, said in run if said is not None]
-            if len(said_here) < 2:
+            is_alone = len(said_here) == 1 and self._written_upto(nodes[:at]) < at
+            if not said_here or is_alone:
                 return
             session = await self._opened()
-            telling = self._late
             try:
-                written = iter(await session._say_each(said_here, USER_TYPED, telling))
-                if telling is not None:
-                    self._late = None
-                    self._has_told(telling)
+                written = iter(await self._say_each(session, said_here))
             except QuotaExceeded:
                 raise
             except PagefaultError:
@@ -834,18 +841,12 @@ class Conversation:
         old: str = "",
     ) -> Incoming | None:
         """What is written of a node, behind the page that it follows; None where nothing is."""
-        said, origin = self._said(item, follows, old)
-        if said is None or item.asks_for_summary:
+        if item.asks_for_summary:
             return None
-        is_models, under = said.role is Role.ASSISTANT, under or item.under
-        return replace(
-            said,
-            is_whole=is_whole,
-            goes_on=goes_on,
-            model=model if is_models else "",
-            spliced=() if old else self._faults.spliced(node.key),
-            origin=Origin(f"tool:{under}") if is_models and under else origin,
-        )
+        return self._said(
+            item, follows, old, is_whole=is_whole, goes_on=goes_on, model=model,
+            under=under or item.under, spliced=() if old else self._faults.spliced(node.key),
+        )  # fmt: skip
 
     async def _log_one(
         self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str, under: str
@@ -886,13 +887,18 @@ class Conversation:
             parent = parent.parent
         return HISTORY_START
 
-    async def _write(self, session: Session, said: Incoming) -> list[PageId]:
+    async def _say_each(self, session: Session, said: Sequence[Incoming]) -> list[list[PageId]]:
+        """Write these down, with what is left to be told of a request before them."""
         telling = self._late
+        pages = await session._say_each(said, USER_TYPED, telling)
+        if telling is not None:
+            self._late = None
+            self._has_told(telling)
+        return pages
+
+    async def _write(self, session: Session, said: Incoming) -> list[PageId]:
         try:
-            [pages] = await session._say_each([said], USER_TYPED, telling)
-            if telling is not None:
-                self._late = None
-                self._has_told(telling)
+            [pages] = await self._say_each(session, [said])
         except MessageTooLarge:  # larger than a window: kept as a document, to be found in parts
             document = replace(
                 said, role=Role.USER, event_type=EventType.DOCUMENT, title="a long message"
@@ -900,41 +906,56 @@ class Conversation:
             [pages] = await session._say_each([document], USER_TYPED)
         return pages
 
-    def _said(self, item: Item, follows: str, old: str) -> tuple[Incoming | None, Origin]:
-        """What is written of an item; nothing where it says nothing that can be. Raises
-        `ScreenFailed` where secrets cannot be told.
+    def _said(
+        self,
+        item: Item,
+        follows: str,
+        old: str,
+        *,
+        model: str = "",
+        under: str = "",
+        **more: Any,
+    ) -> Incoming | None:
+        """What is written of an item, and `more` about it; nothing where it says nothing that can
+        be. What a model says is of this `model`, and where it cites a tool of its provider's, it is
+        the word of the tool that it was given `under`. Raises `ScreenFailed` where secrets cannot
+        be told.
         """
         text = text_of(item)
         call_id = encodable(item.call_id)
-        key = key_of(item, follows, old)
-        place: dict[str, Any] = {"key": key, "follows": follows, "supersedes": old}
+        more |= {"key": key_of(item, follows, old), "follows": follows, "supersedes": old}
+        by_model: dict[str, Any] = {
+            "model": model,
+            "origin": Origin(f"tool:{under}") if under else MODEL_GENERATED,
+        }
         match item.part:
             case Part.TEXT if text:
-                origin = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
-                return Incoming(text=text, role=item.role, **place), origin
+                users = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
+                by = by_model if item.role is Role.ASSISTANT else {"origin": users}
+                return Incoming(text=text, role=item.role, **by, **more)
             case Part.CALL:
-                called = Incoming(
+                return Incoming(
                     text=self._cut_call(text, item),
                     role=Role.ASSISTANT,
                     event_type=EventType.TOOL_CALL,
                     call_id=call_id,
-                    **place,
+                    **by_model,
+                    **more,
                 )
-                return called, MODEL_GENERATED
             case Part.RESULT | Part.SEALED if text:
                 call = item.call_id or item.of_call.partition(" ")[2]
                 tool = encodable(self._names.get(call, item.name))
                 name = tool_name(self._memory.written(tool))
-                returned = Incoming(
+                return Incoming(
                     text=text,
                     role=Role.TOOL,
                     event_type=EventType.TOOL_RESULT,
                     title=name,
                     call_id=call_id,
-                    **place,
+                    origin=Origin(f"tool:{name}"),
+                    **more,
                 )
-                return returned, Origin(f"tool:{name}")
-        return None, USER_TYPED
+        return None
 
     def _cut_call(self, text: str, item: Item) -> str:
         """What is kept of a call. What is cut is clean before: half a secret is not recognised."""
@@ -951,7 +972,7 @@ class Conversation:
         """A digest of what would be written of an item, "" where nothing would."""
         if item.exact not in self._words:
             try:
-                said, _ = self._said(item, "", "")
+                said = self._said(item, "", "")
                 written = "" if said is None else self._memory.written(said.text)
             except PagefaultError:
                 written = ""  # it cannot be written, and was not

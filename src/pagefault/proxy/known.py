@@ -9,10 +9,10 @@ Invariant: a value is held as long as what is known of it, so that no other take
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, unmarked
+from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, in_common, unmarked
 
 _UNKNOWN: Final = object()
 
@@ -61,10 +61,13 @@ class KnownValues:
     def __init__(self) -> None:
         self._now: dict[int, Fact] = {}
         self._before: dict[int, Fact] = {}
+        self._marked: dict[str, tuple[Sequence[Any], list[int]]] = {}  # lists, by name
+        self._marked_before: dict[str, tuple[Sequence[Any], list[int]]] = {}
 
     def turn(self) -> None:
         """Another request: let go of what none of the last two asked for."""
         self._before, self._now = self._now, {}
+        self._marked_before, self._marked = self._marked, {}
 
     def of(self, value: Any) -> Fact:
         fact = self._now.get(id(value))
@@ -76,13 +79,23 @@ class KnownValues:
     def bare(self, value: Any) -> Any:
         return self.of(value).bare
 
+    def marked_in(self, name: str, values: Sequence[Any]) -> list[int]:
+        """The numbers of those values of a list in which a client says where to cache. What the
+        list of this name began with before, too, is not looked at again.
+        """
+        before, marked = self._marked.get(name) or self._marked_before.get(name, ((), []))
+        same = in_common(before, values)
+        more = (n for n in range(same, len(values)) if self.of(values[n]).is_marked)
+        found = [*(n for n in marked if n < same), *more]
+        self._marked[name] = values, found
+        return found
+
     def is_marked(self, body: Json) -> bool:
         """Whether a client says anywhere in a request where to cache."""
         return not CACHE_MARKS.isdisjoint(body) or any(
-            self.of(one).is_marked
-            for value in body.values()
-            for one in (value if isinstance(value, list) else (value,))
-            if isinstance(one, dict | list)
+            self.marked_in(name, value) if isinstance(value, list) else self.of(value).is_marked
+            for name, value in body.items()
+            if isinstance(value, dict | list)
         )
 
     def written(self, body: Json) -> bytes:

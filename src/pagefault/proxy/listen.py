@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import ModuleType
 from typing import Final
 
@@ -114,7 +115,7 @@ async def serve(
         dashboard=dashboard,
     )
     _raise_file_limit()
-    warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
+    warming = asyncio.create_task(asyncio.to_thread(_warm, counter))
     leaving = dashboard.stop if dashboard is not None else _nothing
     try:
         await run(proxy, listening, ready=ready, leaving=leaving, is_wanted=is_wanted)
@@ -208,6 +209,14 @@ def _uvicorn() -> ModuleType:
             hint="pip install 'pagefault[proxy]'",
         ) from None
     return uvicorn
+
+
+def _warm(counter: TokenCounter) -> None:
+    """Load what the first request would have to wait for: the vocabulary, and the rules for what
+    users decide.
+    """
+    counter.count("loads the vocabulary")
+    import_module("pagefault.truth.extract")
 
 
 def _nothing() -> None:

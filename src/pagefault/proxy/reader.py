@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from pagefault.proxy.history import Json
 from pagefault.proxy.wire import Answered, Events, Wire, values
 
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
@@ -28,14 +29,18 @@ class AnswerReader:
         else:
             self._whole = bytearray()
 
+    def take(self, event: str, data: Json) -> None:
+        """An event of a stream that somebody else has read, in the place of all its bytes."""
+        try:
+            if self._events is not None and not self._events.overflowed:
+                self._gatherer.feed(event, data)
+        except (TypeError, ValueError, AttributeError, KeyError):
+            self._events = None  # not this protocol, whatever it says
+
     def feed(self, piece: bytes) -> None:
         if self._events is not None:
             for event, data in self._events.feed(piece):
-                try:
-                    self._gatherer.feed(event, data)
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    self._events = None  # not this protocol, whatever it says
-                    return
+                self.take(event, data)
         elif self._whole is not None:
             self._whole += piece
             if len(self._whole) > ANSWER_BYTES_MAX:

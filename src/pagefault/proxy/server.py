@@ -418,11 +418,12 @@ class Proxy:
             passed.offer.editor(),
             Upstream(ask, relay.pieces),
             reply,
+            reader,
             serve,
             replies_max=self._memory.limits.steps_per_turn_max,
         )
         try:
-            await answering.pass_on(reader.begin, reader.feed)
+            await answering.pass_on()
         except asyncio.CancelledError:  # as in `_relayed`
             if (last := reader.answered()).complete:
                 last = replace(last, usage=answering.usage)

@@ -97,15 +97,17 @@ class Gatherer(Protocol):
     def answered(self) -> Answered: ...
 
 
+RawEvent = tuple[str, Json | None, bytes]
+"""An event, None for what is not one, not JSON or too large to be read, and all bytes of it."""
+
+
 @dataclass(slots=True)
 class RawEvents:
-    """The same with the bytes of each, so that what need not change passes as it came: an event,
-    None for what is not one, not JSON or too large to be read, and all bytes of it.
-    """
+    """The same with the bytes of each, so that what need not change passes as it came."""
 
     _rest: bytearray = field(default_factory=bytearray)
 
-    def feed(self, chunk: bytes) -> Iterator[tuple[str, Json | None, bytes]]:
+    def feed(self, chunk: bytes) -> Iterator[RawEvent]:
         looked = max(0, len(self._rest) - 3)
         self._rest += chunk
         while (end := _END.search(self._rest, looked)) is not None:
@@ -116,7 +118,7 @@ class RawEvents:
             yield "", None, bytes(self._rest)
             self._rest.clear()
 
-    def rest(self) -> Iterator[tuple[str, Json | None, bytes]]:
+    def rest(self) -> Iterator[RawEvent]:
         """What came after the last whole event."""
         if self._rest:
             raw = bytes(self._rest)
@@ -124,7 +126,7 @@ class RawEvents:
             yield self._told(raw)
 
     @staticmethod
-    def _told(raw: bytes) -> tuple[str, Json | None, bytes]:
+    def _told(raw: bytes) -> RawEvent:
         lines = [line for line in raw.replace(b"\r\n", b"\n").split(b"\n") if line]
         event = _event(lines) if lines else None
         return (*event, raw) if event is not None else ("", None, raw)

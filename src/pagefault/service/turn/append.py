@@ -16,6 +16,7 @@ from pagefault.service.inspection.relayed import Telling
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drafts import PREVIOUS, Incoming, placed, write_down
+from pagefault.service.window.content import page_of
 from pagefault.service.window.host_calls import allotted
 from pagefault.service.window.plan import plan_backlog
 
@@ -53,7 +54,12 @@ class Saying:
             drafts = allotted(drafts, self._owned.state, cause)
         drafts += await self._claim(drafts, _blocks(drafts, fresh))
         told, resting = await telling.drafts(self._owned) if telling is not None else ([], None)
+        keep = self._runtime.pages.keeper()  # before anything can be forgotten of what is written
         events = await self._owned.commit([*told, *drafts], planned=resting)
+        if any(item.follows for item in fresh):  # its client's own JSON is told by these texts
+            for event in events:
+                if isinstance(event.body, OriginalBody):
+                    keep(page_of(event, event.body))
         if telling is not None:
             telling.written(events)
         if self._owned.state.is_backlogged:
