@@ -1565,7 +1565,7 @@ class Session(_Asks):
         With `formation="on"` that happens after each turn of `run`, with nobody waiting, and as at
         `rest` once nothing was said for `limits.formation_rest_s`. It stops, without an error,
         where the budget is spent or the request would not fit the window. Raises `EngineError`
-        where the engine failed: the range is taken up again by a later call, up to
+        where the engine failed: the range will be tried again by a later call, up to
         `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
         """
         return _LOOP.run(self.asynchronous.form(engine, former=former, rest=rest, dry_run=dry_run))

@@ -181,7 +181,7 @@ def test_a_memory_from_elsewhere_is_read_and_nothing_in_it_changes(
     for words in (("sessions",), ("status",), ("verify",), ("claims", "ls"), ("pages", "ls")):
         told = cli("--root", root, *words)
         assert told.code == 0, told.err
-        assert f"pagefault adopt {root}" in told.err or "not made here by you" in told.err
+        assert f"pagefault adopt {root}" in told.err or "not created here by you" in told.err
     assert _listing(root) == before
 
 
@@ -220,7 +220,7 @@ def test_what_a_memory_from_elsewhere_claims_is_nobody_s_word(tmp_path: Path) ->
     is_adopted, authorities, notices = asyncio.run(look())
     assert not is_adopted
     assert authorities == {"proposed"}
-    assert "not made here by you" in notices[0]
+    assert "not created here by you" in notices[0]
     pagefault.adopt(root)
     is_adopted, authorities, notices = asyncio.run(_claims(root))
     assert (is_adopted, authorities, notices) == (True, {"user"}, [])

@@ -59,7 +59,7 @@ def test_a_fork_has_the_checkpoints_of_what_it_was_forked_from(cli: Cli, memory_
         ("checkpoint:nowhere", "makes one"),
         ("checkpoint:", "no checkpoint ''"),
         ("2026-99-99", "as a point in time"),
-        ("1999-01-01", "had not begun"),
+        ("1999-01-01", "did not exist yet"),
         ("99", "turns so far: 0 to 26"),
     ],
 )
@@ -88,7 +88,7 @@ def test_times_go_by_the_clock_of_the_computer_and_a_date_alone_is_the_end_of_it
             assert at(f"{here:%Y-%m-%d}") == at("now") == at(f"{here:%Y-%m-%dT%H:%M:%S.%f}")
             assert at("now") == at(last["at"])  # with a zone it is of that
             before = cli("--root", memory_root, "at", "talk", f"{here - timedelta(hours=1):%FT%T}")
-            assert "had not begun" in before.err
+            assert "did not exist yet" in before.err
             shown = cli("--root", memory_root, "history", "talk").out
             assert f"{here:%Y-%m-%d %H:%M}" in shown
             assert last["at"] not in shown

@@ -154,7 +154,7 @@ def test_who_waits_for_an_answer_is_told_in_its_own_format_that_the_proxy_was_st
         (["--upstream", "https://api.example.com", "--host", "0.0.0.0"], "other machines"),
         (["--upstream", "http://api.example.com"], "plain http"),
         (["--upstream", "ftp://x"], "not an http or https address"),
-        (["--upstream", "https://user:key@api.example.com"], "no user, password"),
+        (["--upstream", "https://user:key@api.example.com"], "without user, password"),
         ([], "--upstream"),
         (["--upstream", "https://api.example.com", "--faults"], "--window"),
     ],
@@ -180,7 +180,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         with serving(*words, root=tmp_path) as process:
             _, said = process.communicate(timeout=300)
     assert process.returncode == 2
-    assert f"port {port} is taken" in said
+    assert f"port {port} is in use" in said
 
 
 def test_a_window_too_small_for_any_request_is_refused(cli: Cli, tmp_path: Path) -> None:

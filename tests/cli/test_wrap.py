@@ -474,7 +474,7 @@ def test_a_file_that_one_run_has_is_refused_to_another(bench: Bench) -> None:
     words[4] = "http"
     code, _, err = bench.run(*words)
     assert code == 2
-    assert "holds the address of another run" in err
+    assert "contains the address of another run" in err
     first.terminate()
     first.communicate(timeout=60)
     until(lambda: file.read_text() == "at https://api.example.com")

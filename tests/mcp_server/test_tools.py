@@ -119,7 +119,7 @@ async def test_a_pack_cites_pages_that_can_be_loaded_within_its_tokens(
                 assert {"planning/msg_2", "workshop/msg_1"} <= cited
                 assert text_of(result).startswith('<memory_context type="task">')
         said = await refused(one, "digest", git_range="v1..HEAD")
-        assert "reads no repository" in said
+        assert "has no repository" in said
     await memory.assign("planning", user="ann")
     async with client(memory, user="bob") as one:
         for tool in ("context_pack", "handoff", "synopsis", "digest"):

@@ -93,7 +93,7 @@ def test_a_context_that_costs_nothing_to_keep_has_no_rent() -> None:
     ],
 )
 def test_timings_that_tell_no_price_are_refused(calls: list[Measured]) -> None:
-    with pytest.raises(BadInput, match="tell no price"):
+    with pytest.raises(BadInput, match="are too few to derive a price"):
         calibrate(calls, as_of="2026-11")
 
 

@@ -200,7 +200,7 @@ def test_a_file_of_tokens_is_read_or_refused_without_a_token_in_the_message(
         assert "token-of" not in f"{refused.value} {refused.value.hint}"
     file.write_text("ann token-of-ann-0123456789")
     file.chmod(0o644)
-    with pytest.raises(BadInput, match="others can read"):
+    with pytest.raises(BadInput, match="other users can read"):
         read_tokens(file)
 
 

@@ -254,7 +254,7 @@ async def test_a_proposal_is_lifted_by_the_digest_of_just_these_words_and_by_not
         assert claim.authority == "proposed"
         await session.claim("Valkey is fast.", evidence=["Valkey"], origin="web")
         wrong = (await session.claims())[-1].digest
-        with pytest.raises(BadInput, match="not the digest"):
+        with pytest.raises(BadInput, match="not the current digest"):
             await session.confirm_claim(proposed, wrong)
         lifted = await session.confirm_claim(proposed, claim.digest)
         told = {one.claim_id: one for one in await session.claims()}
@@ -472,7 +472,7 @@ async def test_a_person_confirms_no_claim_that_rests_on_one_that_nobody_confirme
             "Always ask port 8080", evidence=["8080"], kind="rule", derived_from=[port]
         )
         told = {one.claim_id: one.digest for one in await session.claims()}
-        with pytest.raises(BadInput, match=f"rests on {port}, which nobody confirmed"):
+        with pytest.raises(BadInput, match=f"rests on {port}, which is not confirmed"):
             await session.confirm_claim(rule, told[rule])
         await session.confirm_claim(port, told[port])
         lifted = await session.confirm_claim(rule, told[rule])

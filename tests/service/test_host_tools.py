@@ -196,7 +196,7 @@ async def test_a_result_is_never_that_of_a_call_whose_id_only_looks_alike() -> N
         with pytest.raises(BadInput, match="no call 'x' waits"):
             await session.tool_result("x", "1")
         await session.tool_result("call", "2")
-        with pytest.raises(BadInput, match="its result already"):
+        with pytest.raises(BadInput, match="already has a result"):
             await session.tool_result("call", "3")
         assert [call.call_id for call in session.open_calls()] == ["x_1"]
 

@@ -419,7 +419,7 @@ async def test_an_approval_names_one_thing_that_is_there(tmp_path: Path) -> None
             await memory.approve_import(source="messages", run="imp_1")
         with pytest.raises(SessionNotFound):
             await memory.approve_import(source="codex")
-        with pytest.raises(BadInput, match="only an import"):
+        with pytest.raises(BadInput, match="reserved for imported"):
             await memory.session("import:messages:mine")
 
 

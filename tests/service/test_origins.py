@@ -121,7 +121,7 @@ async def test_a_person_raises_a_page_by_the_digest_of_what_it_says(tmp_path: Pa
         other = (await memory.origins(session, twin)).digest
         assert told.digest != other, "of this page, and of no other that says the same"
         for wrong in ("", other, "0" * 16):
-            with pytest.raises(pagefault.BadInput, match="not the digest"):
+            with pytest.raises(pagefault.BadInput, match="not the current digest"):
                 await memory.raise_origin(session, page, wrong)
         dry = await memory.raise_origin(session, page, told.digest, dry_run=True)
         assert not dry.raised
@@ -208,7 +208,7 @@ async def test_an_origin_is_revoked_in_every_session_and_a_session_whole(tmp_pat
         assert "Look it up" not in text_of(await (await memory.session("one")).request())
         with pytest.raises(pagefault.BadInput, match="everything"):
             await memory.revoke_origin()
-        with pytest.raises(pagefault.BadInput, match="with its session"):
+        with pytest.raises(pagefault.BadInput, match="needs its session"):
             await memory.revoke_origin("one", "tool_1", origin="web")
         with pytest.raises(pagefault.NoSuchPage):
             await memory.revoke_origin("one", "tool_9")

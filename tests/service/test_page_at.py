@@ -68,11 +68,11 @@ async def test_what_was_not_written_yet_has_no_words_and_a_time_must_be_named() 
         assert (await session.page_at(later, turn=1)).text == "How are you?"
         with pytest.raises(NoSuchPage):
             await session.page_at("msg_99", turn=0)
-        with pytest.raises(BadInput, match="name one time"):
+        with pytest.raises(BadInput, match="give exactly one time"):
             await session.page_at(first)
-        with pytest.raises(BadInput, match="name one time"):
+        with pytest.raises(BadInput, match="give exactly one time"):
             await session.page_at(first, "2999-01-01", turn=0)
-        with pytest.raises(BadInput, match="had not begun"):
+        with pytest.raises(BadInput, match="did not exist yet"):
             await session.page_at(first, "1999-01-01")
 
 

@@ -230,7 +230,7 @@ async def test_whoever_mounts_to_write_waits_for_the_owner() -> None:
         assert (mount.is_open, mount.why) == (False, "consent")
         with pytest.raises(AccessRefused, match="has not agreed"):
             await bob.promote(page, "shelf")
-        with pytest.raises(AccessRefused, match="nobody said who asks"):
+        with pytest.raises(AccessRefused, match="the caller was not named"):
             await memory.consent("shelf", "bob", "rw")
         with pytest.raises(AccessRefused, match="another owner than 'bob'"):
             await memory.consent("shelf", "bob", "rw", by="bob")
@@ -326,7 +326,7 @@ async def test_what_cannot_be_is_refused_by_name() -> None:
             await memory.create_region("p", scope="project")
         with pytest.raises(BadInput, match="owner"):
             await memory.create_region("u", scope="user")
-        with pytest.raises(BadInput, match="which is nobody"):
+        with pytest.raises(BadInput, match="which is unknown"):
             await memory.create_region("g", read=["everyone"])
         for verb in (session.mount("nowhere"), session.unmount("nowhere")):
             with pytest.raises(RegionNotFound):

@@ -291,7 +291,7 @@ async def test_a_claim_takes_the_place_of_that_on_its_subject_or_of_the_named() 
             await session.remember("redis", subject="database", replaces=spaces)
         with pytest.raises(NoSuchPage, match="no claim"):
             await session.remember("redis", replaces="clm_99")
-        with pytest.raises(BadInput, match="says that already"):
+        with pytest.raises(BadInput, match="already says that"):
             await session.remember("mysql", replaces=spaces)
         session.check()
 
@@ -346,7 +346,7 @@ async def test_a_retry_finds_what_was_done(tmp_path: Path) -> None:
             await session.retract(made, key="k")
         with pytest.raises(BadInput, match=f"{note}, which is something else"):
             await session.remember("go with postgres", key="r")
-        with pytest.raises(BadInput, match="which is no message"):
+        with pytest.raises(BadInput, match="which is not a message"):
             await session.user("Other words, which would be lost.", key="k")
         assert len(await session.claims()) == 2
         await memory.forget("work", said)

@@ -186,7 +186,7 @@ def test_an_archive_elsewhere_is_found_again(tmp_path: Path, tiny_segments: None
     store.close()
     assert move(tmp_path / "m").segments, "without --to it is remembered"
     assert move(tmp_path / "m", to=tmp_path / "cold").segments == ()
-    with pytest.raises(BadInput, match="has its archive at"):
+    with pytest.raises(BadInput, match="archive is at"):
         move(tmp_path / "m", to=tmp_path / "other")
 
 

@@ -666,7 +666,7 @@ def test_killed_at_any_step_it_is_ended_by_the_next_and_nobody_opens_it_before(
         shutil.copytree(old, root)
         with pytest.raises(Killed):
             upgraded(root, disk=Mortal(left))
-        with pytest.raises(StoreIncompatible, match=r"is of format 3|was not ended"):
+        with pytest.raises(StoreIncompatible, match=r"is of format 3|did not finish"):
             open_store(root, read_only=True, **tools())
         upgraded(root)
         assert files(root) == expected

@@ -61,7 +61,7 @@ async def _read(app: App, name: str | None) -> dict[str, Any]:
         if await memory.proxied(session) is not None:
             raise BadInput(
                 f"{row.name or row.session_id!r} is proxied: its client decides what the window "
-                "holds, and nothing could be loaded into it",
+                "holds, so nothing can be loaded into it",
                 hint="`pagefault status` tells how large its requests are",
             )
         return session.abi().as_dict()

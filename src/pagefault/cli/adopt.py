@@ -37,7 +37,7 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
     from pagefault.store.embedded.root_file import check_there
 
     if str(path) == MEMORY:
-        raise BadInput(f"a memory at {MEMORY} is gone when it is closed", hint="name a folder")
+        raise BadInput(f"a memory at {MEMORY} exists only while it is open", hint="name a folder")
     place = path if path is not None else app.directory()
     check_there(place, hint=MAKE_ONE)
     told = _told(app, place)

@@ -186,7 +186,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
         raise _not_found(name, rows)
     if len(found) > 1:
         raise BadInput(
-            f"{name!r} may be any of {len(found)} sessions",
+            f"{name!r} matches {len(found)} sessions",
             hint=f"say which: {', '.join(_told_apart(found)[:_NAMES_TOLD])}"
             + (", …" if len(found) > _NAMES_TOLD else ""),
         )
@@ -256,7 +256,7 @@ async def find_session(memory: Memory, name: str | None) -> Session:
 
         raise StoreReadOnly(
             f"the session {row.name or row.session_id!r} is {session.control}: nothing is written",
-            hint="`pagefault mode assist --session NAME` has it kept again",
+            hint="`pagefault mode assist --session NAME` turns keeping back on",
         )
     return session
 
@@ -268,7 +268,7 @@ def _here() -> Path:
         return Path.cwd()
     except OSError:
         raise BadInput(
-            "the current folder is gone", hint="cd to one that exists, and try again"
+            "the current folder no longer exists", hint="change to an existing folder and try again"
         ) from None
 
 

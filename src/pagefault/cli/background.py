@@ -72,7 +72,7 @@ def log_file(name: str) -> Path:
     except OSError as error:
         raise BadInput(
             f"cannot write {path}: {error.strerror}",
-            hint="proxies are listed there, and log: XDG_STATE_HOME names another place",
+            hint="proxies are registered and log there; set XDG_STATE_HOME to use another place",
         ) from None
     return path
 

@@ -384,7 +384,7 @@ def retrieval(
 
     conversations = read_conversations(data, guess(data))
     if not any(one.questions for one in conversations):
-        raise BadInput(f"{data}: no questions in it", hint="is it the right file?")
+        raise BadInput(f"{data} has no questions", hint="is it the right file?")
     audit = audit or find_audit(data)
     corrections = read_audit(audit) if audit else []
     spec = app.config(embedder=embedder).embedder_spec if embedder else None

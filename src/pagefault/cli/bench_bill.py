@@ -82,7 +82,7 @@ def bill_bench(
     if not folder.is_dir():
         raise BadInput(f"there is no folder {folder}", hint="--recordings tests/proxy/recordings")
     if picture is not None and not picture.absolute().parent.is_dir():  # before all that work
-        raise BadInput(f"there is no folder for {picture}", hint="make it first")
+        raise BadInput(f"there is no folder for {picture}", hint="create it first")
 
     async def measure(home: Path) -> list[dict[str, Any]]:
         with app.term.progress() as progress:

@@ -113,7 +113,9 @@ def _priced(text: str) -> tuple[str, float]:
     try:
         return model.strip(), float(amount)
     except ValueError:
-        raise BadInput(f"{text!r} is no price", hint="--price 5, or --price gpt-5=1.25") from None
+        raise BadInput(
+            f"{text!r} is not a price", hint="--price 5, or --price gpt-5=1.25"
+        ) from None
 
 
 def _moment(at_ms: int) -> datetime:

@@ -131,7 +131,7 @@ def _message() -> str:
 
     if sys.stdin.isatty():
         raise BadInput(
-            "there is no message",
+            "no message was given",
             hint="echo 'your question' | pagefault chat, or leave stdout alone",
         )
     try:
@@ -139,7 +139,7 @@ def _message() -> str:
         if len(data) > TEXT_BYTES:
             raise BadInput(
                 f"the message is larger than {TEXT_BYTES:,} bytes",
-                hint="send a part of it, or put it into a file for `pagefault replay`",
+                hint="send a part of it, or save it to a file for `pagefault replay`",
             )
         text = data.decode().strip()
     except UnicodeDecodeError:

@@ -109,8 +109,8 @@ def check(run: Launch) -> None:
     provider, slash, _ = _model(run).partition("/")
     if slash and provider not in ("openai", "anthropic"):
         raise PastProxy(
-            f"aider asks {provider} itself for {_model(run)!r}, past the proxy",
-            hint="where that speaks as OpenAI does: --model openai/… after `--`, with --upstream",
+            f"aider asks {provider} directly for {_model(run)!r}, past the proxy",
+            hint="if it speaks OpenAI's format: --model openai/… after `--`, with --upstream",
         )
     lists = [(f"`set-env` in {path}", text) for path, text in _yaml(run) if _SET_ENV.search(text)]
     in_env, where = _env(run).get("AIDER_SET_ENV", ("", ""))
@@ -118,7 +118,7 @@ def check(run: Launch) -> None:
     for where, text in lists:
         if _ADDRESS.search(text) or _answered(run):
             raise PastProxy(
-                f"{where} goes before the address of the proxy",
+                f"{where} takes precedence over the proxy's address",
                 hint="name those variables in the environment, or with --set-env after `--`",
             )
 

@@ -94,8 +94,8 @@ def check(run: Launch) -> None:
     legacy = [named for where, told in _files(run) if (named := told.get("profile"))]
     if legacy:
         raise BadInput(
-            f"`profile` in config.toml ({legacy[0]!r}) is not read by Codex any more",
-            hint="move the profile's settings to a file of its name beside it, and name it with "
+            f"`profile` in config.toml ({legacy[0]!r}) is no longer read by Codex",
+            hint="move its settings into a file named after the profile, and select it with "
             "--profile",
         )
     _without_ours(run, [f"model_providers.{ours}.base_url", *([] if url else ["model_provider"])])
@@ -121,7 +121,7 @@ def _without_ours(run: Launch, ours: Sequence[str]) -> tuple[str, ...]:
             set_.startswith(f"{name}.") or f"{name}.".startswith(f"{set_}.") for set_ in ours
         ):
             raise BadInput(
-                f"-c {name} would go before the address of the proxy",
+                f"-c {name} would take precedence over the proxy's address",
                 hint="write it in config.toml, or name with -c the provider's base_url alone",
             )
     return run.without(gone)
@@ -156,7 +156,7 @@ def route(run: Launch) -> Route:
     if provider != "openai":
         raise BadInput(
             f"where Codex finds its provider {provider!r} is not written down",
-            hint="say it with --upstream",
+            hint="name it with --upstream",
         )
     if found := _text(_config(run), "openai_base_url"):
         return Route(found, f"{_where(run, 'openai_base_url')}, openai_base_url")

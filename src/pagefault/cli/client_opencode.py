@@ -122,7 +122,7 @@ def route(run: Launch) -> Route:
     if provider not in _PROVIDERS:
         raise BadInput(
             f"where opencode finds its provider {provider!r} is not known here",
-            hint="say it with --upstream",
+            hint="name it with --upstream",
         )
     return Route(_PROVIDERS[provider], "its own default", named)
 

@@ -88,7 +88,7 @@ def filled(text: str, door: Door) -> str:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise BadInput(f"{text!r} is no NAME=VALUE", hint="like --env OPENAI_BASE_URL={url}/v1")
+        raise BadInput(f"{text!r} is not NAME=VALUE", hint="like --env OPENAI_BASE_URL={url}/v1")
     return name, value
 
 

@@ -59,7 +59,8 @@ async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) 
 
     if not is_loopback(host):
         raise BadInput(
-            f"{host} can be reached from other machines, and the page shows all of your memory",
+            f"{host} can be reached from other machines, and the dashboard shows all of your "
+            "memory",
             hint="listen on 127.0.0.1; `ssh -L` brings it to another machine",
         )
     async with app.reading() as memory:

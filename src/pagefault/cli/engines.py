@@ -41,7 +41,7 @@ def remote_engine(config: Config) -> RemoteEngine:
     told = config.engine
     if not told.model:
         raise BadInput(
-            "no model is configured to talk to",
+            "no model is configured",
             hint="set PAGEFAULT_ENGINE__MODEL and OPENAI_API_KEY (for another server also "
             "PAGEFAULT_ENGINE__BASE_URL, like http://localhost:11434/v1), or write "
             '[engine] model = "…" into the file of `pagefault config path`; offline: '

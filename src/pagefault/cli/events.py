@@ -68,7 +68,7 @@ def events(
     is, docs/events.md says.
     """
     if failed and last_passed:
-        raise BadInput("--failed and --last-passed are two questions", hint="ask one")
+        raise BadInput("--failed and --last-passed cannot be combined", hint="use one of them")
     session_name = either(session_named, session_name)
     now = datetime.now().astimezone()
     outcome = "failed" if failed else "passed" if last_passed else ""

@@ -30,7 +30,7 @@ def commits_of(git_range: str) -> list[Commit]:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as failure:
         raise BadInput(
-            f"git could not be asked: {failure!s:.200}", hint="run it in the repository"
+            f"git could not be run: {failure!s:.200}", hint="run it in the repository"
         ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()[:1]

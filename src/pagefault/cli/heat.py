@@ -307,5 +307,5 @@ def _object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise BadInput("--metadata is no JSON object", hint='give one such as {"ticket": 7}')
+        raise BadInput("--metadata is not a JSON object", hint='give one such as {"ticket": 7}')
     return told

@@ -91,8 +91,8 @@ def _agreed(app: App) -> bool:
 
     if not app.term.is_interactive:
         raise BadInput(
-            "nothing is imported without a yes, and there is no terminal to ask on",
-            hint="look at it with --dry-run, then give --yes",
+            "an import needs a yes, and there is no terminal to ask on",
+            hint="preview it with --dry-run, then pass --yes",
         )
     return click.confirm("Import this?", err=True)
 

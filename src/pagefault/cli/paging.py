@@ -72,7 +72,7 @@ def _check_says_something(text: str) -> None:
 
     if not text.strip():
         raise BadInput(
-            "the goal says nothing", hint="--clear ends the goal; without TEXT it is shown"
+            "the goal is blank", hint="--clear removes the goal; without TEXT the goal is shown"
         )
 
 

@@ -116,5 +116,5 @@ def _values(name: str) -> list[str]:
     except UnicodeDecodeError:
         raise BadInput(f"{called} is not UTF-8 text") from None
     if not any(values):
-        raise BadInput(f"there is no value in {called}", hint="it takes one a line")
+        raise BadInput(f"there is no value in {called}", hint="put one value on each line")
     return [value for value in values if value]

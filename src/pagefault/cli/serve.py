@@ -146,7 +146,7 @@ def serve(
 
     if tokens is not None and (token is not None or user is not None):
         raise BadInput(
-            "--tokens says who each token's user is, so there is no other token and no one user",
+            "--tokens says who each token's user is, so --token and --user cannot be used with it",
             hint="give --tokens alone, or --token and --user",
         )
     who = _Who(
@@ -157,11 +157,11 @@ def serve(
     )
     if mcp_write and tokens is None and (token is None or user is None):
         raise BadInput(
-            "what is remembered at /mcp is somebody's, who has a token",
+            "/mcp writes to somebody's memory, so it needs a token",
             hint="give --tokens, or --token and --user",
         )
     if faults and window is None:
-        raise BadInput("pages are loaded where something left", hint="give --window TOKENS, too")
+        raise BadInput("loading pages needs a limited window", hint="add --window TOKENS")
     if forms and user is None:
         raise BadInput(
             "--form is one user's consent, and nobody says whose",
@@ -240,7 +240,7 @@ def _detach(
             )
             if runs != wanted:
                 raise StoreBusy(
-                    f"a proxy runs on {root} already, another than this one would be: {one.url} to "
+                    f"another proxy already runs on {root}: {one.url} to "
                     f"{one.upstream}, window {one.window:,}",
                     hint="`pagefault stop` ends it",
                 )

@@ -27,7 +27,8 @@ def stop(app: App, dry_run: bool, as_json: bool) -> None:
     found = running_on(root)
     if not found:
         raise StoreMissing(
-            f"no proxy runs on {root}", hint="--root says which memory; `pagefault serve` runs one"
+            f"no proxy is running on {root}",
+            hint="choose the memory with --root, or start a proxy with `pagefault serve`",
         )
     rows = []
     for one in found:

@@ -58,7 +58,7 @@ def checked(swaps: Sequence[Swap]) -> None:
     """Raise `BadInput` for a file that cannot be read, or has not what is to be replaced."""
     for swap in swaps:
         if not swap.old or swap.old.encode() not in _read(swap.path):
-            raise BadInput(f"{swap.path} has no {swap.old!r} that could be replaced")
+            raise BadInput(f"{swap.path} does not contain {swap.old!r}")
 
 
 def swap_in(swaps: Sequence[Swap], marker: Path) -> None:
@@ -79,8 +79,8 @@ def unclaimed(swaps: Sequence[Swap], markers: Path) -> None:
     for swap in swaps:
         if os.path.realpath(swap.path) in taken:
             raise BadInput(
-                f"{swap.path} holds the address of another run of wrap",
-                hint="wait until that has ended; if it has, `pagefault unwrap` puts the file back",
+                f"{swap.path} contains the address of another run of wrap",
+                hint="wait for it to end; if it already has, `pagefault unwrap` restores the file",
             )
 
 

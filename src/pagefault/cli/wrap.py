@@ -154,7 +154,8 @@ def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Rou
     elif client is None:
         raise BadInput(
             "where this command would send its requests is not known here",
-            hint="say it with --upstream; and with --env which variable it reads, if it is another "
+            hint="name it with --upstream; and with --env which variable it reads, if it is "
+            "another "
             "than the libraries of its provider read",
         )
     else:

@@ -313,7 +313,7 @@ class Endpoint:
                 return EngineRefused(f"{self.host} refused the key ({status}){said}", hint=where)
             case 404 | 405:
                 return EngineRefused(
-                    f"{self._url(call)} is not there, or knows no model {call.model!r}"
+                    f"{self._url(call)} does not exist, or has no model {call.model!r}"
                     f" ({status}){said}",
                     hint="check the model's name; base_url usually ends with /v1",
                 )
@@ -324,7 +324,7 @@ class Endpoint:
                 )
             case 429:
                 return EngineRefused(
-                    f"{self.host} asks for fewer requests (429){said}",
+                    f"{self.host} is rate-limiting requests (429){said}",
                     hint="wait and try again, or use a plan or a model with a higher limit",
                 )
             case _ if 200 <= status < 300:
@@ -452,7 +452,7 @@ class Endpoint:
             except httpx2.HTTPError:
                 failure = (
                     f"the connection to {self.host} broke in the middle of an answer",
-                    "nothing was stored of it; send the message again",
+                    "nothing of it was stored; send the message again",
                 )
             if failure is not None:
                 raise Broke(failure[0], hint=failure[1])
@@ -478,12 +478,12 @@ def checked_url(base_url: str, *, allow_http: bool = False) -> str:
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise BadInput(
-            "base_url must hold an address only: no user, password, query or fragment",
+            "base_url must be a bare address, without user, password, query or fragment",
             hint="the key goes into engine.api_key or OPENAI_API_KEY",
         )
     if parts.scheme == "http" and not (allow_http or is_loopback(host)):
         raise BadInput(
-            f"plain http to {host} would show the key and every message on the way",
+            f"plain http to {host} would expose the key and every message",
             hint="use https, or set engine.allow_http if the network is yours",
         )
     return url
@@ -524,8 +524,8 @@ def _checked_key(api_key: str, key_from: str) -> str:
     key = api_key.strip()  # keys read from files end in a newline
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise BadInput(
-            f"the key from {key_from} holds characters that no header can carry",
-            hint="copy it again, without quotes and line breaks",
+            f"the key from {key_from} has characters that are not allowed in a header",
+            hint="copy it again, without quotes or line breaks",
         )
     return key
 

@@ -109,6 +109,6 @@ class Former(Protocol):
         """What to remember of the range, most important first of each kind.
 
         Raises `EngineError` where the model failed, was cut off before it said anything, or called
-        a tool: the range is taken up again. Being cancelled cancels the request.
+        a tool: the range will be tried again. Being cancelled cancels the request.
         """
         ...

@@ -64,7 +64,7 @@ class OwnLoop:
             thread.join()
 
     def _closed(self) -> EngineUnreachable:
-        return EngineUnreachable(f"this {self._what} was closed", hint="make another")
+        return EngineUnreachable(f"this {self._what} is closed", hint="make another")
 
     def _live(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)

@@ -120,7 +120,7 @@ class RemoteEngine:
             if not (done or fold.ended):
                 raise EngineUnreachable(
                     f"{endpoint.host} ended the answer before the model did",
-                    hint="nothing was stored of it; send the message again",
+                    hint="nothing of it was stored; send the message again",
                 )
             yield fold.reply()
         finally:

@@ -76,8 +76,8 @@ class Home:
         if self._is_async:
             verb.close()
             raise CallerError(
-                "what blocks cannot use a memory of an event loop",
-                hint="give it a root, or a memory of pagefault.sync",
+                "blocking code cannot use an asynchronous memory",
+                hint="pass a path, or a memory from pagefault.sync",
             )
         return sync._LOOP.run(verb)
 
@@ -190,7 +190,7 @@ class Homes:
         if isinstance(memory, Home):
             return memory
         if not isinstance(memory, str | Path | Memory | sync.Memory | None):
-            raise BadInput(f"a {type(memory).__name__} is no memory, and no root of one")
+            raise BadInput(f"a {type(memory).__name__} is neither a memory nor a path to one")
         if isinstance(memory, Memory | sync.Memory):
             home = Home(memory=memory)
             home.clients = 1

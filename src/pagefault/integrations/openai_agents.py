@@ -54,7 +54,7 @@ class PagefaultSession:
         self, session_id: str, *, memory: Root = None, window_tokens: int | None = None
     ) -> None:
         if not session_id:
-            raise BadInput("a session has an id")
+            raise BadInput("a session id is required")
         self.session_id = session_id
         self._pager = Pager(Responses(), memory, window_tokens)
         self._lock = asyncio.Lock()

@@ -61,7 +61,7 @@ class Pager:
         """The request of a session that fits, kept. Raises nothing."""
         try:
             if not session:
-                raise BadInput("a conversation has a name")
+                raise BadInput("a conversation name is required")
             conversation = await self.conversation(session)
             mode = await self.mode_of(session)
             if not mode.captures:

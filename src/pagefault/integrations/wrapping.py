@@ -56,8 +56,8 @@ def wrap(
         window_tokens = a_window(window_tokens)
     if isinstance(memory, Memory) and not is_async:
         raise BadInput(
-            "this client blocks, and the memory waits for the same event loop",
-            hint="give it a root, or a memory of pagefault.sync; or wrap an asynchronous client",
+            "this client is blocking, and the memory belongs to an event loop",
+            hint="pass a path, or a memory from pagefault.sync; or wrap an asynchronous client",
         )
     checked_user(user)
     try:
@@ -68,7 +68,9 @@ def wrap(
 
     http: Any = _http_of(client)
     if isinstance(http, PagedClient | PagedAsyncClient):
-        raise BadInput("this client is wrapped", hint="a session may be a function, or a header")
+        raise BadInput(
+            "this client is already wrapped", hint="a session may be a function, or a header"
+        )
     if not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
         raise _not_by_httpx2()
     wrapped = Wrapped(HOMES.take(memory), session, window_tokens, user)
@@ -94,7 +96,7 @@ def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
 
     http = _http_of(client)
     if not isinstance(http, PagedClient | PagedAsyncClient):
-        raise BadInput("this client is not wrapped", hint="pagefault.wrap(client) gives one")
+        raise BadInput("this client is not wrapped", hint="wrap it with pagefault.wrap(client)")
     home = http.wrapped.home
     if home.has_async_memory:
         raise BadInput("the memory of this client is the one that it was given")
@@ -109,7 +111,7 @@ def _http_of(client: object) -> object:
 
 def _not_by_httpx2() -> BadInput:
     return BadInput(
-        "this client does not send by httpx2, which alone is wrapped",
+        "this client does not use httpx2, and only those can be wrapped",
         hint="pip install 'openai>=3' or 'anthropic>=1', and give it no client of httpx; "
         "`pagefault serve` stands before any other",
     )

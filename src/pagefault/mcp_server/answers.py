@@ -332,7 +332,7 @@ class Answers:
         commits: Sequence[Commit] = ()
         if git_range:
             if self._commits is None:
-                raise BadInput("this server reads no repository: leave out git_range")
+                raise BadInput("this server has no repository: leave out git_range")
             commits = await asyncio.to_thread(self._commits, git_range)
         pack = await self._memory._packed(
             asked_for(

@@ -203,7 +203,7 @@ class StoreError(PagefaultError):
 class StoreBusy(StoreError):
     """Nothing was written; safe to retry. Names the holder."""
 
-    hint = "try again; if that does not help, close what else has this memory open"
+    hint = "try again; if that does not help, close whatever else has this memory open"
 
 
 class SessionBusy(StoreError):

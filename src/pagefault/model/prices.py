@@ -41,7 +41,7 @@ class PriceList:
         check_fields(self)
         if not 0 <= self.read <= self.write or self.write <= 0 or self.output < 0:
             raise BadInput(
-                f"the price list {self.name!r} cannot be: read {self.read}, write {self.write}",
+                f"the price list {self.name!r} is invalid: read {self.read}, write {self.write}",
                 hint="prices are per token, in uncached input tokens, with 0 <= read <= write",
             )
 
@@ -95,7 +95,8 @@ def calibrate(calls: Iterable[Measured], *, name: str = "local", as_of: str) -> 
     prefill_s = fsum(call.prefill_s for call in seen)
     if len(seen) < _CALLS_MIN or len(lengths) < 2 or prefill_s <= 0:
         raise BadInput(
-            f"{len(seen)} timed calls over {len(lengths)} lengths of context tell no price",
+            f"{len(seen)} timed calls over {len(lengths)} lengths of context are too few to "
+            "derive a price",
             hint="time at least three calls that prefill and decode, short and long contexts",
         )
     prefill_token_s = prefill_s / sum(call.prefilled_tokens for call in seen)

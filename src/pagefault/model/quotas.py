@@ -40,7 +40,7 @@ class Quotas:
         check_fields(self)
         for field in fields(self):
             if getattr(self, field.name) < 0:
-                raise BadInput(f"{field.name} is negative", hint="0 bounds nothing")
+                raise BadInput(f"{field.name} is negative", hint="0 means no limit")
 
 
 _PROXIED: Final = re.compile(r":[^:@]+@([^:@]+)\Z")

@@ -46,7 +46,7 @@ def _json(arguments: Mapping[str, Any]) -> str:
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadInput(
             f"a call's arguments are not JSON: {problem}",
-            hint="give the text that the model wrote, or the object that it says",
+            hint="pass the model's text, or the object it encodes",
         ) from None
 
 

@@ -232,7 +232,7 @@ def _refusal(called: str, name: str, words: str, value: object) -> BadInput:
         # Python refuses to write out an integer of more than 4,300 digits.
         got = "a number that large" if abs(number) > _WRITTEN_MAX else f"{number!r:.40}"
     return BadInput(
-        f"{name} is {words}, not {got}", hint=f"help(pagefault.{called}) tells what it takes"
+        f"{name} is {words}, not {got}", hint=f"help(pagefault.{called}) shows what it accepts"
     )
 
 

@@ -24,8 +24,8 @@ def check_text(text: str, *, called: str) -> None:
                 break
     if size > TEXT_BYTES:
         raise BadInput(
-            f"{called} of {size:,} bytes or more: one text takes at most {TEXT_BYTES:,}",
-            hint="hand it in in parts, or keep the file as an artifact",
+            f"{called} has {size:,} bytes or more; a text may have at most {TEXT_BYTES:,}",
+            hint="pass it in parts, or store the file as an artifact",
         )
 
 

@@ -23,7 +23,7 @@ def iso_text(at: datetime) -> str:
         return at.isoformat()
     except Exception as failure:  # a zone is the caller's own code
         raise BadInput(
-            f"a datetime's zone does not tell the time: {failure!r:.80}",
+            f"the datetime's time zone is unusable: {failure!r:.80}",
             hint="a zone of datetime or zoneinfo, or ISO 8601: 2026-03-05T08:45:00Z",
         ) from failure
 

@@ -72,8 +72,8 @@ class SearchFilter:
         last = until - 1 if _is_day(self.until) else until  # a day ends where the next begins
         if since > last:
             raise BadInput(
-                f"nothing is since {self.since!r} and until {self.until!r}: that is before",
-                hint="give the earlier time as `since`, the later as `until`",
+                f"since {self.since!r} is later than until {self.until!r}",
+                hint="swap `since` and `until`",
             )
 
     @property

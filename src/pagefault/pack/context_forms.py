@@ -147,7 +147,7 @@ def read(text: str) -> ContextPack:
         ) from None
     if same != told:
         raise BadInput(
-            "this is no context pack, or one of another version", hint="make it again, and compare"
+            "this is not a context pack, or has another version", hint="make it again, and compare"
         )
     return pack
 

@@ -97,8 +97,8 @@ class EngineFormer:
             raise EngineGarbled(
                 "the model called a tool where its memory was to be formed"
                 if reply is not None
-                else "the engine ended without a reply",
-                hint="the range is taken up again",
+                else "the engine returned no reply",
+                hint="the range will be tried again",
             )
         lines = reply.text.splitlines()
         if reply.finish == "length":
@@ -106,8 +106,8 @@ class EngineFormer:
         read = read_lines(lines)
         if not read.proposals and reply.finish == "length":
             raise EngineGarbled(
-                "the answer was cut off before it said anything",
-                hint="let the engine write more tokens at once",
+                "the answer was cut off before any text",
+                hint="allow the engine more output tokens",
             )
         return replace(read, usage=reply.usage)
 

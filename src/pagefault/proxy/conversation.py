@@ -527,7 +527,7 @@ class Conversation:
         clients = weighed
         if self.verbatim.window_tokens:
             clients = self._clients.weigh(body, received, received.messages)
-        if self._session is None or self.full:  # nothing was said yet, or could be written
+        if self._session is None or self.full:  # nothing has been said yet, or could be written
             return None, NOTHING
         model = self._model(body)
         hidden = (

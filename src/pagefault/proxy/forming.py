@@ -114,7 +114,7 @@ class RelayedFormer:
         if not text:
             raise EngineGarbled(
                 "the model said nothing, or called a tool, where its memory was to be formed",
-                hint="the range is taken up again",
+                hint="the range will be tried again",
             )
         read = read_lines(text.splitlines())
         return Proposals(proposals=read.proposals, unread=read.unread, usage=told.usage)

@@ -41,9 +41,9 @@ def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
     """
     if not is_loopback(host) and not wants_token:
         raise BadInput(
-            f"{host} can be reached from other machines, and whoever reaches this proxy writes to "
-            "your memory and reads it",
-            hint="listen on 127.0.0.1, or ask for a token: PAGEFAULT_PROXY_TOKEN or --token",
+            f"{host} can be reached from other machines, and anyone who reaches this proxy can "
+            "read and write your memory",
+            hint="listen on 127.0.0.1, or require a token: PAGEFAULT_PROXY_TOKEN or --token",
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named as TCP: asyncio turns Nagle's algorithm off for such alone, and with it the end of an
@@ -57,7 +57,7 @@ def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise BadInput(
-                f"port {port} is taken", hint="name another one with --port, or 0 for any"
+                f"port {port} is in use", hint="choose another with --port, or 0 for any free one"
             ) from None
         raise BadInput(f"cannot listen on {host}:{port}: {error.strerror}") from None
     return listening

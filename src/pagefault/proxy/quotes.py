@@ -378,7 +378,7 @@ class Quotes:
                     chosen.append(page)
                     free -= _cost(page)
         except SessionNotFound:
-            pass  # nothing was said yet
+            pass  # nothing has been said yet
         except PagefaultError as error:
             self._problem(error.message)
         return chosen

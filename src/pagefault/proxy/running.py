@@ -57,7 +57,7 @@ class Running:
     forms: bool = False  # memory of their conversations, as their user agreed
     mcp_writes: bool = False  # `remember` is offered at /mcp
     log: str = ""  # its file, where it was started in the background
-    parent: int = 0  # of a private one: it ends with this process
+    parent: int = 0  # of a private one: it lasts only as long as this process
 
     @property
     def all_upstreams(self) -> dict[str, str]:

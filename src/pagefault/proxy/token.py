@@ -62,7 +62,7 @@ def read_tokens(path: Path) -> dict[str, str]:
         with path.open(encoding="utf-8") as file:
             if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
                 raise BadInput(
-                    f"others can read {path}, and who has a token speaks for its user",
+                    f"other users can read {path}, and anyone with a token acts as its user",
                     hint=f"chmod 600 {path}",
                 )
             lines = file.read(_FILE_CHARS_MAX).splitlines()
@@ -83,7 +83,7 @@ def read_tokens(path: Path) -> dict[str, str]:
             raise BadInput(f"line {number} of {path}: its name, or its token, stands there twice")
         tokens[name] = token
     if not tokens:
-        raise BadInput(f"{path} has no tokens", hint="a line for each: NAME TOKEN")
+        raise BadInput(f"{path} has no tokens", hint="one line each: NAME TOKEN")
     return tokens
 
 

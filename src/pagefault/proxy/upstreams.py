@@ -62,8 +62,9 @@ def read_upstreams(told: Iterable[str]) -> dict[str, str]:
         name, url = (before, after) if separator and "//" not in before else ("", one)
         if name not in FORMATS and name != "" and not _PATH.fullmatch(name):
             raise BadInput(
-                f"{name!r} is no format of requests and no path",
-                hint=f"before the address stands one of {', '.join(FORMATS)}, or a path like /groq",
+                f"{name!r} is neither a request format nor a path",
+                hint=f"put one of these before the address: {', '.join(FORMATS)}, or a path "
+                "like /groq",
             )
         if name in found:
             what = f"for {name}" if name else "for all else"

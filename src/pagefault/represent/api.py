@@ -103,7 +103,7 @@ def check_asked(sources: Sequence[Source], level: Level, tokens_max: int | None)
         raise BadInput("a page is given twice", hint="give each page of a range once")
     if tokens_max is not None and level is Level.REDUCED:
         raise BadInput(
-            "level 1 keeps all there is to keep, so it takes no size",
+            "level 1 keeps everything, so it takes no size",
             hint="ask for level 2 with a size",
         )
     if tokens_max is not None and tokens_max < 0:

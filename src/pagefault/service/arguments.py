@@ -41,7 +41,7 @@ def a_short_text(value: str, *, called: str) -> str:
     if len(value) > NAME_CHARS:
         raise BadInput(
             f"{called} of {len(value):,} characters: it takes at most {NAME_CHARS:,}",
-            hint="give a short name, and put the rest into the text",
+            hint="use a short name, and put the rest in the text",
         )
     return value
 
@@ -79,7 +79,7 @@ def a_moment(at: str | datetime) -> str:
     text = iso_text(at) if isinstance(at, datetime) else at
     if text and iso_ms(text) is None:
         raise BadInput(
-            f"occurred_at is no time: {len(text)} characters that cannot be read as one",
+            f"occurred_at is not a time: {len(text)} characters that cannot be read as one",
             hint="a datetime, or ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z",
         )
     return text
@@ -90,7 +90,7 @@ def check_name(name: str, *, of: str = "session") -> None:
     if name.startswith(REGION_PREFIX):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",
-            hint=f"what begins with {REGION_PREFIX} is a region",
+            hint=f"names that begin with {REGION_PREFIX} are regions",
         )
     if not _NAME.fullmatch(name):
         raise BadInput(
@@ -137,7 +137,9 @@ def a_layout(layout: str) -> LayoutName:
 
 def a_window(tokens: int) -> int:
     if tokens < 1:
-        raise BadInput(f"a window of {tokens!r} tokens cannot be", hint="give a positive number")
+        raise BadInput(
+            f"a window of {tokens!r} tokens is not possible", hint="give a positive number"
+        )
     return tokens
 
 

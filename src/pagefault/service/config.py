@@ -136,7 +136,7 @@ class LimitsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotasConfig:
-    """What a session, tenant, project (the whole memory) and tool may write; 0 bounds nothing."""
+    """What a session, tenant, project (the whole memory) and tool may write; 0 means no limit."""
 
     session_pages_max: int = setting(0, trust=True, at_least=0)
     session_bytes_max: int = setting(0, trust=True, at_least=0)
@@ -412,7 +412,7 @@ def find_project(cwd: Path, *, skip_theirs: bool = False) -> Path | None:
             return None
         raise BadInput(
             f"{candidate} {wrong}",
-            hint="name the memory's folder yourself: `root` or PAGEFAULT_HOME",
+            hint="set the memory's folder explicitly: `root` or PAGEFAULT_HOME",
         )
     return None
 
@@ -460,7 +460,7 @@ def _add_user_file(
 def _add_file(found: dict[str, _Found], path: Path, *, layer: str) -> None:
     try:
         if layer == "project" and path.is_symlink():
-            raise BadInput(f"{path} is a link, and none is followed in a project's folder")
+            raise BadInput(f"{path} is a link, and links in a project's folder are not followed")
         if path.exists() and not path.is_file():
             raise BadInput(f"{path} is not a file")  # a pipe would keep us waiting
         with path.open("rb") as file:
@@ -470,7 +470,7 @@ def _add_file(found: dict[str, _Found], path: Path, *, layer: str) -> None:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
     if len(raw) > FILE_BYTES_MAX:
-        raise BadInput(f"{path} is larger than any configuration")
+        raise BadInput(f"{path} is too large for a configuration file")
     try:
         text = raw.decode("utf-8")
         document = tomllib.loads(text)

@@ -430,13 +430,14 @@ _SINKS: Final[Mapping[ExportForm, Callable[[Path, _Data], AbstractContextManager
 def check_target(target: Path, root: Path | None) -> Path:
     """Where an export goes. Raises `BadInput` for a place that is taken, or within the memory."""
     if os.path.lexists(target):
-        raise BadInput(f"{target} is there already", hint="name a file or folder that is not")
+        raise BadInput(f"{target} already exists", hint="choose a name that does not exist yet")
     parent = Path(os.path.realpath(target.parent))
     if not parent.is_dir():
-        raise BadInput(f"{target.parent} is no folder", hint="make it first")
+        raise BadInput(f"{target.parent} is not a folder", hint="create it first")
     if root is not None and parent.is_relative_to(os.path.realpath(root)):
         raise BadInput(
-            f"{target} is within the memory", hint="an export goes elsewhere: nothing tidies it up"
+            f"{target} is inside the memory",
+            hint="write exports elsewhere: nothing in the memory would clean them up",
         )
     return parent / target.name
 
@@ -457,7 +458,7 @@ def _made(target: Path) -> Iterator[Path]:
     except OSError as failure:
         raise StoreError(
             f"{target} could not be written: {failure.strerror or failure}",
-            hint="make room there, or name another place",
+            hint="make room there, or choose another place",
         ) from failure
     finally:
         shutil.rmtree(beside, ignore_errors=True)

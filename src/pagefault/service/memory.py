@@ -125,7 +125,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if name.startswith(REGION_PREFIX) or (row and row.name.startswith(REGION_PREFIX)):
                 raise BadInput(
-                    f"{name!r}: a region is no session, and no conversation goes on there",
+                    f"{name!r}: that is a region, not a session, and holds no conversation",
                     hint="`Session.mount` looks into it; give a session another name",
                 )
             if row is not None:
@@ -144,7 +144,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
                 check_name(name)
                 if name.startswith(IMPORT_PREFIX):
                     raise BadInput(
-                        f"{name!r}: only an import opens a session that is called so",
+                        f"{name!r}: that name is reserved for imported sessions",
                         hint="`Memory.import_history` does; give this one another name",
                     )
             if wanted_control is None:

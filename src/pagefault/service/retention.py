@@ -52,7 +52,8 @@ def a_period_days(text: str) -> int:
     found = _DAYS.fullmatch(text.strip())
     if found is None or int(found[1]) > DAYS_MAX:
         raise BadInput(
-            f"{text!r} is no time to keep pages for", hint=f"7d, 30d, 90d, any days, or {FOREVER}"
+            f"{text!r} is not a retention period",
+            hint=f"use 7d, 30d, 90d, any number of days, or {FOREVER}",
         )
     return int(found[1])
 

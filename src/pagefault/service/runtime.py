@@ -106,7 +106,7 @@ class PageReader:
             if not isinstance(event.body, PageBody):
                 raise RecordGone(
                     f"page {row.page_id} is gone: its record is {event.type}",
-                    hint="it was forgotten on purpose, or set aside as damaged: `Memory.verify`",
+                    hint="it was forgotten, or set aside as damaged: see `Memory.verify`",
                 )
             page = page_of(event, event.body)
             _keep(cache, page)
@@ -326,8 +326,8 @@ class Runtime:
         first = None if seq is None else self.index.page_at(seq)
         if first is None:
             raise RecordGone(
-                "what was said under this key was forgotten since, so it is not written again",
-                hint="use another key if it is really to be said anew",
+                "what was written with this key has been forgotten, so it is not written again",
+                hint="use another key to write it anew",
             )
         stem, _, number = first.page_id.rpartition("_")
         return [PageId(f"{stem}_{int(number) + part}") for part in range(first.parts)]

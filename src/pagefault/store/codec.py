@@ -387,7 +387,7 @@ def check_version(version: str, what: str) -> None:
         raise StoreIncompatible(f"{what} has format {version}, this version reads up to {_V}")
     raise StoreIncompatible(
         f"{what} has format {version}, this version reads {_V}",
-        hint="`pagefault upgrade` makes the memory anew in this format, and checks it",
+        hint="`pagefault upgrade` converts the memory to this format and verifies it",
     )
 
 

@@ -120,8 +120,8 @@ class Committer:
                     raise RuntimeError("it ended at once")
         except RuntimeError as failure:
             raise StoreError(
-                f"the thread that writes cannot be started: {failure}",
-                hint="let this process have more threads or memory, then open this memory again",
+                f"the writer thread cannot be started: {failure}",
+                hint="allow this process more threads or memory, then reopen the memory",
             ) from failure
 
     async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:

@@ -47,5 +47,5 @@ def nothing_kept(control: ControlMode, *, whose: str = "memory", so: str = "") -
     """Why something is not written: by the control mode of whose it would be."""
     return StoreReadOnly(
         f"this {whose} is {control}: nothing is written to it{so and f', and {so}'}",
-        hint="`Memory.set_control` gives it another mode; what began unkept stays so",
+        hint="`Memory.set_control` sets another mode; what began unkept stays unkept",
     )

@@ -83,7 +83,7 @@ class Latch:
                 raise StoreError(f"{path} cannot be opened: {failure}") from failure
             refusal = StoreReadOnly(
                 f"{path} cannot be written: {failure.strerror}",
-                hint="reading works; make room or make it writable, then open it again",
+                hint="it can be read; make room or make it writable, then reopen it",
             )
             is_for_room = failure.errno in _NO_ROOM
             self.refuse_from_now(refusal, failure, is_for_room=is_for_room)

@@ -74,7 +74,7 @@ class Leases:
         """The error for a session that somebody else writes to."""
         return SessionBusy(
             f"session {name!r} is being written to by {who}",
-            hint="close it there (a proxy has its own as it runs), write to another session, "
+            hint="close it there (a running proxy keeps its sessions), write to another session, "
             f"or fork this one; a process that is stopped loses it after {self._lease_s:g} seconds",
         )
 
@@ -83,7 +83,7 @@ class Leases:
         return SessionBusy(
             f"session {name!r} was taken over while this process was suspended, by "
             f"{self.who(instance)}",
-            hint="nothing was written; open the session again once it is free, or fork it",
+            hint="nothing was written; reopen the session once it is free, or fork it",
         )
 
     def who(self, instance: str) -> str:

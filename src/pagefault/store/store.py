@@ -333,8 +333,8 @@ class Store:
         control = control_of(self.log, self.index, self._row(session))
         if not control.captures:
             raise StoreBusy(
-                f"the session was given another control mode meanwhile: it is {control}",
-                hint="say it once more: it goes on in that mode",
+                f"the session was given another control mode in the meantime: it is {control}",
+                hint="repeat the call: it continues in that mode",
             )
         self._kept[session] = self.controlled
 
@@ -535,7 +535,8 @@ class Store:
         except StoreBusy as busy:
             raise StoreBusy(
                 f"it is erased from the log, but a reader keeps its words in the index: {busy}",
-                hint="close what else has this memory open; opening it again then finishes this",
+                hint="close whatever else has this memory open; opening it again then "
+                "finishes this",
             ) from busy
         except Exception as failure:
             if self.is_opening:  # `unfinished` tells of it, and what is new can be written
@@ -837,7 +838,7 @@ class Store:
                     break
                 time.sleep(_RECEIPT_LOOK_S)
         raise StoreBusy(
-            "the index was not checked: something was forgotten whenever it was looked through",
+            "the index could not be checked: every attempt met a forgetting",
             hint="verify it again when nothing is being forgotten",
         )
 

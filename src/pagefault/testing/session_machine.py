@@ -414,7 +414,7 @@ class SessionMachine(RuleBasedStateMachine):
         for message in request.messages[1:]:
             assert "<VM:RULES>" not in message.content, "a page forged the rules"
             if message.role is Role.TOOL:
-                assert message.call_id in waiting, "a result without its call"
+                assert message.call_id in waiting, "a result needs the id of its call"
                 waiting.remove(message.call_id)
             else:
                 assert not waiting, "a call without its result"

@@ -84,7 +84,7 @@ async def picture_of(
     Raises `BadInput` where there is less than one row or column.
     """
     if min(rows, columns) < 1:
-        raise BadInput("a map has at least one row and one column")
+        raise BadInput("a map needs at least one row and one column")
     await session.owned.caught_up()
     claims = await session.claims()
     forks = [one for one in await memory.sessions() if one.parent == session.session]

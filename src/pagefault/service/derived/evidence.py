@@ -83,9 +83,7 @@ class EvidenceFinder:
             return self._span(quote)
         words = self._clean(quote.words)
         if not _says_something(words):
-            raise BadInput(
-                "a quotation without a word proves nothing", hint="give words that were said"
-            )
+            raise BadInput("an empty quotation is not evidence", hint="quote words that were said")
         pattern = _pattern(words)
         if not quote.page_id:
             return self._anywhere(pattern, words)
@@ -93,7 +91,7 @@ class EvidenceFinder:
         found = self._in(page, pattern)
         if found is None:
             raise BadInput(
-                f"{page.page_id} does not say {_told(words)}",
+                f"{page.page_id} does not contain {_told(words)}",
                 hint="quote it word for word: `Session.page` has its text",
             )
         return found
@@ -108,7 +106,7 @@ class EvidenceFinder:
             words = ""
         if len(piece) != given.end - given.start or not _says_something(words):
             raise BadInput(
-                f"bytes {given.start} to {given.end} of {given.page_id} are no words of it",
+                f"bytes {given.start} to {given.end} of {given.page_id} are not text in it",
                 hint=f"a span counts bytes of the page's text in UTF-8, of which it has"
                 f" {len(stored):,}",
             )
@@ -127,7 +125,7 @@ class EvidenceFinder:
     def _page(self, page_id: PageId) -> Page:
         if is_derived(page_id):
             raise BadInput(
-                f"{page_id} was made of other pages, and proves nothing by itself",
+                f"{page_id} is derived from other pages, so it is not evidence",
                 hint="quote what somebody said: `Session.claims` tells what a claim rests on",
             )
         row = self._runtime.index.find_page(self._scope, page_id)
@@ -136,12 +134,12 @@ class EvidenceFinder:
             raise NoSuchPage(page_id, self._called, told_near(page_id, numbers))
         if self._scope.is_history(row):
             raise BadInput(
-                f"{page_id} is history: other words stand in its place",
-                hint="quote what stands there now",
+                f"{page_id} was replaced by a later version",
+                hint="quote the current version",
             )
         if self._runtime.quarantine.is_withdrawn(row):
             raise BadInput(
-                f"{page_id} was withdrawn: nothing is held true of it",
+                f"{page_id} was withdrawn, so nothing can rest on it",
                 hint="`Memory.origins` tells of it; `Memory.raise_origin` lets it in again",
             )
         return self._runtime.pages.read(row)

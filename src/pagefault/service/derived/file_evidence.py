@@ -28,21 +28,19 @@ def find_in_file(keyed: Callable[[str], str], quote: FileQuote) -> FileEvidence:
     check_fields(quote)
     words = quote.words.split()
     if not words:
-        raise BadInput(
-            "a quotation without a word proves nothing", hint="give words that stand in the file"
-        )
+        raise BadInput("an empty quotation is not evidence", hint="quote words from the file")
     content = read_inside(Path(quote.root or "."), quote.path)
     if content is None:
         raise BadInput(
-            f"there is no file {quote.path!r:.120} to be read there",
-            hint="name it from the project's folder, which it has to be in",
+            f"there is no readable file {quote.path!r:.120} there",
+            hint="give its path within the project's folder",
         )
     pattern = rb"\s+".join(re.escape(word.encode()) for word in words)
     found = re.search(pattern, content)
     if found is None:
         raise BadInput(
             f"{quote.path!r:.120} does not say “{' '.join(words)[:60]}”",
-            hint="quote it word for word, as the file stands now",
+            hint="quote the file's current text word for word",
         )
     return FileEvidence(
         path=Path(quote.path).as_posix(),

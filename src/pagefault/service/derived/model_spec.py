@@ -88,5 +88,5 @@ def made_by(place: str, what: str, attributes: Sequence[str]) -> Any:
             hint="MODULE must be found on PYTHONPATH, and NAME in it be called without arguments",
         ) from missing
     if not all(hasattr(made, one) for one in attributes):
-        raise BadInput(f"{place} makes no {what}", hint=f"see pagefault.{what.capitalize()}")
+        raise BadInput(f"{place} does not make a {what}", hint=f"see pagefault.{what.capitalize()}")
     return made

@@ -68,7 +68,7 @@ class Claimant(SessionParts):
         words that nobody said, and `NoSuchPage`.
         """
         if not value.strip():
-            raise BadInput("a claim of blanks says nothing", hint="say what is held true")
+            raise BadInput("a claim must not be blank", hint="state what holds")
         return await self._state_claim(
             value,
             evidence,
@@ -234,7 +234,8 @@ class Claimant(SessionParts):
         ids = list(dict.fromkeys(map(PageId, claim_ids)))
         if said is CheckOutcome.UNKNOWN or (said is not None and len(ids) != 1):
             raise BadInput(
-                "a verdict is pass or fail, on one claim", hint="without one, all is looked at"
+                "a verdict is pass or fail, for a single claim",
+                hint="leave it out to check all claims",
             )
         folder = a_path(root, called="root") if root else None
 

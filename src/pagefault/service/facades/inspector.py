@@ -89,7 +89,7 @@ class Inspector(SessionParts):
         requests. Raises `BadInput` where one of them is less than 1.
         """
         if min(rows, columns) < 1:
-            raise BadInput("a map has at least one row and one column")
+            raise BadInput("a map needs at least one row and one column")
         await self.owned.caught_up()
         return await asyncio.to_thread(
             lambda: memory_map(self._runtime, self._row(), rows=rows, columns=columns)

@@ -207,8 +207,8 @@ class Notebook(SessionParts):
         found = read_blocks(text)
         if found is None:
             raise BadInput(
-                "no blocks and no archival rows are in this",
-                hint='such is {"blocks": [{"label": …, "value": …}], "archival": [{"text": …}]}',
+                "there are no blocks or archival rows in this",
+                hint='expected {"blocks": [{"label": …, "value": …}], "archival": [{"text": …}]}',
             )
         blocks, rows = found
         origin = USER_APPROVED if approve else IMPORT

@@ -108,7 +108,7 @@ class Reader(SessionParts, Asking):
 
         if any(call.name == tool.name for tool in self._state.tools):
             raise BadInput(
-                f"{call.name} is a tool of yours: memory cannot call it",
+                f"{call.name} is your own tool: memory cannot call it",
                 hint="log the reply with assistant(text, calls=[…]), run the tool, and give its "
                 "result with tool_result(call_id, result)",
             )
@@ -269,13 +269,13 @@ class Reader(SessionParts, Asking):
     async def _asked(self, wanted: SearchFilter) -> Scope:
         if wanted.sessions is not None:
             raise BadInput(
-                "a session is asked for what it sees itself",
-                hint="a memory's own `recall` looks in several sessions",
+                "a session's recall searches only what it sees",
+                hint="use the memory's own `recall` for several sessions",
             )
         if wanted.session not in ("", self.name, self.session_id):
             raise BadInput(
-                f"this session sees nothing of {wanted.session!r}",
-                hint="a memory's own `recall` looks in every session",
+                f"this session cannot see {wanted.session!r}",
+                hint="use the memory's own `recall` for every session",
             )
         self.owned.check_there()
         await self._runtime.journal.look()

@@ -120,7 +120,7 @@ class Sharer(SessionParts):
         """
         self._check_kept()
         if not text.strip():
-            raise BadInput("there is nothing to share", hint="give a text")
+            raise BadInput("the text to share is empty", hint="give a text")
         a_short_text(title, called="title")
         clean = self._runtime.journal.clean
         room = self._state.limits.page_room(self._state.window_tokens)
@@ -201,8 +201,8 @@ class Sharer(SessionParts):
         """Raise unless this session may bring pages to a region, by promoting or by writing."""
         if self._mode_of(row) is not MountMode.RW:
             raise AccessRefused(
-                f"session {self._called!r} does not mount region {bare(row.name)!r} to write there",
-                hint="`Session.mount` does, where it asks for rw",
+                f"session {self._called!r} has not mounted region {bare(row.name)!r} for writing",
+                hint="mount it rw with `Session.mount`",
             )
         why = self._why_not(row, MountMode.RW)
         regions = self._runtime.regions
@@ -229,7 +229,7 @@ class Sharer(SessionParts):
         for page in pages:
             if self._runtime.quarantine.is_withdrawn(page.row):
                 raise BadInput(
-                    f"{page.page_id} was withdrawn, and nobody let it in again",
+                    f"{page.page_id} was withdrawn and has not been raised again",
                     hint="`Memory.raise_origin` does, given the digest that `Memory.origins` tells",
                 )
             policy = regions.policies().get(page.row.session)
@@ -288,7 +288,9 @@ class Sharer(SessionParts):
                 return []
             for body in bodies:
                 if body.copy_of and index.page_at(body.copy_of) is None:
-                    raise RecordGone("the page was forgotten meanwhile", hint="nothing was shared")
+                    raise RecordGone(
+                        "the page was forgotten in the meantime", hint="nothing was shared"
+                    )
             row = index.session(region)
             assert row is not None
             return [

@@ -246,7 +246,8 @@ class Writer(SessionParts):
         if name and (not call_id or self._open_call(call_id) is None):
             if result is not None:
                 raise BadInput(
-                    "a result without its call", hint="tool_result(call_id, result) answers a call"
+                    "a result needs the id of its call",
+                    hint="tool_result(call_id, result) answers a call",
                 )
             return await self.say([said], origin=an_origin(f"tool:{name}"))
         if result is not None or not call_id:
@@ -350,7 +351,7 @@ class Writer(SessionParts):
         if any(item.blob for item in items):
             raise BadInput("`say` keeps no bytes", hint="`artifact` does")
         if any(item.origin is not None for item in items):
-            raise BadInput("all that is said in one call is one's word", hint="say it in several")
+            raise BadInput("one call cannot mix origins", hint="use several calls")
         return await self._log(items, channel)
 
     async def _log(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
@@ -430,12 +431,12 @@ class Writer(SessionParts):
         raising = "`Memory.raise_origin` does, given the digest that `Memory.origins` tells"
         if quarantine.is_withdrawn(page.row):
             raise BadInput(
-                f"{page.page_id} was withdrawn, and nobody let it in again", hint=raising
+                f"{page.page_id} was withdrawn and has not been raised again", hint=raising
             )
         if page.row.origin == IMPORT:
             if quarantine.holds(page.row):
                 raise BadInput(
-                    f"{page.page_id} was imported, and nobody approved that yet",
+                    f"{page.page_id} was imported and has not been approved",
                     hint="`Memory.approve_import` does that",
                 )
             return
@@ -443,7 +444,7 @@ class Writer(SessionParts):
         label = await asyncio.to_thread(self._labels.label, page)
         if is_untrusted(label):
             raise BadInput(
-                f"{page.page_id} is no better than {label}: nobody approved what it says",
+                f"{page.page_id} has the label {label} and has not been approved",
                 hint=raising,
             )
 
@@ -453,7 +454,7 @@ class Writer(SessionParts):
         async def verb() -> None:
             if page_id in self._state.hot or page_id in self._state.sections.values():
                 raise BadInput(
-                    f"{page_id} is no pin: it is hot, or core memory",
+                    f"{page_id} is not a pin: it is hot, or core memory",
                     hint="`Session.heat_spill` takes it out, `Session.core_replace` edits it",
                 )
             if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since

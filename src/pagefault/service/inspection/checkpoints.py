@@ -59,6 +59,6 @@ def check_new(runtime: Runtime, scope: Scope, name: str) -> None:
     for one in checkpoints(runtime, scope):
         if one.name == name:
             raise BadInput(
-                f"there is a checkpoint {name!r} already, of turn {one.turn} (record {one.seq:,})",
-                hint="name this one otherwise; names are never given anew",
+                f"checkpoint {name!r} already exists, of turn {one.turn} (record {one.seq:,})",
+                hint="choose another name; names are never reused",
             )

@@ -124,14 +124,14 @@ def find_seq(
     checkpoint: str | None = None,
 ) -> Seq:
     """The last record of a turn, or not after a seq or a time; or the record of a checkpoint.
-    Raises `BadInput` if the session had not begun by then, or there is no such turn, record or
-    checkpoint yet.
+    Raises `BadInput` if the session did not exist yet at that time, or there is no such turn,
+    record or checkpoint yet.
     """
     times = turn, seq, time_ms, checkpoint
     is_known = all(isinstance(one, int | None) for one in (turn, seq, time_ms))
     if sum(one is not None for one in times) != 1 or not is_known:
         raise BadInput(
-            "name one time",
+            "give exactly one time",
             hint="turn=12, seq=345, checkpoint='before', or time=… as ISO 8601 or ms",
         )
     if checkpoint is not None:
@@ -151,12 +151,14 @@ def find_seq(
     if turn is not None and turn > turns:
         raise BadInput(
             f"there is no turn {turn}",
-            hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing was said yet",
+            hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing has been said yet",
         )
     if seq is not None and seq > (end := runtime.index.applied_seq()):
         raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
     if last == NOTHING:
-        raise BadInput("the session had not begun by then", hint="`Memory.sessions` tells when")
+        raise BadInput(
+            "the session did not exist yet at that time", hint="`Memory.sessions` tells when"
+        )
     return last
 
 

@@ -35,7 +35,9 @@ def select(runtime: Runtime, scope: Scope, wanted: SearchFilter, query: str = ""
         if query:
             terms = query_words(query, languages_in(index, part))
             if not terms:
-                raise BadInput(f"{query!r} has no word that is looked for", hint="name a word")
+                raise BadInput(
+                    f"{query!r} contains no searchable word", hint="use a more telling word"
+                )
             holding = index.candidates(part, terms, limit=_ALL, count_max=1)
             every = (holding.counts > 0).all(axis=1)
             places = np.intersect1d(places, holding.places[every], assume_unique=True)

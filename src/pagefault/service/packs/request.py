@@ -39,7 +39,7 @@ def asked_for(
         kind = one_of(PackType, pack_type, "type of pack")
     if kind is PackType.TASK and not query.strip():
         raise BadInput(
-            "a pack for a task needs a query", hint="say what it is about, or ask for a `boot` pack"
+            "a pack for a task needs a query", hint="give a query, or make a `boot` pack"
         )
     return PackAsked(
         pack_type=kind,
@@ -55,8 +55,8 @@ def check_recalls(control: ControlMode, what: str) -> None:
     """Raise `BadInput` where memory brings nothing in: a pack is made to be brought in."""
     if not control.recalls:
         raise BadInput(
-            f"this {what} is {control}: nothing is brought in from it",
-            hint="`Memory.set_control` gives it another mode",
+            f"this {what} is {control}: nothing can be packed from it",
+            hint="`Memory.set_control` sets another mode",
         )
 
 

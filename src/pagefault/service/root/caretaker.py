@@ -114,7 +114,7 @@ class Caretaker(MemoryParts):
         """
         place = a_path(target, called="target")
         if self._copy is None:
-            raise BadInput("a memory at :memory: has no files", hint="open one in a directory")
+            raise BadInput("a memory in :memory: has no files", hint="use one in a directory")
         return await asyncio.to_thread(self._copy, place, progress)
 
     async def records_to_open(self) -> set[Seq]:

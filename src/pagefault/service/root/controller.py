@@ -25,7 +25,7 @@ from pagefault.service.session import Session
 
 def _switched() -> PagefaultError:
     return StoreBusy(
-        "the session was given another control mode meanwhile", hint="say it once more"
+        "the session was given another control mode in the meantime", hint="repeat the call"
     )
 
 
@@ -117,7 +117,7 @@ class Controller(MemoryParts):
         if mode.captures and session.kept_as is None:
             raise BadInput(
                 f"the conversation began {session.control}, so nothing of it is written",
-                hint="begin a new one that is kept",
+                hint="start a new conversation to keep it",
             )
         if mode.captures and session.overlay is not None:
             await self._come_down(session)

@@ -70,7 +70,7 @@ class Curator(MemoryParts):
             )
         if asked is RegionScope.USER and not owner:
             raise BadInput(
-                "a region of a user has an owner", hint="say whose it is: `owner`, or --owner"
+                "a region with scope user needs an owner", hint="set `owner`, or --owner"
             )
         members = {
             RegionScope.PROJECT: f"project:{project}",
@@ -133,7 +133,7 @@ class Curator(MemoryParts):
 
         def plan() -> RegionSet:
             if self._owned_region(region, by)[1] != policy:
-                raise BadInput(f"the policy of region {region!r} was changed meanwhile")
+                raise BadInput(f"the policy of region {region!r} was changed in the meantime")
             return changed
 
         await self._runtime.journal.rule(plan)
@@ -228,8 +228,8 @@ class Curator(MemoryParts):
             raise AccessRefused(
                 f"region {bare(row.name)!r} has another owner than {by!r}"
                 if by
-                else f"region {bare(row.name)!r} has an owner, and nobody said who asks",
-                hint="only its owner rules it: say who asks with `by`, or --by",
+                else f"region {bare(row.name)!r} has an owner, and the caller was not named",
+                hint="only its owner may do this: name yourself with `by`, or --by",
             )
         return row, policy
 
@@ -256,7 +256,7 @@ class Curator(MemoryParts):
 
         def plan(first: Seq) -> list[Draft]:
             if self._runtime.index.find_session(opened.name) is not None:
-                raise BadInput(f"there is a region {name!r} already", hint="give it another name")
+                raise BadInput(f"region {name!r} already exists", hint="give it another name")
             begun = self._runtime.index.session(parent) if parent else None
             if parent and begun is None:
                 raise RegionNotFound(name)
@@ -356,7 +356,7 @@ def _grants(
         is_kind = kind in ("project", "user", "session") and bool(name)
         if not (is_kind or (not colon and kind in ("owner", "anyone"))):
             raise BadInput(
-                f"{called} is granted to {grant!r:.80}, which is nobody",
+                f"{called} is granted to {grant!r:.80}, which is unknown",
                 hint="owner, anyone, project:NAME, user:NAME or session:NAME",
             )
         a_short_text(grant, called=called)

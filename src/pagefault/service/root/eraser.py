@@ -86,8 +86,9 @@ class Eraser(MemoryParts):
         """
         if not (wanted.is_some or wanted.imported_from or query.strip()):
             raise BadInput(
-                "that would forget everything",
-                hint="say what: words, an origin, a kind, a time; a session whole by its name",
+                "this would forget everything",
+                hint="narrow it down: words, an origin, a kind, a time; or name a session to "
+                "forget it whole",
             )
         scope = await self._asked(wanted)
 
@@ -139,7 +140,9 @@ class Eraser(MemoryParts):
                     self._store.lease(owner)
                 scrub.read_on()
                 if self._store.forgets != forgets:
-                    raise StoreBusy("another process forgot something meanwhile", hint="try again")
+                    raise StoreBusy(
+                        "another process forgot something in the meantime", hint="try again"
+                    )
                 for owner in self._leasable(scrub.plan.owners):
                     self._store.lease(owner)
                 begun = bool(scrub.plan.events)

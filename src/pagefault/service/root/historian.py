@@ -227,7 +227,7 @@ class Historian(MemoryParts):
         after_ms, before_ms = iso_ms(a_moment(since)), iso_ms(a_moment(until))
         worth = dict(per_million or {})
         if any(amount < 0 for amount in worth.values()):
-            raise BadInput("a price is less than nothing", hint="per_million={'gpt-5': 1.25}")
+            raise BadInput("a price is negative", hint="per_million={'gpt-5': 1.25}")
         for live in self._live():
             await live.owned.written()
         index = self._runtime.index
@@ -259,7 +259,7 @@ class Historian(MemoryParts):
         source: str,
     ) -> list[ImportedSession]:
         if sum(map(bool, (run, session, source))) != 1:
-            raise BadInput("one of `run`, `session` and `source` says what is meant")
+            raise BadInput("give exactly one of `run`, `session` and `source`")
         found = [
             one
             for one in await self.imports(source)

@@ -53,7 +53,7 @@ def written(session: Session) -> SessionNo:
     if session.kept_as is None:
         raise BadInput(
             f"nothing of {session.name or session.session_id!r} is written",
-            hint="it ends with this process",
+            hint="it lasts only as long as this process",
         )
     return session.kept_as
 
@@ -243,7 +243,7 @@ class MemoryParts(Asking):
     def _check_own(self, session: Session) -> None:
         if session._runtime is not self._runtime and session not in self._above:
             raise BadInput(
-                f"session {session.name or session.session_id!r} is of another memory",
+                f"session {session.name or session.session_id!r} belongs to another memory",
                 hint="get it from this one: `session(name)`",
             )
 

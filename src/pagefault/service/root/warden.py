@@ -102,13 +102,13 @@ class Warden(MemoryParts):
         page = await target.page(page_id)
         if not self._is_written(page.row.seq):
             raise BadInput(
-                f"{page.page_id} is not written: a ruling on it would outlive it",
+                f"{page.page_id} is not kept, so nothing can be ruled on it",
                 hint="give the session a mode that keeps what is said (`Memory.set_control`)",
             )
         quarantine = self._runtime.quarantine
         if not hmac.compare_digest(quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
-                f"that is not the digest of {page.page_id} as it stands",
+                f"this is not the current digest of {page.page_id} as it stands",
                 hint="`Memory.origins` tells its text, and the digest of that",
             )
         is_new = quarantine.label(page) not in USERS or quarantine.is_withdrawn(page.row)
@@ -138,11 +138,11 @@ class Warden(MemoryParts):
         """
         if not (session or origin):
             raise BadInput(
-                "that would withdraw everything",
+                "this would withdraw everything",
                 hint="name a session, a page of one, or an origin",
             )
         if page_id and (origin or not session):
-            raise BadInput("a page is named with its session, and without an origin")
+            raise BadInput("a page needs its session, and no origin")
         named = session.session_id if isinstance(session, Session) else session
         target = await self._find_session(named) if session else None
         for live in self._live():

@@ -111,8 +111,8 @@ class Saying:
                 pages = await asyncio.to_thread(find, self._owned.session, item.key)
                 if pages and is_derived(pages[0]):
                     raise BadInput(
-                        f"this key was given with {pages[0]}, which is no message",
-                        hint="a key stands for one call: give another",
+                        f"this key was used for {pages[0]}, which is not a message",
+                        hint="a key belongs to a single call: use another",
                     )
             known.append(pages)
             if not pages and item.key not in keys:

@@ -190,7 +190,7 @@ class ArchivalMemory:
     def _note(self, row: PageRow) -> ArchivalNote:
         told = self._read(row)
         if told is None:
-            raise BadInput(f"{row.page_id} is no note", hint="`archival_search` finds notes")
+            raise BadInput(f"{row.page_id} is not a note", hint="`archival_search` finds notes")
         return ArchivalNote(**told)
 
     def _read(self, row: PageRow) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ def describe(
     if len(data) > bytes_max:
         raise BadInput(
             f"{name!r} has {len(data):,} bytes; an artifact has at most {bytes_max:,}",
-            hint="keep it elsewhere and hand in where it is, or raise limits.artifact_bytes_max",
+            hint="store it elsewhere and log its location, or raise limits.artifact_bytes_max",
         )
     if not name or len(name) > NAME_CHARS_MAX or not name.isprintable():
         raise BadInput(
@@ -48,7 +48,7 @@ def describe(
 def bytes_of(page: Page, state: SessionState, runtime: Runtime) -> bytes:
     """The bytes that a page stands for. Reads the store. `BadInput` for a page that has none."""
     if not page.blob:
-        raise BadInput(f"{page.page_id} is a text and has no bytes", hint="`page` gives its text")
+        raise BadInput(f"{page.page_id} is text and has no bytes", hint="use `page` for its text")
     try:
         return runtime.blobs.get(page.blob)
     except KeyError:

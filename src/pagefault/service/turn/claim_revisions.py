@@ -108,14 +108,14 @@ class ClaimRevisions:
         book, authority = self._book, authority_of(origin)
         ids = list(dict.fromkeys(claim_ids))
         if len(ids) < 2:
-            raise BadInput("a merge takes two claims or more", hint="`Session.claims` lists them")
+            raise BadInput("a merge needs at least two claims", hint="`Session.claims` lists them")
         old = [self._stated.closable(book, one, authority) for one in ids]
         read = [self._read(one) for one in old]
         if len({one.type for one in old}) > 1:
             kinds = ", ".join(one.type for one in old)
-            raise BadInput(f"claims of one kind can be merged, and these are {kinds}")
+            raise BadInput(f"only claims of one kind can be merged, and these are {kinds}")
         if not value and len({value_key(one.value) for one in old}) > 1:
-            raise BadInput("these say different things", hint="say what holds: value=…")
+            raise BadInput("these claims differ", hint="state what holds: value=…")
         files = tuple(dict.fromkeys(file for one in read for file in one.card.files))
         claim = self._stated.claim(
             Stated(
@@ -158,7 +158,7 @@ class ClaimRevisions:
             raise BadInput(f"{claim_id} does not hold: {lapse.told}", hint="check it, or edit it")
         if not hmac.compare_digest(self._runtime.quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
-                f"that is not the digest of {claim_id} as it stands",
+                f"this is not the current digest of {claim_id} as it stands",
                 hint="`Session.cards` tells its words, and the digest of them",
             )
         was = page.derived
@@ -167,7 +167,7 @@ class ClaimRevisions:
             rests_on = book.find(book.latest(premise))
             if rests_on is not None and rests_on.authority is not Authority.USER:
                 raise BadInput(
-                    f"{claim_id} rests on {rests_on.claim_id}, which nobody confirmed",
+                    f"{claim_id} rests on {rests_on.claim_id}, which is not confirmed",
                     hint=f"confirm {rests_on.claim_id} first, or edit what this one rests on",
                 )
         said = was.value
@@ -212,7 +212,7 @@ class ClaimRevisions:
         """The record that says that two claims cannot both be true; none, where it is known."""
         book = self._book
         if claim_id == other:
-            raise BadInput("a claim does not contradict itself", hint="name two claims")
+            raise BadInput("a claim cannot contradict itself", hint="name two claims")
         for one in (claim_id, other):
             self._stated.standing(book, one)
         for one, another in ((claim_id, other), (other, claim_id)):

@@ -78,7 +78,7 @@ class CoreMemory:
         """A section with a text behind what it says. Raises `CoreFull`."""
         name, text = self._name(section), self._clean(text)
         if not text.strip():
-            raise BadInput("a text of blanks adds nothing", hint="say what is to be known")
+            raise BadInput("the text must not be blank", hint="give the text to add")
         before = self._pages.get(name)
         lines = before.text.split("\n") if before is not None and before.text else []
         return self._write(name, lines, text, origin, drops=True)
@@ -99,11 +99,11 @@ class CoreMemory:
             )
         old, new = self._clean(old), self._clean(new)
         if not old:
-            raise BadInput("nothing is named to be replaced", hint="give the words as they stand")
+            raise BadInput("the text to replace is empty", hint="give the current words")
         if old not in before.text:
             raise BadInput(
-                f"section {name!r} does not say {old!r:.80}",
-                hint="give the words just as they stand there",
+                f"section {name!r} does not contain {old!r:.80}",
+                hint="give the section's exact words",
             )
         return self._write(name, [], before.text.replace(old, new, 1), origin, drops=False)
 

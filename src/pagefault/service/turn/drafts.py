@@ -107,12 +107,12 @@ class Incoming:
         a_moment(self.occurred_at)
         if self.event_type in DERIVED_TYPES:
             raise BadInput(
-                f"a {self.event_type} is made of what was said, and cannot be said",
+                f"a {self.event_type} is derived from what was said and cannot be logged directly",
                 hint=f"event_type is one of {', '.join(_SAYABLE)}",
             )
         if self.event_type in NOT_SAID:
             raise BadInput(
-                f"a {self.event_type} is nothing that is said",
+                f"a {self.event_type} cannot be said",
                 hint=f"event_type is one of {', '.join(_SAYABLE)}",
             )
         has_bytes = bool(self.blob or self.mime_type or self.size_bytes)
@@ -123,9 +123,9 @@ class Incoming:
         if self.size_bytes < 0:
             raise BadInput(f"no artifact has {self.size_bytes} bytes")
         if self.event_type is EventType.TOOL_CALL and self.role is not Role.ASSISTANT:
-            raise BadInput("who calls a tool is a model", hint='give role="assistant"')
+            raise BadInput("only a model calls tools", hint='use role="assistant"')
         if self.role is Role.USER and not self.text:
-            raise BadInput("an empty text says nothing", hint="leave it out")
+            raise BadInput("the text is empty", hint="omit it")
 
     @property
     def opens_turn(self) -> bool:

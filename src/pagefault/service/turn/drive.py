@@ -226,5 +226,5 @@ async def _ask(engine: Engine, request: Request, on_text: Callable[[str], None] 
             elif on_text is not None:
                 on_text(piece)
     if reply is None:
-        raise EngineGarbled("the engine ended without a reply", hint="try again")
+        raise EngineGarbled("the engine returned no reply", hint="try again")
     return reply

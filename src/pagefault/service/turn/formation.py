@@ -227,7 +227,7 @@ class Formation:
         except TimeoutError:
             raise EngineUnreachable(
                 f"no memory was formed within {seconds:g} s",
-                hint="the range is taken up again; `limits.formation_timeout_s` sets the time",
+                hint="the range will be tried again; `limits.formation_timeout_s` sets the time",
             ) from None
 
     async def _take_up(self, former: Former, lived: LivedNow, rests: bool) -> _TakenUp | None:

@@ -39,7 +39,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
     before, if empty. `PinsFull` if the pins leave no room for it, `BadInput` for blanks.
     """
     if text and not text.strip():
-        raise BadInput("a goal of blanks says nothing", hint='give its text; "" ends the goal')
+        raise BadInput("a goal must not be blank", hint='give its text; "" ends the goal')
     state = owned.state
     before = active_goal(state)
     if not text and before is None:

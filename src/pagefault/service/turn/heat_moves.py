@@ -70,8 +70,8 @@ class HeatPlan:
         item = self.item(page.page_id)
         if item.is_quarantined:
             raise BadInput(
-                f"{item.id} reads like an order, and nobody approved what it says",
-                hint="write it anew in your own words, or leave it to be searched",
+                f"{item.id} reads like an instruction and has not been approved",
+                hint="rewrite it in your own words, or leave it for searches",
             )
         if item.tier == Heat.HOT or self.state.table.is_pinned(page.page_id):
             return
@@ -83,7 +83,7 @@ class HeatPlan:
         for room, those, share_of in rooms:
             if item.tokens > room:
                 raise HotFull(
-                    f"{item.id} takes {item.tokens:,} tokens; hot memory{share_of} holds {room:,}",
+                    f"{item.id} has {item.tokens:,} tokens; hot memory{share_of} holds {room:,}",
                     hint="keep it cold (`Session.archival_insert`), or raise limits.hot_tokens_max",
                 )
             self._make_room(item.tokens, room, [one.id for one in those], at_once)
@@ -130,8 +130,8 @@ class HeatPlan:
             if not self.state.limits.auto_spill:
                 raise HotFull(
                     f"hot memory holds {self.hot_tokens:,} of {room:,} tokens, and this takes "
-                    f"{tokens:,}; nothing leaves by itself (limits.auto_spill)",
-                    hint="`Session.heat_spill` makes room",
+                    f"{tokens:,}; automatic spilling is off (limits.auto_spill)",
+                    hint="make room with `Session.heat_spill`",
                 )
             leaving = sorted(hot, key=lambda item: item.leaves_first)[: max(1, at_once)]
             self._out(leaving, why="room")
@@ -162,7 +162,7 @@ class HeatPlan:
             check_window(self.state, [*stays, page])
         except WindowTooSmall as full:
             raise HotFull(
-                f"{page.page_id} has no room beside the newest message: {full}",
+                f"{page.page_id} does not fit beside the newest message: {full}",
                 hint="make it hot after the next message, or open a larger window",
             ) from None
 

@@ -103,7 +103,7 @@ def a_result(result: ToolOutput) -> str | bytes:
         raise BadInput(
             f"result is not JSON: {problem}",
             hint="give a text, bytes, or lists and dicts of texts, numbers and booleans; "
-            "help(pagefault.Session.tool_result) tells what it takes",
+            "help(pagefault.Session.tool_result) shows what it accepts",
         ) from None
 
 
@@ -122,12 +122,12 @@ def sniffed(data: bytes) -> str:
 
 
 def check_answered(waiting: Sequence[ToolCall]) -> None:
-    """Raise `BadInput` while calls wait for their results: every provider refuses a request that
+    """Raise `BadInput` while calls are waiting for results: every provider refuses a request that
     has a call without one, and to make one up would be to lie to the model.
     """
     if waiting:
         raise BadInput(
-            f"calls wait for their results: {_listed(waiting)}",
+            f"calls are waiting for results: {_listed(waiting)}",
             hint="give each: tool_result(call_id, result), or, of one that will not come, "
             'tool_result(call_id, "cancelled", is_error=True)',
         )
@@ -140,7 +140,7 @@ def not_open(call_id: str, state: SessionState) -> BadInput:
     told = f"; these do: {_listed(waiting)}" if waiting else ""
     if call_id in known:
         return BadInput(
-            f"the call {call_id!r:.80} has its result already",
+            f"the call {call_id!r:.80} already has a result",
             hint="a result is given once; with a `key`, a retry is harmless" + told,
         )
     if call_id in state.calls_withdrawn:
@@ -149,8 +149,8 @@ def not_open(call_id: str, state: SessionState) -> BadInput:
             hint="drop its result, and go on with the next request" + told,
         )
     return BadInput(
-        f"no call {call_id!r:.80} waits for a result",
-        hint=f"log the reply that made it first: assistant(text, calls=[…]){told}",
+        f"no open call has the id {call_id!r:.80}",
+        hint=f"first log the reply that made it: assistant(text, calls=[…]){told}",
     )
 
 

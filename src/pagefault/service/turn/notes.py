@@ -60,12 +60,12 @@ class NewNote:
         if len(self.text) > NOTE_CHARS:
             raise BadInput(
                 f"a note of {len(self.text):,} characters: it takes at most {NOTE_CHARS:,}",
-                hint="hand it in as a document, which is split",
+                hint="log it as a document, which is split into pages",
             )
         try:
             told = json.dumps(dict(self.metadata), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
-            raise BadInput("metadata is no JSON", hint="give a dict of plain values") from None
+            raise BadInput("metadata is not JSON", hint="give a dict of plain values") from None
         if len(told) > _METADATA_CHARS:
             raise BadInput(f"metadata of {len(told):,} characters: at most {_METADATA_CHARS:,}")
 
@@ -100,8 +100,9 @@ def note_drafts(
         hostile = is_hostile(text, note.origin)
         if hostile and state.limits.hostile_notes == HostileNotes.REJECT:
             raise BadInput(
-                "insert rejected: the text reads like an order to the model that will read it",
-                hint='limits.hostile_notes="quarantine" keeps such a text as data',
+                "insert rejected: the text reads like an instruction to the model that will "
+                "read it",
+                hint='limits.hostile_notes="quarantine" keeps such texts as data',
             )
         metadata = clean(json.dumps(dict(note.metadata), ensure_ascii=False))
         if not is_object(metadata):

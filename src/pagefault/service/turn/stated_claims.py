@@ -101,8 +101,8 @@ def check_facts(facts: CardFacts, kind: str) -> CardFacts:
         raise BadInput("files are evidence", hint="evidence=[FileQuote(words, path)]")
     if kind == ClaimType.RULE and (facts.decay_days or facts.max_age_days):
         raise BadInput(
-            "a rule is recited until somebody takes it back",
-            hint="state it as a decision, or leave its days out",
+            "a rule is recited until it is retracted, so it takes no days",
+            hint="state it as a decision, or omit the days",
         )
     return facts
 
@@ -111,7 +111,7 @@ def a_channel(text: str) -> Origin:
     """The channel that a claim came through. Raises `BadInput`, for our own bookkeeping too."""
     origin = an_origin(text)
     if origin == RUNTIME:
-        raise BadInput("nothing is claimed by bookkeeping", hint="say through whom it came")
+        raise BadInput("a claim needs a channel", hint="name the channel it came through")
     return origin
 
 
@@ -137,7 +137,7 @@ class StatedClaims:
         if same is not None:
             if old not in (None, same):
                 raise BadInput(
-                    f"{same.claim_id} says that already",
+                    f"{same.claim_id} already says that",
                     hint=f"`Session.retract` takes {stated.replaces} back",
                 )
             return [], same.claim_id
@@ -187,8 +187,8 @@ class StatedClaims:
         closes = held is not None and held.status is Status.CLOSING
         if row is None or row.kind is not Kind.CLAIM or closes != is_retraction:
             raise BadInput(
-                f"this key was given with {pages[0]}, which is something else",
-                hint="a key stands for one call: give another",
+                f"this key was used for {pages[0]}, which is something else",
+                hint="a key belongs to a single call: use another",
             )
         return pages[0]
 
@@ -199,7 +199,7 @@ class StatedClaims:
         clean = self._runtime.journal.clean
         if not (stated.evidence or stated.derived_from):
             raise BadInput(
-                "a claim rests on what was said: evidence is missing",
+                "a claim needs evidence",
                 hint='evidence=["words that were said"], or `Session.remember` for the words alone',
             )
         owned = self._owned
@@ -212,11 +212,11 @@ class StatedClaims:
         value = " ".join(clean(stated.value or found[0].words).split())
         check_whole(found, value)
         if not value:
-            raise BadInput("a claim of blanks says nothing", hint="say what is held true")
+            raise BadInput("a claim must not be blank", hint="state what holds")
         if len(value) > VALUE_CHARS:
             raise BadInput(
                 f"a claim of {len(value):,} characters: it takes at most {VALUE_CHARS}",
-                hint="say in one line what holds; the evidence has the rest",
+                hint="state it in one line; the evidence has the rest",
             )
         subject = " ".join(clean(stated.subject).split())
         if subject == GOAL_SUBJECT:
@@ -262,7 +262,7 @@ class StatedClaims:
         held = self.standing(book, claim_id)
         if not may_close(authority, held):
             raise BadInput(
-                f"{claim_id} has the user's authority, and this is only proposed",
+                f"{claim_id} has the user's authority, and this one is only proposed",
                 hint="it takes the user's own channel, and words that the user typed",
             )
         return held
@@ -278,13 +278,13 @@ class StatedClaims:
             raise NoSuchPage(claim_id, self._owned.called, near, "claim")
         if held.status is Status.CLOSING:
             raise BadInput(
-                f"{claim_id} takes another claim back, and holds nothing itself",
-                hint="state anew what was taken back, or `Session.undo`",
+                f"{claim_id} retracts another claim and states nothing itself",
+                hint="restate what was retracted, or use `Session.undo`",
             )
         if held.status is not Status.STANDING:
             raise BadInput(
-                f"{claim_id} stands no more: {held.closed_by} closed it",
-                hint="`Session.claims` lists what stands",
+                f"{claim_id} no longer holds: {held.closed_by} closed it",
+                hint="`Session.claims` lists what holds",
             )
         return held
 
@@ -317,15 +317,15 @@ class StatedClaims:
         page, state = page_of(expected(draft), draft.body), self._owned.state
         if not state.recites([page]):
             raise BadInput(
-                f"this rule takes more than the {TAIL_TOKENS} tokens in which rules are recited",
-                hint="say it shorter, or state it as a decision, which is recalled where it bears",
+                f"this rule is longer than the {TAIL_TOKENS} tokens available for recited rules",
+                hint="shorten it, or state it as a decision, which is recalled when relevant",
             )
         rules: list[Page] = [one for one in state.rules() if one.page_id not in instead]
         if not state.recites([*rules, page]):
             raise BadInput(
                 f"the {TAIL_TOKENS} tokens in which rules are recited are taken by "
                 + ", ".join(one.page_id for one in rules),
-                hint="replace one of these, take it back with `Session.retract`, or say it shorter",
+                hint="replace one of these, retract it with `Session.retract`, or shorten it",
             )
 
 

@@ -51,7 +51,7 @@ def stated(
     """What is written of it. `hashed` gives a keyed hash. Raises `BadInput`."""
     kind = one_of(EventType, event_type, "event type")
     if kind not in _FACTS:
-        raise BadInput(f"a {kind} is not stated so", hint=f"one of {', '.join(_FACTS)}")
+        raise BadInput(f"a {kind} cannot be recorded", hint=f"one of {', '.join(_FACTS)}")
     known = dict(facts)
     for name, value in known.items():
         _check(kind, name, value)
@@ -59,7 +59,7 @@ def stated(
     if needed and not known.get(needed):
         raise BadInput(f"a {kind} needs {needed}", hint=f'facts={{"{needed}": …}}')
     if not text and not known:
-        raise BadInput(f"a {kind} that says nothing", hint="give its text or its facts")
+        raise BadInput(f"a {kind} is empty", hint="give its text or its facts")
     if "content" in known:
         known["hash"] = hashed(str(known.pop("content")))
     first = json.dumps(known, ensure_ascii=False) if known else ""

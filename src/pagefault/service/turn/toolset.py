@@ -29,12 +29,12 @@ def a_toolset(tools: Sequence[Tool], clean: Callable[[str], str]) -> tuple[Offer
     if len(offered) > TOOLS_MAX:
         raise BadInput(
             f"tools has {len(offered)}; a request takes at most {TOOLS_MAX}",
-            hint="offer those that this turn can need",
+            hint="offer only those this turn may need",
         )
     names = [tool.name for tool in offered]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise BadInput(f"two tools are called {twice!r}", hint="give each a name of its own")
+        raise BadInput(f"two tools are called {twice!r}", hint="give each its own name")
     return tuple(offered)
 
 
@@ -47,7 +47,7 @@ def a_tool(tool: Tool, clean: Callable[[str], str]) -> OfferedTool:
             hint="1 to 64 of the letters a to z, digits, _ and -, and no secret",
         )
     if spec.name in (PAGE_FAULT, SEARCH_PAGES):
-        raise BadInput(f"{spec.name!r} is a tool of memory's own", hint="give yours another name")
+        raise BadInput(f"{spec.name!r} is a memory tool", hint="rename yours")
     try:
         schema = json.dumps(
             {"type": "object"} | dict(spec.parameters), ensure_ascii=False, allow_nan=False
@@ -73,7 +73,7 @@ def _spec(told: Mapping[str, Any]) -> ToolSpec:
     if not isinstance(inner, Mapping) or told.get("type", "function") not in ("function", "custom"):
         raise BadInput(
             f"a tool of type {told.get('type')!r:.40} is the provider's own",
-            hint="pagefault takes functions: the others go into the request that it gives you",
+            hint="pagefault accepts functions; add the others to the request it returns",
         )
     schema: Any = next((inner[key] for key in _SCHEMAS if inner.get(key) is not None), {})
     return ToolSpec(inner.get("name", ""), inner.get("description") or "", schema)

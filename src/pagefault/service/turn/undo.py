@@ -103,7 +103,7 @@ def plan_undo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
         acts.done.pop()
     if not acts.done:
         raise CannotUndo(
-            "there is nothing to undo here",
+            "there is nothing to undo",
             hint="pins, unpins, goals and the claims of messages can be undone",
         )
     act = acts.done[-1]
@@ -127,8 +127,8 @@ def plan_redo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
     acts = _Acts(records(runtime, owned.scope, types=_TYPES))
     if not acts.undone:
         raise CannotUndo(
-            "there is nothing to redo here",
-            hint="what was undone can be redone until something new is pinned, set or claimed",
+            "there is nothing to redo",
+            hint="an undo can be redone until something new is pinned, set or claimed",
         )
     act = acts.undone[-1]
     if act.is_gone:
@@ -381,5 +381,5 @@ class _Plan:
 def _forgotten(page_id: PageId, why: str) -> CannotUndo:
     return CannotUndo(
         f"this would bring back {page_id}, which {why}",
-        hint="what was forgotten or edited does not come back; say, pin or set it anew",
+        hint="forgotten or edited text does not come back; say, pin or set it again",
     )

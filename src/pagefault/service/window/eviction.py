@@ -81,7 +81,8 @@ class PagesByPolicy:
         ):
             yield self.offer(reason, spared)
         raise WindowTooSmall(
-            f"what must be in the request exceeds the window of {state.window_tokens:,} tokens",
+            f"the parts that every request needs exceed the window of {state.window_tokens:,} "
+            "tokens",
             hint="unpin pages, shorten the system prompt, or open the session with a larger window",
         )
 

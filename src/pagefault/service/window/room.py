@@ -34,9 +34,9 @@ def check_message(state: SessionState, pages: Sequence[Page]) -> None:
 def _too_large(state: SessionState, tokens: str) -> MessageTooLarge:
     room = max(state.window_room - state.fixed_tokens(), 0)
     return MessageTooLarge(
-        f"the message takes {tokens} tokens; the window of {state.window_tokens:,} has "
+        f"the message has {tokens} tokens; the window of {state.window_tokens:,} has "
         f"room for {room:,} beside its rules and pins",
-        hint="send it as a document (it is then paged), or use a larger window",
+        hint="log it as a document, which is paged, or use a larger window",
     )
 
 
@@ -68,7 +68,7 @@ def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
     if least > state.window_room:
         raise WindowTooSmall(
             f"a window of {state.window_tokens:,} tokens is too small: the system prompt, "
-            f"rules and tools take {state.layout.head_tokens:,}, pins and the newest message "
+            f"rules and tools need {state.layout.head_tokens:,}, pins and the newest message "
             f"{shown:,}, and a conversation needs {state.limits.room_tokens_min:,} more",
             hint=f"use a window of at least {math.ceil(least * state.factor):,} tokens",
         )

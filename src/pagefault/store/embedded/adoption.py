@@ -151,9 +151,9 @@ def exposed(root: Path) -> str:
 def not_adopted(root: Path) -> NotAdopted:
     """What to say of a root that is no one's here."""
     return NotAdopted(
-        f"the memory at {root} was not made here by you: it is only read, and what it claims has "
+        f"the memory at {root} was not created here by you, so it is read-only and its claims have "
         "no authority",
-        hint=f"if you trust what is in it: `pagefault.adopt({str(root)!r})`",
+        hint=f"if you trust its contents: `pagefault.adopt({str(root)!r})`",
     )
 
 

@@ -12,7 +12,7 @@ from pagefault.store.embedded.repair import UNCHECKED
 from pagefault.store.embedded.scan import Problem
 
 REPAIR: Final = "`pagefault repair` sets the damage aside"
-FACTS: Final = "`pagefault repair` mends it if it can; else put it back from a backup"
+FACTS: Final = "`pagefault repair` mends it if it can; else restore it from a backup"
 ARCHIVE: Final = "`pagefault archive` makes it again of the archive"
 MOUNT: Final = "mount the archive, or put it back, then verify again"
 

@@ -139,8 +139,8 @@ class Archive:
         _place(path, packed, disk)
         if read(path, FILE_BYTES_MAX) != packed:
             raise StoreError(
-                f"{path} does not read back as it was written",
-                hint="what it was made from is whole; see to that disk, then try again",
+                f"{path} does not read back as written",
+                hint="the source is intact; check that disk, then try again",
             )
         return path
 

@@ -65,7 +65,7 @@ def archive(
     path = Path(os.path.realpath(path))
     check_there(path)
     if keep < 0:
-        raise BadInput(f"{keep} segments cannot be kept", hint="0 or more")
+        raise BadInput(f"cannot keep {keep} segments", hint="0 or more")
     disk = disk or Disk()
     root_id = read_root(path).id
     target = Archive(path / "log")
@@ -205,13 +205,15 @@ def _check_place(target: Archive, to: Path | None, root_id: str) -> None:
         _check_mark(target.directory, root_id)
         if to is not None and to.resolve() != target.directory:
             raise BadInput(
-                f"this memory has its archive at {target.directory}",
+                f"this memory's archive is at {target.directory}",
                 hint="leave --to out; to move it, move that directory and make "
                 f"{target.given} a link to it",
             )
     elif to is not None and to.resolve() != target.directory:
         if to.resolve().is_relative_to(target.log.parent.resolve()):
-            raise BadInput(f"{to} lies inside the memory", hint="leave --to out, or go elsewhere")
+            raise BadInput(
+                f"{to} lies inside the memory", hint="omit --to, or choose another place"
+            )
         if (to / MARK).exists():
             _check_mark(to, root_id)
         elif os.path.lexists(to) and not (to.is_dir() and not any(to.iterdir())):
@@ -227,7 +229,7 @@ def _check_mark(directory: Path, root_id: str) -> None:
             hint="see that it can be read; if it is damaged, `pagefault repair` makes it again",
         ) from problem
     if owner != root_id:
-        raise BadInput(f"{directory} is the archive of another memory", hint="name another place")
+        raise BadInput(f"{directory} is the archive of another memory", hint="choose another place")
 
 
 def _establish(target: Archive, to: Path | None, root_id: str, disk: Disk) -> None:
@@ -252,5 +254,5 @@ def _explained(directory: Path) -> Iterator[None]:
     except OSError as failure:
         raise StoreError(
             f"{directory} cannot be written: {failure.strerror}",
-            hint="make room or choose another place; every segment is whole where it was",
+            hint="make room or choose another place; every segment is intact where it was",
         ) from failure

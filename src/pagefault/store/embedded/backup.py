@@ -106,7 +106,7 @@ def backup(
     source = Path(os.path.realpath(source))
     check_there(source)
     if os.path.lexists(target):
-        raise BadInput(f"{target} is there already", hint="name a folder that is not")
+        raise BadInput(f"{target} already exists", hint="choose a folder that does not exist yet")
     _refuse_inside(source, target)
     acknowledged = acknowledged_in(source, read_root(source).id, adoptions)
     return _copy(source, target, clock, disk or Disk(), progress, acknowledged, is_backup=True)
@@ -136,8 +136,8 @@ def restore(
         )
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
         raise BadInput(
-            f"{target} is not empty, and a restore overwrites nothing",
-            hint="name an empty place: --root or PAGEFAULT_HOME",
+            f"{target} is not empty, and restore never overwrites",
+            hint="choose an empty folder: --root or PAGEFAULT_HOME",
         )
     _refuse_inside(source, target)
     return _copy(source, target, clock, disk or Disk(), progress, NOTHING, is_backup=False)
@@ -145,7 +145,7 @@ def restore(
 
 def _refuse_inside(source: Path, target: Path) -> None:
     if target.resolve().is_relative_to(source.resolve()):
-        raise BadInput(f"{target} lies inside {source}", hint="a copy must lie beside it")
+        raise BadInput(f"{target} lies inside {source}", hint="put the copy beside it")
 
 
 def _copy(
@@ -184,7 +184,7 @@ def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
     """
     lock = RootLock(partial, clock=clock, wait_s=0)
     if os.path.lexists(partial) and not _is_ours(partial):
-        raise BadInput(f"{partial} is in the way, and no copy that was cut short", hint="move it")
+        raise BadInput(f"{partial} is in the way, and is not an interrupted copy", hint="move it")
     disk.make_directory(partial)
     lock.acquire()
     try:
@@ -220,7 +220,7 @@ def _explained(target: Path) -> Iterator[None]:
     except OSError as failure:
         raise StoreError(
             f"{target} cannot be made: {failure.strerror}: {failure.filename or target}",
-            hint="make room or choose another place; the source is as it was",
+            hint="make room or choose another place; the source is unchanged",
         ) from failure
 
 
@@ -277,7 +277,7 @@ class _Copier:
         for directory, _, _ in os.walk(self.partial):
             self.disk.sync_directory(Path(directory))
         if read_root(self.partial) != facts:
-            raise StoreCorrupt(f"{self.partial} does not read back as it was written")
+            raise StoreCorrupt(f"{self.partial} does not read back as written")
         names = list(blobs.names())
         return Copied(
             path=target,

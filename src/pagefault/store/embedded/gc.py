@@ -170,7 +170,7 @@ class _Needs:
     def _check(self, wrong: Sequence[Problem]) -> None:
         if wrong:
             raise StoreCorrupt(
-                f"the log is damaged, so nobody knows what its records need: {wrong[0]}",
+                f"the log is damaged, so it is unknown what its records need: {wrong[0]}",
                 hint="`pagefault repair` sets the damage aside; then try again",
             )
 

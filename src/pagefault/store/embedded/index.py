@@ -151,7 +151,7 @@ class SqliteIndex:
             try:  # made here, so that its owner alone can read it; SQLite's own files follow it
                 os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             except FileExistsError:
-                raise StoreError(f"{path} is there already") from None
+                raise StoreError(f"{path} already exists") from None
         connections = Connections(path, read_only=False)
         with connections.write() as db:
             db.execute(_SQL["schema"])

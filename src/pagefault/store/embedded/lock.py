@@ -128,12 +128,12 @@ class RootLock:
             if not waiting.until(lambda: take(self._lock)):
                 raise StoreBusy(
                     f"{self._root} is in use by {read_process(self._root) or 'another process'}",
-                    hint="wait until it is done, end it, or open this memory for reading only",
+                    hint="wait for it, end it, or open this memory read-only",
                 )
         except OSError as failure:
             raise StoreError(
                 f"{self._root} cannot be locked: {failure.strerror}",
-                hint="keep it on a file system that has locks (flock), or open it for reading only",
+                hint="move it to a file system with locks (flock), or open it read-only",
             ) from failure
         finally:
             if is_in_turn:
@@ -142,8 +142,8 @@ class RootLock:
         if os.fstat(self._lock).st_nlink == 0:
             self.release()
             raise StoreMissing(
-                f"{self._root} was deleted while it was open, so nothing can be kept there",
-                hint="end this process, and put the memory back if you have a copy",
+                f"{self._root} was deleted while open, so nothing can be written there",
+                hint="end this process, and restore the memory if you have a copy",
             )
         # On a full disk the lock holds all the same: only the text for people is missing.
         with suppress(OSError):

@@ -132,7 +132,8 @@ def check_alone(root: Path, clock: Clock, what: str, *, but: str = "") -> None:
     if others:
         raise StoreBusy(
             f"{root} is in use by {'; '.join(map(str, others))}",
-            hint=f"{what} needs to be alone: close what else has this memory open for writing",
+            hint=f"{what} needs exclusive access: close whatever else has this memory open for "
+            "writing",
         )
 
 

@@ -442,7 +442,7 @@ def _check_buildable(log: SegmentLog, path: Path, clock: Clock, why: str) -> Non
     if away := log.away():
         log.refuse_from_now(
             StoreReadOnly(
-                f"the index must be made anew, and not all of the log is there: {away}",
+                f"the index must be rebuilt, and parts of the log are missing: {away}",
                 hint=ArchiveMissing.hint,
             )
         )
@@ -553,7 +553,7 @@ def _clear_unfinished(path: Path) -> None:
 def _read_only(path: Path, failure: OSError | StoreError) -> StoreReadOnly:
     return StoreReadOnly(
         f"{path} cannot be written: {told(failure)}",
-        hint="reading works; make room or make it writable, then open it again",
+        hint="it can be read; make room or make it writable, then reopen it",
     )
 
 

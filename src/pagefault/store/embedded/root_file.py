@@ -128,14 +128,14 @@ def _check_format(path: Path, facts: dict[str, Any]) -> None:
     told = facts["format"]
     if told == FORMAT and facts.get(UPGRADING):
         raise StoreIncompatible(
-            f"the upgrade of {path} was not ended", hint="`pagefault upgrade` goes on with it"
+            f"the upgrade of {path} did not finish", hint="`pagefault upgrade` resumes it"
         )
     if told > FORMAT:
         raise StoreIncompatible(f"{path} is of format {told}; this version reads {FORMAT}")
     if told < FORMAT:
         raise StoreIncompatible(
             f"{path} is of format {told}, which this version does not read",
-            hint=f"`pagefault upgrade` makes it a memory of format {FORMAT}, and checks it",
+            hint=f"`pagefault upgrade` converts it to format {FORMAT} and verifies it",
         )
 
 
@@ -243,8 +243,8 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
     }
     if len(roots) != 1:
         raise StoreCorrupt(
-            f"{file} is damaged, and the log does not tell what it said",
-            hint="put it back from a backup",
+            f"{file} is damaged, and the log cannot tell what it contained",
+            hint="restore it from a backup",
         )
     [(root, project)] = roots
     aside = path / "quarantine"

@@ -348,7 +348,7 @@ class ReadGuard:
         if isinstance(error, OSError):
             raise StoreError(
                 f"{self._name} cannot be read: {error.strerror}",
-                hint="see to that disk, then try again; the other segments can be read",
+                hint="check that disk, then try again; the other segments can be read",
             ) from error
 
 

@@ -165,7 +165,7 @@ def _facts(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as problem:
         raise StoreCorrupt(
             f"{path / 'root.json'} cannot be read: {problem}",
-            hint="put it back from a backup, then try again",
+            hint="restore it from a backup, then try again",
         ) from problem
 
 
@@ -225,8 +225,8 @@ class _Root:
         except OSError as failure:
             self.give_up()
             raise StoreError(
-                f"a second log cannot be made beside the first: {failure.strerror}",
-                hint=f"make room for {total:,} bytes; the memory is as it was",
+                f"a second log cannot be written beside the first: {failure.strerror}",
+                hint=f"make room for {total:,} bytes; the memory is unchanged",
             ) from failure
         except (Exception, KeyboardInterrupt):
             self.give_up()
@@ -244,7 +244,7 @@ class _Root:
         for name in (NEW, OLD):
             if os.path.lexists(self.path / name):
                 raise BadInput(
-                    f"{self.path / name} is in the way, and no upgrade left it",
+                    f"{self.path / name} is in the way, and is not left from an upgrade",
                     hint="move it elsewhere, then try again",
                 )
 
@@ -361,8 +361,8 @@ class _Root:
             if wrong or log.tip() != (ends.head, ends.new):
                 what = str(wrong[0]) if wrong else f"it ends with record {log.head()}"
                 raise StoreCorrupt(
-                    f"the new log does not read back as it was written: {what}",
-                    hint="see to that disk, then try again; the memory is as it was",
+                    f"the new log does not read back as written: {what}",
+                    hint="check that disk, then try again; the memory is unchanged",
                 )
         finally:
             log.close()
@@ -381,7 +381,8 @@ class _Root:
                     seq = (old or new).seq
                     raise StoreCorrupt(
                         f"record {seq} does not say in the new log what it says in the old one",
-                        hint="this is a fault of ours: please report it; the memory is as it was",
+                        hint="this is a bug in pagefault: please report it; the memory is "
+                        "unchanged",
                     )
 
     def _open(self, directory: Path) -> SegmentLog:

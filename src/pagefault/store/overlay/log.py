@@ -28,7 +28,7 @@ def below(seqs: Collection[Seq]) -> list[Seq]:
 def check_above(seqs: Collection[int]) -> None:
     """Raise `StoreReadOnly` unless all these records, or sessions, are of the upper layer."""
     if any(seq < FIRST for seq in seqs):
-        raise StoreReadOnly("what is below an overlay is only read", hint="ask the memory itself")
+        raise StoreReadOnly("what lies below an overlay is read-only", hint="use the memory itself")
 
 
 class OverlayLog:
