@@ -32,12 +32,13 @@ from pagefault.lab import (
     northstar_templates_last,
     northstar_templates_talk,
 )
+from pagefault.lab.replay import Watched
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.errors import NoSuchPage, RecordGone
 from pagefault.model.events import Faulted
 from pagefault.model.ids import PageId
 from pagefault.model.page import Page
-from pagefault.model.request import Reply, Request
+from pagefault.model.request import Request
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
@@ -274,18 +275,6 @@ async def a_memory(
 SYSTEM: Final = "You are a project planning assistant."
 
 
-class Watched:
-    """The scripted engine, and what it was shown."""
-
-    def __init__(self) -> None:
-        self._engine = ScriptedEngine()
-        self.shown: list[Request] = []
-
-    def reply(self, request: Request) -> AsyncIterator[str | Reply]:
-        self.shown.append(request)
-        return self._engine.reply(request)
-
-
 class Script:
     def __init__(
         self, seed: int, memory: Memory, session: Session, phrasing: Phrasing, *, embeds: bool
@@ -395,13 +384,13 @@ class Script:
             await self._memory.embed()
         await self._session.user(question)
         self.run.turns += 1
-        engine = Watched()
+        engine = Watched(ScriptedEngine())
         answer = await self._session.run(engine)
         self._look(await self._session.request())
         self.run.recalls += 1
         self.run.faults += answer.faults
         self.run.faults_max = max(self.run.faults_max, answer.faults)
-        return answer, engine.shown
+        return answer, engine.requests
 
     async def _see(self, shown: Sequence[Request], topic: Topic, question: str) -> None:
         """What the turn's requests show of a topic, the question itself apart."""

@@ -82,7 +82,7 @@ class Harder:
 
 
 @dataclass(slots=True)
-class Asked:
+class Trial:
     """A topic of one kind, and what came of asking for it. `wrong` is empty if it counts."""
 
     variant: Variant
@@ -97,7 +97,7 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class HarderRun(Run):
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Trial] = field(default_factory=list)
 
 
 async def bench_harder(
@@ -231,7 +231,7 @@ class HarderScript(Script):
             name = chance.choice(names)
             others = [one for one in names if one != name and variant is Variant.OTHER_WORDS]
             topic = Topic((name,), value, other)
-            self.run.asked.append(Asked(variant, topic, values, chance.choice(others or [name])))
+            self.run.asked.append(Trial(variant, topic, values, chance.choice(others or [name])))
         for number, one in enumerate(chance.sample(self.run.asked, len(Variant)), 1):
             await self._open(one)
             while self.run.turns < number * DECIDING_TURNS // len(Variant):
@@ -253,7 +253,7 @@ class HarderScript(Script):
             await self._chat()
         self.run.thrash_index = await thrash_index(self._session, self.run.turns)
 
-    async def _open(self, one: Asked) -> None:
+    async def _open(self, one: Trial) -> None:
         """Talk of a topic first, and decide it if it is to be decided."""
         topic, variant = one.topic, one.variant
         if variant in (Variant.DECOYS, Variant.UNDECIDED):
@@ -267,7 +267,7 @@ class HarderScript(Script):
         if variant is Variant.CASCADE:
             await self._rest(one)
 
-    async def _mislead(self, one: Asked) -> None:
+    async def _mislead(self, one: Trial) -> None:
         """What others chose: never the value that will be decided."""
         topic, chance = one.topic, self._chance
         values = [value for value in one.values if value != topic.value]
@@ -284,7 +284,7 @@ class HarderScript(Script):
                 await self._chat()
         topic.other = meant
 
-    async def _rest(self, one: Asked) -> None:
+    async def _rest(self, one: Trial) -> None:
         """State what was decided as a claim, and say, and state, what follows of it."""
         topic, chance = one.topic, self._chance
         decided = max(topic.sources, key=lambda page_id: int(page_id.rpartition("_")[2]))
@@ -317,7 +317,7 @@ class HarderScript(Script):
             origin=self._origin,
         )
 
-    async def _turn(self, one: Asked) -> None:
+    async def _turn(self, one: Trial) -> None:
         """Change a topic, or take it back."""
         topic, chance = one.topic, self._chance
         if one.variant is Variant.UNDONE:
@@ -330,7 +330,7 @@ class HarderScript(Script):
         if one.variant is Variant.CASCADE:
             await self._claim(topic, next(iter(topic.sources)), one.base)
 
-    async def _ask(self, one: Asked) -> None:
+    async def _ask(self, one: Trial) -> None:
         topic, chance = one.topic, self._chance
         if not one.question:
             topic.names = (one.name,)
@@ -344,7 +344,7 @@ class HarderScript(Script):
                 f"({sorted(topic.outdated)})"
             )
 
-    async def _judge_shown(self, one: Asked, request: Request) -> str:
+    async def _judge_shown(self, one: Trial, request: Request) -> str:
         """Why what the answered request shows does not count; empty if it does."""
         topic = one.topic
         shown = [
@@ -374,7 +374,7 @@ class HarderScript(Script):
             return "nothing tells which is newer"
         return ""
 
-    async def _judge_undecided(self, one: Asked, shown: Sequence[Passage]) -> str:
+    async def _judge_undecided(self, one: Trial, shown: Sequence[Passage]) -> str:
         decisions = {
             claim.claim_id for claim in await self._session.claims() if claim.type == "decision"
         }
