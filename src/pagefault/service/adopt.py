@@ -1,4 +1,4 @@
-"""Vouching for a memory that was made elsewhere, or by somebody else."""
+"""Adopting a memory that was made elsewhere, or by somebody else."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Adoption:
 def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
     """Vouch for the memory at `root`, on this machine, for this user; or `revoke` that.
 
-    From then on it may be written, and what it claims has the authority of who said it. The index
-    that came along is replaced by one that is made from the log. Adopting twice changes nothing.
+    From then on it may be written, and its claims have the authority of their origins. The index
+    that came with it is replaced by one made from the log. Adopting twice changes nothing.
 
-    Raises `StoreMissing` if there is no memory, `StoreCorrupt` if nobody can open it, `StoreBusy`
-    if another process has it open for writing, `StoreError` if it cannot be noted.
+    Raises `StoreMissing` if there is no memory, `StoreCorrupt` if it cannot be opened, `StoreBusy`
+    if another process has it open for writing, and `StoreError` if the adoption cannot be recorded.
     """
     path = Path(os.path.realpath(Path(root).expanduser()))
     check_there(path)
@@ -50,7 +50,7 @@ def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
         adoptions.add(path, facts.id)
         clock = SystemClock()
         try:
-            # Each command says so, and what helps.
+            # Each command reports it, with a remedy.
             with suppress(StoreCorrupt, ArchiveMissing, StoreIncompatible):
                 minter = IdMinter(clock, SystemRandom())
                 rebuild(path, clock=clock, minter=minter, adoptions=adoptions)
@@ -61,16 +61,16 @@ def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
 
 
 def let_go(root: Path) -> None:
-    """Leave nothing noted of a memory that was made for a moment, and is about to be deleted."""
+    """Remove the adoption record of a temporary memory that is about to be deleted."""
     path = Path(os.path.realpath(root))
-    with suppress(StoreError):  # then a note is left, of a folder that is not there any more
+    with suppress(StoreError):  # the record of a missing folder does no harm
         user_adoptions().drop(path, facts_of(path).id)
 
 
 def facts_of(path: Path) -> RootFacts:
-    """What the root at `path` says of itself. `StoreCorrupt`, with what can be done, if nothing: a
-    root that nobody vouches for cannot be repaired, and one that does not say which it is cannot be
-    vouched for.
+    """What the root at `path` says of itself. `StoreCorrupt`, with a remedy, if it says nothing: a
+    root that nobody vouches for cannot be repaired, and one without an identity cannot be vouched
+    for.
     """
     try:
         return read_root(path, or_doubt=True, of_any_format=True)
@@ -85,8 +85,8 @@ def facts_of(path: Path) -> RootFacts:
 
 
 def _discard_index(path: Path) -> None:
-    """Remove what is derived and came along: nobody knows what it was made of, and from now on it
-    would be believed.
+    """Remove the derived files that came with it: nobody knows what they were made from, and from
+    now on they would be trusted.
     """
     disk = Disk()
     try:
@@ -101,6 +101,6 @@ def _discard_index(path: Path) -> None:
 
 
 def is_adopted(root: Path) -> bool:
-    """Whether the memory at `root` is vouched for."""
+    """Whether the user vouches for the memory at `root`."""
     path = Path(os.path.realpath(root))
     return user_adoptions().holds(path, facts_of(path).id)

@@ -1,4 +1,4 @@
-"""A session's window, mode, prompt, layout or tools changed, and that written down."""
+"""Changes of a session's window, mode, prompt, layout or tools, as records."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ async def configure(
     control: str | None = None,
     tools: tuple[OfferedTool, ...] | None = None,
 ) -> None:
-    """Write the change down, unless nothing changes. For a verb. Raises `BadInput`, and
-    `WindowTooSmall` for a window that could not hold what must be in it.
+    """Record the change, unless nothing changes. Called within a verb. Raises `BadInput`, and
+    `WindowTooSmall` for a window that could not hold its required contents.
     """
     state = owned.state
     body = SessionConfigured(

@@ -1,10 +1,10 @@
-"""What a memory may do with a conversation: keep it, and bring back what was kept.
+"""Control modes: whether a memory keeps a conversation, and whether it recalls what it kept.
 
-A session has the control mode that was given last, to it or to the whole memory. Where what is said
-is not to be kept, the conversation goes on in an overlay (`store/overlay/`), as a fork of what is
-written: its window, its searches and its page ids go on from there, and what is said from then on
-ends with the process, or when the session is written to again. That a mode was given is written
-down, and nothing after it.
+A session has the control mode that was set last, for it or for the whole memory. In a mode that
+keeps nothing, the conversation continues in an overlay (`store/overlay/`), as a fork of what is
+written: its window, its searches and its page ids continue from there, and what is said in it is
+lost when the process ends, or when the session is kept again. The change of mode is logged, and
+nothing after it.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from pagefault.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Where a conversation goes on that is not kept."""
+    """Where a conversation continues while it is not kept."""
 
     store: Store
     committer: Committer
     runtime: Runtime
 
     def close(self) -> None:
-        """Let go of all that was said there."""
+        """Drop everything that was said there."""
         self.committer.close()
         self.store.close()
 
 
 def given_control(runtime: Runtime, session_id: str = "") -> tuple[ControlMode | None, Seq]:
-    """What was given last, and when: to the whole memory, or to this session, if one is named.
+    """The mode set last, and when: for the whole memory, or for this session, if one is named.
     Blocks on the store.
     """
     return store_controls.given_control(runtime.log, runtime.index, session_id)
 
 
 def controls(runtime: Runtime, only: SessionNo | None = None) -> dict[str, str]:
-    """The mode of each session by its id: what was given to it or to the memory, if that is later
-    than what its own records say. Blocks on the store.
+    """The mode of each session by its id: the one set for it or for the memory, if that is later
+    than its own records. Blocks on the store.
     """
     rows = runtime.index.sessions() if only is None else [runtime.index.session(only)]
     return {
         row.session_id: str(store_controls.control_of(runtime.log, runtime.index, row))
         for row in filter(None, rows)
-        if not row.name.startswith(REGION_PREFIX)  # no conversation goes on there
+        if not row.name.startswith(REGION_PREFIX)  # a region is not a conversation
     }
 
 
 def continued(owned: Owned, control: ControlMode, *, name: str) -> SessionOpened:
-    """How a session goes on in an overlay: as a fork of what is written of it, called the same."""
+    """How a session continues in an overlay: as a fork of what is written of it, with its name."""
     state = owned.state
     return SessionOpened(
         session_id=state.session_id,
@@ -76,7 +76,7 @@ def continued(owned: Owned, control: ControlMode, *, name: str) -> SessionOpened
 
 
 async def open_above(overlay: Overlay, opened: SessionOpened) -> Owned:
-    """A session in an overlay."""
+    """Open a session in an overlay."""
     draft = Draft(
         session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
     )
@@ -93,6 +93,6 @@ async def open_above(overlay: Overlay, opened: SessionOpened) -> Owned:
         runtime=runtime,
         is_leased=True,
     )
-    # A fork begins as its parent was: what is other is told after it.
+    # A fork begins like its parent; differences are records after it.
     await owned.whole(lambda: configure(owned, runtime, name=opened.name, control=opened.control))
     return owned

@@ -1,13 +1,13 @@
-"""Exports: what a memory holds, as files that other programs and people read.
+"""Exports: a memory's contents, as files for other programs and for people.
 
 Three forms. `events`: a line of JSON for each text, in the event envelope that agents' memories
 exchange. `snapshot`: a zip archive of these lines, of the sessions, and of the bytes of artifacts.
-`markdown`: a folder with a document for each session. `history/exported.py` says how they are laid
-out, and reads them again.
+`markdown`: a folder with a document for each session. `history/exported.py` describes their layout,
+and reads them again.
 
-An export holds what the memory holds and no more: what was forgotten is in none, and what today's
-redaction knows as a secret is taken out even where it was written down before that knew it. It is a
-copy out of reach of a later `forget`; which is why none is made inside the memory's own folder.
+An export holds no more than the memory: nothing that was forgotten, and no secret that today's
+redaction recognises, even if it was written before. Later forgets do not reach an export; so none
+is made inside the memory's own folder.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from pagefault.service.runtime import LAST, Runtime
 from pagefault.service.window.content import page_of
 from pagefault.store.api import PageFilter
 
-_BATCH: Final = 500  # pages whose rows are held at once
+_BATCH: Final = 500  # pages whose rows are in memory at once
 
 
 class Stopped(Exception):
-    """Whoever wanted the export gave up."""
+    """The caller cancelled the export."""
 
 
 @dataclass(slots=True)
@@ -70,14 +70,14 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A line of an export, and the bytes that it points to."""
+    """A line of an export, and the bytes that it refers to."""
 
     line: dict[str, Any]
     blob: str = ""
 
 
 class Exporter:
-    """One run. Blocks on the store: everything here happens in a thread of its own."""
+    """One run. Blocks on the store: everything here runs in a thread of its own."""
 
     def __init__(
         self,
@@ -98,7 +98,9 @@ class Exporter:
         self._total = 0
 
     def run(self, target: Path | None, form: ExportForm) -> Exported:
-        """Write it to `target`, which must not exist; without one only say what it would hold."""
+        """Write it to `target`, which must not exist; without one, only count what it would
+        hold.
+        """
         rows = self._sessions()
         self._total = sum(row.pages for row in rows)
         if target is None:
@@ -126,7 +128,7 @@ class Exporter:
             sink.session(self._session_line(row), chain([first], pieces))
 
     def _sessions(self) -> list[SessionRow]:
-        """The sessions that are meant, a parent before its forks."""
+        """The sessions to export, a parent before its forks."""
         index = self._runtime.index
         if self._wanted.session:
             row = index.find_session(self._wanted.session)
@@ -148,8 +150,8 @@ class Exporter:
     # --- the lines of a session ---------------------------------------------------------------
 
     def _pieces(self, session: SessionRow) -> Iterator[_Piece]:
-        """What stands, in its order, each after what it follows; then what it took the place of,
-        then what is held to be true.
+        """Current pages, in order, each after the one it follows; then those they replaced; then
+        claims.
         """
         own = Scope(((session.session, LAST),))
         last, history = "", list[tuple[PageRow, str]]()
@@ -218,9 +220,9 @@ class Exporter:
         return "".join(self._runtime.pages.read(part).text for part in parts)
 
     def _line(self, event: Event, body: PageBody, session: SessionRow, text: str) -> dict[str, Any]:
-        """The envelope that every line has."""
+        """The envelope of every line."""
         cleaned, about = self._clean(text), page_of(event, body).about
-        if cleaned != text:  # then what its words were said to be about may hold it, too
+        if cleaned != text:  # then the topics found in it may hold it, too
             self._count.redacted += 1
             about = Found(cleaned)
         return {
@@ -247,7 +249,7 @@ class Exporter:
         }
 
     def _held(self, session: SessionRow, own: Scope) -> Iterator[_Piece]:
-        """Summaries and claims that were made in a session, with what they rest on."""
+        """Summaries and claims made in a session, with their sources."""
         claims: Mapping[PageId, ClaimInfo] | None = None
         cards: Mapping[PageId, Card] = {}
         for row in self._rows(own.derived):
@@ -282,7 +284,7 @@ class Exporter:
             yield _Piece(line)
 
     def _card(self, card: Card) -> dict[str, Any]:
-        """A card as `cards --json` tells it, less what confirms it here alone."""
+        """A card as `cards --json` prints it, without what confirms it in this memory only."""
         told: dict[str, Any] = _each(card.to_dict(), self._clean)
         del told["digest"]
         return told
@@ -304,7 +306,7 @@ class Exporter:
 
 
 def _each(told: Any, clean: Callable[[str], str]) -> Any:
-    """The same data, with every text in it cleaned."""
+    """The same data, with every text in it redacted."""
     match told:
         case str():
             return clean(told)
@@ -316,7 +318,7 @@ def _each(told: Any, clean: Callable[[str], str]) -> Any:
             return told
 
 
-# --- where it goes --------------------------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------------------
 
 
 _Data = Callable[[str], bytes | None]
@@ -324,7 +326,7 @@ _Data = Callable[[str], bytes | None]
 
 
 class _Sink:
-    """Takes a session after the other, and drops them."""
+    """Takes one session after the other, and drops each when it is written."""
 
     def session(self, line: dict[str, Any], pieces: Iterator[_Piece]) -> None:
         for _ in pieces:
@@ -355,7 +357,7 @@ def _lines(beside: Path, data: _Data) -> Iterator[_Sink]:
 @dataclass(slots=True)
 class _Snapshot(_Sink):
     """The lines go to the archive as they are made; the bytes, which cannot be written meanwhile,
-    behind them.
+    follow at the end.
     """
 
     lines: _Lines
@@ -428,7 +430,7 @@ _SINKS: Final[Mapping[ExportForm, Callable[[Path, _Data], AbstractContextManager
 
 
 def check_target(target: Path, root: Path | None) -> Path:
-    """Where an export goes. Raises `BadInput` for a place that is taken, or within the memory."""
+    """The path of an export. Raises `BadInput` if it is taken, or within the memory."""
     if os.path.lexists(target):
         raise BadInput(f"{target} already exists", hint="choose a name that does not exist yet")
     parent = Path(os.path.realpath(target.parent))
@@ -444,13 +446,11 @@ def check_target(target: Path, root: Path | None) -> Path:
 
 @contextmanager
 def _made(target: Path) -> Iterator[Path]:
-    """A place in a folder beside it that only its owner may read. It gets the name once all went
-    well.
-    """
+    """A path in a private folder beside the target, renamed to it on success."""
     beside = target.with_name(f"{target.name}.partial")
     made = beside / target.name
     try:
-        shutil.rmtree(beside, ignore_errors=True)  # of an export that was cut short
+        shutil.rmtree(beside, ignore_errors=True)  # left by an export that was interrupted
         beside.mkdir(mode=0o700)
         yield made
         made.chmod(0o700 if made.is_dir() else 0o600)

@@ -12,14 +12,14 @@ V = TypeVar("V")
 
 
 class Flights(Generic[K, V]):
-    """Fetches under way, by key. Keeps nothing that has landed."""
+    """Fetches under way, by key. Keeps no results."""
 
     def __init__(self) -> None:
         self._guard = Lock()
         self._flying: dict[K, Future[V]] = {}
 
     def fly(self, key: K, fetch: Callable[[], V]) -> V:
-        """What `fetch` returns or raises, here or in the thread that was first."""
+        """Return or raise what `fetch` does, here or in the first thread with this key."""
         with self._guard:
             flight = self._flying.get(key)
             is_ours = flight is None

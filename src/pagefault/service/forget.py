@@ -1,17 +1,18 @@
-"""What goes when a page or a session is forgotten, what stays, and why. Blocks on the store.
+"""What a forget erases, what it leaves, and why. Blocks on the store.
 
-What a session keeps belongs to a page, to a turn or to the session, and goes with it:
+Everything that a session keeps belongs to a page, to a turn or to the session, and is erased with
+it:
 
-  page     its text, name, time, speaker, key, tool, vector, bytes; what was made of it, here and in
-           forks that see it; claims that repeat the words of one that goes
-  turn     the calls that the model made in it, with their queries, arguments and what was said with
-           them, and the client's own JSON of its messages: they go with any page of the turn, and
-           those of another turn with the page that they asked for, were shown or hold
-  session  its name, its system prompts, the names of its checkpoints, which model answered
+- page: its text, name, time, speaker, key, tool, vector, bytes; what was made from it, here and in
+  forks that see it; claims that repeat the words of an erased page
+- turn: the calls that the model made in it, with their queries, arguments and the text said with
+  them, and the client's own JSON of its messages. They go with any page of the turn. Calls of
+  another turn go with a page that they asked for, were shown or hold
+- session: its name, its system prompts, the names of its checkpoints, and which model answered
 
-So whoever forgets a page learns what stays of its session, which may hold its words and has no page
-to be forgotten by; whoever forgets a session, where its system prompt stands still. Nothing that
-stays was made by a function of what goes alone: no hash, no key. What was counted stays, as the
+So forgetting a page reports what stays of its session: it may hold the page's words, and has no
+page by which it could be forgotten. Forgetting a session reports where else its system prompt is.
+Nothing that stays is a function of the erased text alone: no hash, no key. Counts stay, such as the
 tokens of the requests that showed it.
 """
 
@@ -50,7 +51,7 @@ from pagefault.store.store import STORE
 
 _PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
 _MANY: Final = 1_000_000
-_SOUGHT_MAX: Final = 20  # pages that are sought by their ids in what cites them
+_SOUGHT_MAX: Final = 20  # ids that are searched for among the citations
 _CALLS: Final = ("searched", "faulted", "call_refused", "memory_called")
 _RECEIVED: Final = ("received",)
 _SYSTEMS: Final = ("session_opened", "session_configured")
@@ -59,17 +60,16 @@ _COUNTED: Final = ("packed", "relayed", "reported", "formation_begun", "formatio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staying:
-    """Something of a session that a forgetting leaves, and that may hold words of what went, or
-    tell how long it was. Forgetting that session whole erases it.
+    """Something of a session that a forget leaves, and that may hold erased words, or show how long
+    they were. Forgetting that session whole erases it.
 
     `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt), imports
-    (the titles and projects of what was imported), assignment (whose it is, of which project; of a
-    region its policy) or counts (tokens of requests, and which model was asked); `count` is how
-    many of them.
+    (titles and projects of imported conversations), assignment (user and project; of a region its
+    policy) or counts (tokens of requests, and the models); `count` is how many of them.
     """
 
     what: str
-    session: str  # its name, or its id where it has none
+    session: str  # its name, or its id if it has none
     session_id: str
     count: int
 
@@ -81,11 +81,11 @@ class Forgetting:
     session_id: str
     pages: tuple[PageId, ...]
     records: int
-    seen_from: tuple[str, ...]  # forks, and who mounts a region, that lose sight of these pages
+    seen_from: tuple[str, ...]  # forks, and mounts of a region, that lose these pages
     quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
     done: bool
-    calls: int = 0  # of the model, that go with these pages
-    copies: tuple[str, ...] = ()  # in regions, that go with them: "REGION: PAGE"
+    calls: int = 0  # of the model, erased with these pages
+    copies: tuple[str, ...] = ()  # in regions, erased with them: "REGION: PAGE"
     stays: tuple[Staying, ...] = ()
     beyond_reach: tuple[str, ...] = (
         "backups, exports and copies of this directory made earlier",
@@ -96,7 +96,7 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPlan:
-    """A forgetting before it is carried out, as of what the index tells now."""
+    """A plan of what to forget, from the index as it is now."""
 
     session_id: str
     called: str
@@ -105,15 +105,15 @@ class ForgetPlan:
     calls: int
     sessions: list[SessionNo]
     lineage: list[Descent]
-    owners: set[SessionNo]  # whose records go
+    owners: set[SessionNo]  # whose records are erased
     taken: list[Taken]
     forks: list[str]
     quoted_by: list[str]
     stays: list[Staying]
-    copies: list[ForgetPlan]  # what was brought to regions of these pages, a plan for each
+    copies: list[ForgetPlan]  # of copies of these pages in regions, a plan for each
 
     def whole(self) -> list[ForgetPlan]:
-        """This, and what goes with it in regions."""
+        """This plan, and those of its copies in regions."""
         return [self, *(one for copies in self.copies for one in copies.whole())]
 
     def report(self, *, done: bool) -> Forgetting:
@@ -133,13 +133,15 @@ class ForgetPlan:
 
 
 def plan_page(runtime: Runtime, target: SessionNo, parts: list[PageRow]) -> ForgetPlan:
-    """To forget a page that `target` sees, all parts of its text, wherever it was said."""
+    """Plan to forget a page that `target` sees: all parts of its text, whichever session it is
+    from.
+    """
     return _plan(runtime, target, parts, whole=False)
 
 
 def plan_pages(runtime: Runtime, rows: Collection[PageRow]) -> list[ForgetPlan]:
-    """To forget these pages, with every part of their texts: a plan for each session that one of
-    them is from.
+    """Plan to forget these pages, with every part of their texts: one plan for each session that
+    owns any of them.
     """
     by_session: dict[SessionNo, dict[Seq, PageRow]] = {}
     for row in rows:
@@ -153,7 +155,7 @@ def plan_pages(runtime: Runtime, rows: Collection[PageRow]) -> list[ForgetPlan]:
 def _whole_texts(
     runtime: Runtime, session: SessionNo, rows: Mapping[Seq, PageRow]
 ) -> list[PageRow]:
-    """These pages of a session and the other parts of their texts."""
+    """These pages of a session, and the other parts of their texts."""
     found = dict(rows)
     own = Scope(((session, LAST),))
     for row in rows.values():
@@ -165,7 +167,7 @@ def _whole_texts(
 
 
 def with_former(runtime: Runtime, scope: Scope, rows: list[PageRow]) -> list[PageRow]:
-    """These pages, and those in whose place they stand: the same message, in other words."""
+    """These pages, and those that they replaced: earlier versions of the same messages."""
     index = runtime.index
     former = index.pages_at(scope, index.history(scope))
     found = {row.seq: row for row in rows}
@@ -176,7 +178,7 @@ def with_former(runtime: Runtime, scope: Scope, rows: list[PageRow]) -> list[Pag
 
 
 def plan_session(runtime: Runtime, target: SessionNo) -> ForgetPlan:
-    """To forget a session whole. Its forks keep what was said in them."""
+    """Plan to forget a whole session. Its forks keep what was said in them."""
     scope = runtime.scope(target)
     rows = [
         row
@@ -188,12 +190,11 @@ def plan_session(runtime: Runtime, target: SessionNo) -> ForgetPlan:
 
 
 def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bool) -> ForgetPlan:
-    """What goes with these rows: their pages, all that was derived from them, and the calls and the
-    client's JSON of their turns, which may repeat the words.
+    """What is erased with these rows: their pages, all that was derived from them, and the calls
+    and the client's JSON of their turns, which may repeat the words.
 
-    Forks lose sight of the pages and keep their own records. The numbers that were taken are noted
-    for every session that saw them, as an id is never given twice. Words of a page that another
-    page repeats are not looked for.
+    Forks lose the pages and keep their own records. The numbers are recorded for every session that
+    saw them, because an id is never reused. Words that another page repeats are not searched for.
     """
     index = runtime.index
     owners = {row.session for row in rows} or {target}
@@ -204,7 +205,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         and any(part in owners for part, _ in runtime.could_see(other.session).parts)
     ]
     family = sorted({target, *owners, *(fork.session for fork in forks)})
-    # Also of forks: what they inherited cannot be counted again once the records are gone.
+    # In forks, too: what they inherited cannot be counted again once the records are gone.
     losing = map(index.session, family)
     taken = [
         Taken(
@@ -223,7 +224,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     of_turns = list(_of_turns(runtime, family, going))
     calls = [event for event in of_turns if not isinstance(event.body, Received)]
     seqs = {row.seq for row in going.rows} | {event.seq for event in of_turns}
-    raised = readable_events(runtime, STORE, ("origin_raised",))  # has a digest of what goes
+    raised = readable_events(runtime, STORE, ("origin_raised",))  # has a digest of erased text
     seqs |= {e.seq for e in raised if isinstance(e.body, OriginRaised) and e.body.page in seqs}
     sessions = [target] if whole else []
     for session in sessions:
@@ -258,8 +259,8 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
 
 
 def _ruled(runtime: Runtime, target: SessionNo) -> set[Seq]:
-    """The rulings that say in words something about a session, or about what it was forked off and
-    is gone. An assignment that other forks stand on stays.
+    """Rulings that describe a session in words, or a session it was forked from and that is gone.
+    An assignment that other forks inherit stays.
     """
     index, regions = runtime.index, runtime.regions
     lineage = [session for session, _ in runtime.scope(target).parts]
@@ -276,7 +277,7 @@ def _ruled(runtime: Runtime, target: SessionNo) -> set[Seq]:
 
 
 def _copies(runtime: Runtime, seqs: Collection[Seq]) -> list[ForgetPlan]:
-    """To forget what was brought to regions of these pages."""
+    """Plan to forget the copies of these pages in regions."""
     plans = []
     for region in runtime.regions.policies():
         found = {seq for seq, body in runtime.regions.shared(region) if body.copy_of in seqs}
@@ -288,8 +289,8 @@ def _copies(runtime: Runtime, seqs: Collection[Seq]) -> list[ForgetPlan]:
 
 
 def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> Iterator[Event]:
-    """The calls, and the client's JSON, that belong to pages that go: of a turn of theirs, or about
-    them.
+    """The calls, and the client's JSON, that belong to erased pages: of their turns, or
+    about them.
     """
     for session in sessions:
         turns = {
@@ -298,7 +299,8 @@ def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -
             if not is_derived(row.page_id) and going.seen(session, row)
         }
         called = readable_events(runtime, session, _CALLS)
-        # A message that ends a turn and opens the next is of the first: it has a result, then text.
+        # A message that ends a turn and opens the next belongs to the first: it has a result, then
+        # text.
         near = turns.union(turn - 1 for turn in turns)
         received = readable_events(runtime, session, _RECEIVED, near) if near else ()
         for event in chain(called, received):
@@ -307,7 +309,7 @@ def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -
 
 
 def _named(event: Event) -> Iterator[PageId]:
-    """The pages that a call asked for, however badly, or was shown; or that a message holds."""
+    """The pages that a call asked for, in whatever form, or was shown; or that a message holds."""
     body = event.body
     if isinstance(body, Received):
         yield from (item.page_id for item in body.items)
@@ -347,8 +349,8 @@ def _of_page(
 def _of_session(
     runtime: Runtime, target: SessionNo, forks: Collection[SessionRow]
 ) -> Iterator[Staying]:
-    """Where the system prompt of a session stands besides: a fork begins with its parent's. And
-    its assignment, which is that of its forks.
+    """Where else the system prompt of a session is: a fork begins with its parent's. And its
+    assignment, which its forks inherit.
     """
     systems = {system for system in _systems(runtime, target) if system}
     for row in runtime.index.sessions() if systems else []:
@@ -396,8 +398,8 @@ def _quoting(
 
 
 def _may_quote(runtime: Runtime, scope: Scope, page_ids: set[PageId]) -> Iterator[PageRow]:
-    """Pages that may cite one of these: those that a search finds by an id, or every answer where
-    so many go that reading them is quicker.
+    """Pages that may cite one of these: those that a search finds by an id, or every answer if
+    there are so many ids that reading all is faster.
     """
     if len(page_ids) > _SOUGHT_MAX:
         for row in runtime.index.pages(scope, PageFilter(), limit=_MANY):

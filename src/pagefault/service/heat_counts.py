@@ -1,4 +1,4 @@
-"""What became of hot and cold memory since this memory was opened: counts, for whoever watches."""
+"""Counters of hot and cold memory since this memory was opened, for monitoring."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _SPILLS = frozenset({"asked", "room"})
 
 @dataclass(slots=True)
 class HeatCounts:
-    """By the definitions of `service/inspection/metrics.py`, of all sessions of one opening."""
+    """Counters as `service/inspection/metrics.py` defines them, over all sessions of one
+    opening.
+    """
 
     spills: int = 0
     recalls: int = 0
@@ -21,7 +23,7 @@ class HeatCounts:
     promotions: int = 0
 
     def hit_percent(self) -> float:
-        """How many of a hundred recalls found something; not a number before the first."""
+        """The percentage of recalls that found something; NaN before the first."""
         return 100 * self.recalls_found / self.recalls if self.recalls else float("nan")
 
     def moved(self, records: Iterable[HeatMoved]) -> None:

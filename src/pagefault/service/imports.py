@@ -1,17 +1,17 @@
 """Imports: other programs' conversations become sessions of their own, in quarantine.
 
-Every conversation is a session `import:SOURCE:ID`; a branch of it is a fork where it left, and a
-subagent's a session beside it. Names and keys follow from what the file says, so the log alone
-knows how far an import came: one that is repeated, or goes on after a kill, finds each entry by its
-key and writes those that are new. Nothing is kept beside it.
+Every conversation is a session `import:SOURCE:ID`; a branch of it is a fork at that point, and a
+subagent's is a session beside it. Names and keys derive from the file, so the log alone shows how
+far an import came: one that is repeated, or continues after a kill, finds each entry by its key and
+writes the new ones. There is no other state.
 
-Where an entry belongs follows from its parent. Its session is its parent's, if it was the last
-there; else a fork of that, named after the entry. An entry without a record whose children have one
-was forgotten on purpose, and stays so.
+An entry's place derives from its parent. It goes to its parent's session, if the parent was the
+last there; else to a fork of that, named after the entry. An entry without a record whose children
+have one was forgotten on purpose, and stays so.
 
-What a conversation is called stands with its first message, so that a search finds it by that.
+A conversation's title is stored with its first message, so that a search finds it.
 
-A dry run goes the same way and writes nothing: what is shown is what would be done.
+A dry run takes the same path and writes nothing: its report is what would be done.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ BATCH: Final = 1_000  # entries that are written at once, and share an fsync
 _PENDING_MAX: Final = 5_000  # entries whose children may show that they were forgotten
 FLAWS_TOLD: Final = 1_000
 _PLACES_TOLD: Final = 20
-_NAME_CHARS: Final = 200  # of titles, tools, models: what only names something
+_NAME_CHARS: Final = 200  # of titles, tools, models: names
 _PLAIN_ID: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
 _MARK: Final = re.compile(r"\[(?:REDACTED:([^:\]]+)|WITHHELD:)")
 
@@ -91,7 +91,7 @@ class _Tally:
 
 
 class _Item:
-    """An entry on its way into a session."""
+    """An entry to be written into a session."""
 
     __slots__ = ("data", "family", "incoming", "key")
 
@@ -104,7 +104,7 @@ class _Item:
 
 @dataclass(slots=True, eq=False)
 class _Target:
-    """A session that entries go to: as the store has it, and what waits for it."""
+    """A session that receives entries: its state in the store, and the entries that wait for it."""
 
     name: str
     number: SessionNo = SessionNo(0)  # 0 until it is opened
@@ -114,17 +114,17 @@ class _Target:
     order: int = 0
     turn: TurnNo = TurnNo(-1)
     numbers: dict[str, int] = field(default_factory=dict)
-    tip: str = ""  # the key of the last entry; "" where there is none, or none of the import's
+    tip: str = ""  # the key of the last entry; "" if there is none, or none of the import's
     tip_seq: Seq = NOTHING  # of the last page that was there before
     is_announced: bool = False  # in this run, by an `Imported`
     is_leased: bool = False
-    is_busy: bool = False  # nothing is brought there now
+    is_busy: bool = False  # nothing is written there now
     waiting: list[_Item] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class _Family:
-    """A conversation: its sessions, and where each of its entries stands."""
+    """A conversation: its sessions, and the place of each of its entries."""
 
     name: str
     imported: Imported
@@ -134,19 +134,19 @@ class _Family:
     placed: dict[str, tuple[_Target, Seq]] = field(default_factory=dict)  # 0 until it is written
     pending: dict[str, Entry] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)  # of the pending ones
-    alias: dict[str, str] = field(default_factory=dict)  # what said nothing, and what it follows
+    alias: dict[str, str] = field(default_factory=dict)  # empty entries, and what they follow
     last: dict[str, str] = field(default_factory=dict)  # of each lane
-    is_known: bool = False  # some of it is there
+    is_known: bool = False  # some of it is in the memory
     title: str = ""  # until a message has it
     is_ours: bool = False  # it was exported from this memory
 
 
 class Stopped(Exception):
-    """Whoever wanted the import gave up."""
+    """The caller cancelled the import."""
 
 
 class Importer:
-    """One run. Everything here happens in one thread that is not the event loop's."""
+    """One run. Everything here runs in one thread, which is not the event loop's."""
 
     def __init__(
         self,
@@ -180,15 +180,15 @@ class Importer:
         self._flaws: list[Flaw] = []
         self._flaws_left_out = 0
         self._ignored = 0
-        self._targets: list[_Target] = []  # that have something waiting
+        self._targets: list[_Target] = []  # with entries waiting
         self._waiting = 0
         self._names: set[str] = set()  # of new sessions
-        self._seen: set[int] = set()  # of a dry run: what a file before had, too
+        self._seen: set[int] = set()  # in a dry run: entries of earlier files
         self._wrote = False
         self._read = self._total = 0
 
     def run(self, paths: Sequence[Path]) -> ImportReport:
-        """Read what there is at these paths, and write it unless this is a dry run."""
+        """Read all conversations at these paths, and write them unless this is a dry run."""
         found: list[Recognised] = []
         for one in (one for path in paths for one in recognised(path)):
             self._check()
@@ -208,7 +208,7 @@ class Importer:
                 self._take_file(one)
             self._flush()
         except Stopped:
-            pass  # what was written stays, and another run goes on
+            pass  # what was written stays, and another run continues
         finally:
             self._wait(self._quiet.aclose())
         return self._report()
@@ -309,14 +309,14 @@ class Importer:
             return
         target, seq = known
         self._note_known(family, key, known)
-        while parent in family.pending:  # it was forgotten, as what follows it was not
+        while parent in family.pending:  # forgotten, or what follows it would be there
             del family.pending[parent]
             family.placed[parent] = target, seq
             parent = family.parents.pop(parent)
 
     def _is_ours(self, family: _Family, entry: Entry, where: str) -> bool:
-        """Whether an entry of an export of this memory is in its log, or was: what was forgotten
-        does not come back by a file that was made before.
+        """Whether an entry of an export of this memory is in its log, or was: an old export does
+        not bring back what was forgotten since.
         """
         event: Event | None = None
         if 0 < entry.seq <= self._runtime.log.head():
@@ -339,7 +339,7 @@ class Importer:
     def _find(
         self, family: _Family, main: _Target, parent: str, key: str
     ) -> tuple[_Target, Seq] | None:
-        """Where an entry stands already."""
+        """Where an entry already is."""
         while parent in family.pending:
             parent = family.parents[parent]
         target = family.placed[parent][0] if parent else main
@@ -358,7 +358,7 @@ class Importer:
             self._place(family, entry, family.parents.pop(key), where)
 
     def _place(self, family: _Family, entry: Entry, parent: str, where: str) -> None:
-        """Have a new entry written, where it belongs."""
+        """Queue a new entry for the session where it belongs."""
         place = f"{where}, {entry.place}" if entry.place else where
         try:
             if entry.form is EntryKind.MESSAGE and not (family.is_known or entry.title):
@@ -404,7 +404,7 @@ class Importer:
         return target
 
     def _fork(self, family: _Family, key: str) -> _Target | None:
-        """The fork that begins with this entry, if there is one already."""
+        """The fork that begins with this entry, if it exists."""
         if key not in family.forks:
             family.forks[key] = self._there(self._fork_name(family, key))
         return family.forks[key]
@@ -413,7 +413,7 @@ class Importer:
         return self._named(family.name, self._keyed(f"{family.name} {key}")[:8], "~")
 
     def _forked(self, family: _Family, key: str, before: _Target, parent: str) -> _Target:
-        """A fork of a session behind one of its entries."""
+        """A fork of a session after one of its entries."""
         fork = self._fork(family, key)
         if fork is not None:  # its first entry was not written, or is forgotten
             return fork
@@ -438,7 +438,7 @@ class Importer:
         return _Target(name=name)
 
     def _there(self, name: str) -> _Target | None:
-        """The session of that name as it is now, if there is one."""
+        """The session of that name as it is now, if it exists."""
         if any(one.name == name for one in self._targets):  # another file has it, too
             self._flush()
         row = self._runtime.index.find_session(name)
@@ -453,7 +453,7 @@ class Importer:
         return target
 
     def _look(self, target: _Target, row: SessionRow) -> None:
-        """Where the next page of a session stands."""
+        """The position of a session's next page."""
         target.head, target.order = row.last_seq, row.pages
         target.turn = TurnNo(row.turns - 1)
         scope = self._runtime.scope(row.session)
@@ -462,7 +462,7 @@ class Importer:
     # --- writing ------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Write what waits, in one batch."""
+        """Write all waiting entries, in one batch."""
         targets, self._targets, self._waiting = self._targets, [], 0
         if self._dry:
             for target in targets:
@@ -500,8 +500,8 @@ class Importer:
         await self._quiet.aclose()
 
     def _take_over(self, target: _Target) -> bool:
-        """Make a session ours that was there before, and have nobody here change it meanwhile; or
-        leave it to who writes to it.
+        """Lease an existing session, so that nobody here changes it meanwhile; or leave it to the
+        process that writes to it.
         """
         if not target.number or target.is_leased:
             return True
@@ -594,14 +594,14 @@ class Importer:
                 turn=target.turn,
                 number=number,
                 order=target.order,
-                clean=str,  # that was done when its secrets were counted
+                clean=str,  # redacted already, when its secrets were counted
             )
             target.order += len(parts)
 
     # --- entries ------------------------------------------------------------------------------
 
     def _incoming(self, entry: Entry, place: str) -> Incoming:
-        """An entry as what is written down. Raises `BadInput`, `ScreenFailed`."""
+        """An entry as a draft. Raises `BadInput`, `ScreenFailed`."""
         text = self._clean(entry.text, place)
         title = self._clean(_short(entry.title), place)
         if entry.form is EntryKind.FILE:
@@ -635,7 +635,7 @@ class Importer:
         )
 
     def _clean(self, text: str, place: str) -> str:
-        """A text that can be written: Unicode, less secrets, which are counted."""
+        """A text that can be written: valid Unicode, with its secrets redacted and counted."""
         if not text:
             return text
         sound = _sound(text)
@@ -649,7 +649,7 @@ class Importer:
                 self._secret_places.append(place)
         return cleaned
 
-    # --- small things -------------------------------------------------------------------------
+    # --- helpers ------------------------------------------------------------------------------
 
     def _tally(self, source: str) -> _Tally:
         return self._tallies.setdefault(source, _Tally())
@@ -663,7 +663,7 @@ class Importer:
             self._flaws_left_out += 1
 
     def _named(self, front: str, own: str, joint: str = ":") -> str:
-        """A name that tells the same from the same, and no secret."""
+        """A name without secrets that still differs from the names of others."""
         name = f"{front}{joint}{own}"
         if _PLAIN_ID.fullmatch(own) and self._runtime.journal.clean(name) == name:
             return name
@@ -681,7 +681,7 @@ class Importer:
             raise Stopped
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the event loop does, waited for here."""
+        """Run it on the event loop, and wait here."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
@@ -692,7 +692,7 @@ _EVENTS: Final = {
     EntryKind.RESULT: EventType.TOOL_RESULT,
     EntryKind.DOCUMENT: EventType.DOCUMENT,
 }
-"""What each form is written as. A client's shell, edit and test calls are calls like others."""
+"""How each form is stored. A client's shell, edit and test calls are calls like others."""
 
 _TITLES: Final = {EntryKind.REASONING: "reasoning"}
 
@@ -702,7 +702,7 @@ def _says_nothing(entry: Entry) -> bool:
 
 
 def _sound(text: str) -> str:
-    """The text, with halves of surrogate pairs marked. The same object where there are none."""
+    """The text, with lone surrogates replaced. Returns the same object if it has none."""
     if text.isascii():
         return text
     try:

@@ -1,4 +1,4 @@
-"""The one way into the log: every text passes the screen, then the committer."""
+"""The only way into the log: every text passes the screen, then the committer."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ B = TypeVar("B", bound=Body)
 class Redaction:
     """How secrets are kept out of a memory, since it was opened."""
 
-    layers: tuple[str, ...]  # what looks for them, in order
+    layers: tuple[str, ...]  # that look for them, in order
     withheld: int  # texts that were not kept, because a layer failed on them
     failure: str = ""  # which layer failed last, and how; it quotes nothing
 
 
 async def _nobody_follows() -> None:
-    """What heeds a control mode where there is no memory to have sessions."""
+    """The follower of control modes in a memory without sessions."""
 
 
 class Journal:
@@ -50,15 +50,15 @@ class Journal:
         appended: Callable[[], None] = lambda: None,
         below: Journal | None = None,
     ) -> None:
-        """`appended` is told of each append once it is acknowledged; it must not wait. `below` is
-        the journal of the store that an overlay lies over: others write to that.
+        """`appended` is called after each acknowledged append; it must not wait. `below` is the
+        journal of the store under an overlay: others write to that.
         """
         self._below = below
         self._store = store
         self._appended = appended
         self._committer = committer
         self._screen = screen
-        self.ruled = 0  # times, here, who may see what
+        self.ruled = 0  # rulings made here about who may see what
         self.heeded = NOTHING  # the last control mode of another process that sessions here follow
         self.heed: Callable[[], Awaitable[None]] = _nobody_follows
 
@@ -68,7 +68,7 @@ class Journal:
             raise StoreClosed
 
     def ready(self) -> Awaitable[None] | None:
-        """What a verb waits for before it begins, if anything: another process may have given a
+        """An awaitable that a verb awaits before it begins, if another process may have set a
         control mode. Raises `StoreClosed` if the memory was closed.
         """
         self.check_open()
@@ -84,16 +84,16 @@ class Journal:
             await self.heed()
 
     def followed(self, seen: Seq) -> None:
-        """Sessions here are in the modes that were given up to this record."""
+        """Sessions here are in the modes that were set up to this record."""
         self.heeded = seen
 
     @property
     def controlled(self) -> Seq:
-        """The last control mode that another process was noticed to give, by its record."""
+        """The record of the last control mode that another process set, as far as is known."""
         return self._store.controlled
 
     def clean(self, text: str) -> str:
-        """The text with secrets redacted. Text is redacted before it is counted and split.
+        """The text with secrets redacted, which happens before it is counted and split.
 
         Raises `BadInput` for a text that no file could hold.
         """
@@ -101,12 +101,12 @@ class Journal:
         return self._screen.clean(text)
 
     def clean_value(self, name: str, value: str) -> str:
-        """The same of a text that stands under a name in JSON, which may tell what it is."""
+        """The same for a text under a name in JSON, which may show what it is."""
         check_text(value, called="a text")
         return self._screen.clean_value(name, value)
 
     def redaction(self) -> Redaction:
-        """Which layers look for secrets, and whether one failed."""
+        """The layers that look for secrets, and whether one failed."""
         return Redaction(
             layers=("known values", *(layer.name for layer in self._screen.layers)),
             withheld=self._screen.withheld,
@@ -120,16 +120,17 @@ class Journal:
     async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Write these as one batch, and return them as events once they are acknowledged.
 
-        Raises `ScreenFailed` with nothing written if the screen cannot vouch for them,
-        `SessionBusy` if another process took their session over. `planned` is what `forgets` was
-        when they were planned, where they show what may be forgotten: `PlanOutdated` if it changed.
+        Raises `ScreenFailed`, with nothing written, if the screen cannot vouch for them, and
+        `SessionBusy` if another process took their session over. `planned` is the value of
+        `forgets` when they were planned, if they show text that may be forgotten: `PlanOutdated` if
+        it has changed.
         """
         events = await self._committer.append([self._clean(d) for d in drafts], planned=planned)
         self._appended()
         return events
 
     async def open_session(self, draft: Draft, name: str) -> SessionNo:
-        """Open a session, unless there is one of this name: another process may have been first."""
+        """Open a session, unless the name exists: another process may have been first."""
         cleaned = self._clean(draft)
 
         def opened() -> SessionNo:
@@ -143,8 +144,9 @@ class Journal:
         return await self._committer.run(opened)
 
     async def open_sessions(self, drafts: Sequence[Draft]) -> list[SessionNo]:
-        """Open sessions of these names, in one batch. `PlanOutdated`, with nothing written, if
-        there is one of any of them by now; `StoreReadOnly` if the memory keeps nothing by now.
+        """Open sessions with these names, in one batch. Raises `PlanOutdated`, with nothing
+        written, if any of the names exists by now, and `StoreReadOnly` if the memory keeps nothing
+        by now.
         """
         cleaned = [self._clean(draft) for draft in drafts]
 
@@ -163,8 +165,8 @@ class Journal:
         return await self._committer.run(opened)
 
     async def bring(self, drafts: Sequence[Draft], heads: Mapping[SessionNo, Seq]) -> list[Event]:
-        """Write these as one batch into sessions that are ours. `PlanOutdated`, with nothing
-        written, unless each has still the last record that `heads` tells: what they say was planned
+        """Write these as one batch into sessions that we lease. Raises `PlanOutdated`, with nothing
+        written, unless the last record of each is still the one in `heads`: they were planned
         without the session's state.
         """
         cleaned = [self._clean(draft) for draft in drafts]
@@ -183,13 +185,13 @@ class Journal:
         return events
 
     def expect(self, session: SessionNo, origin: str, size: int) -> None:
-        """Raise `QuotaExceeded` where a file of so many bytes is known to have no room."""
+        """Raise `QuotaExceeded` if it is known that a file of so many bytes has no room."""
         if self._store.allowance is not None:
             self._store.allowance.expect(session, origin, size)
 
     async def share(self, plan: Callable[[Seq], Sequence[Draft]]) -> list[Event]:
-        """Write into regions, which nobody leases: `plan` is called while nobody else writes, with
-        the seq that its first record gets, and may refuse.
+        """Write into regions, which have no lease: `plan` is called while nobody else writes, with
+        the seq of its first record, and may refuse.
         """
 
         def shared() -> list[Event]:
@@ -206,16 +208,16 @@ class Journal:
         return events
 
     async def rule(self, plan: Callable[[], Ruling]) -> Event:
-        """Write down who may see what of a region from now on. `plan` is called while nobody else
-        writes, and may refuse.
+        """Record a ruling about a region. `plan` is called while nobody else writes, and may
+        refuse.
         """
         event = await self._committer.run(lambda: self._store.note(self._screen.clean_body(plan())))
         self.ruled += 1
         return event
 
     async def lease(self, session: SessionNo) -> Leased:
-        """Make a session ours to write to. `SessionBusy`, `SessionNotFound`; `StoreBusy`
-        where nothing of it is kept by now.
+        """Lease a session for writing. Raises `SessionBusy`, `SessionNotFound`, and `StoreBusy` if
+        nothing of it is kept by now.
         """
 
         def leased() -> Leased:
@@ -228,22 +230,22 @@ class Journal:
         """Notice what other processes wrote. Never waits for them."""
         if self._below is not None:
             await self._below.look()
-        if not self._store.is_current():  # one `fstat`; what is to be read is read in a thread
+        if not self._store.is_current():  # one `fstat`; reading happens in a thread
             await asyncio.to_thread(self._store.look)
 
     def is_going(self, seq: Seq) -> bool:
-        """Whether a forgetting was begun that takes this record."""
+        """Whether a forget has begun that erases this record."""
         return self._store.is_going([seq])
 
     def was_forgotten(self, session: SessionNo, key: str) -> bool:
-        """Whether what this (hashed) key was written with was forgotten since this was opened. By
-        then no file knows that there was such a key.
+        """Whether the record with this (hashed) key was forgotten since this memory was opened. No
+        file knows such a key any more.
         """
         return (session, key) in self._store.forgotten_keys
 
     @property
     def forgets(self) -> int:
-        """How often another process was seen to forget something, or to rule who sees what."""
+        """How often another process was seen to forget something, or to rule on visibility."""
         return self._store.forgets
 
     def _clean(self, draft: Draft) -> Draft:

@@ -1,14 +1,14 @@
 """One event loop on a thread of its own, for callers that have none.
 
-A caller blocks until its coroutine is done, so whatever the loop loses, somebody waits for ever. A
-process that runs out of memory loses three things that neither asyncio nor its executor reports: a
-callback that could not be run, a worker that died before it took its task, and the word that a
-task is done. Hence:
+A caller blocks until its coroutine is done, so whatever the loop loses would block a caller for
+ever. A process that runs out of memory loses three things that neither asyncio nor its executor
+reports: a callback that could not be run, a worker that died before it took its task, and the
+notice that a task is done. Hence:
 
- (1) The loop goes on after a `MemoryError` of its own, and counts it.
- (2) Workers are proven to run before the loop is used, so that a task that is queued is taken.
- (3) A caller looks in while it waits: results that no word was sent of are handed over, and where
-     a callback was lost, or the thread is gone, the caller is told so instead of waiting on.
+(1) The loop continues after a `MemoryError` of its own, and counts it. (2) Workers are proven to
+run before the loop is used, so that a queued task is taken. (3) A waiting caller polls: results
+without a notice are delivered, and if a callback was lost, or the thread is gone, the caller gets
+an error.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from pagefault.model.threads import check_room, start
 
 T = TypeVar("T")
 
-LOOK_S: Final = 0.5  # between two looks of a caller that waits
-GRACE_S: Final = 5.0  # what is not done this long after a callback was lost is taken to be lost
+LOOK_S: Final = 0.5  # between two polls of a waiting caller
+GRACE_S: Final = 5.0  # after a callback was lost, until what is not done counts as lost
 STARTING_MAX_S: Final = 20.0  # a worker that has not run by then never will
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Remembers what its executor owes it."""
+    """An event loop that keeps track of what its executor owes it."""
 
     def __init__(self, workers: ThreadPoolExecutor) -> None:
         super().__init__()
         self.losses = 0  # callbacks that were not run
         self._owed: dict[asyncio.Future[Any], Future[Any]] = {}
-        self._done: set[asyncio.Future[Any]] = set()  # of these, there, at the last look
+        self._done: set[asyncio.Future[Any]] = set()  # of these, done at the last poll
         self.set_default_executor(workers)
         self.set_exception_handler(self._count)
         self._workers = workers
@@ -48,7 +48,7 @@ class _Loop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        check_room()  # a worker may have to start: one that cannot say so would stop the loop
+        check_room()  # a worker may have to start: one that cannot report it would stop the loop
         done_there = (executor or self._workers).submit(func, *args)
         done_here = asyncio.wrap_future(done_there, loop=self)
         self._owed[done_here] = done_there
@@ -56,8 +56,8 @@ class _Loop(asyncio.SelectorEventLoop):
         return done_here
 
     def collect(self) -> None:
-        """Take the results that no word was sent of: those that were there at the last look, as
-        the word of a newer one may be on its way.
+        """Deliver results without a notice: those that were there at the last poll, because the
+        notice of a newer one may be on its way.
         """
         before, self._done = self._done, {h for h, there in self._owed.items() if there.done()}
         for here in before & self._done:
@@ -83,13 +83,13 @@ class _Loop(asyncio.SelectorEventLoop):
     def _count(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         assert isinstance(loop, _Loop)
         if isinstance(context.get("exception"), MemoryError):
-            loop.losses += 1  # and not a word of it: to say it takes memory
+            loop.losses += 1  # not logged: that takes memory
         else:
             loop.default_exception_handler(context)
 
 
 class LoopThread:
-    """The process's one loop thread, started on first use. It does not survive `os.fork`."""
+    """The process's only loop thread, started on first use. It does not survive `os.fork`."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -98,9 +98,8 @@ class LoopThread:
         self._pid = 0
 
     def run(self, verb: Coroutine[Any, Any, T]) -> T:
-        """Wait for a coroutine. Raises what it raises, what `start` does, and `StoreError` where it
-        was lost. Whoever is interrupted while he waits has it cancelled; what it was writing is
-        written whole.
+        """Wait for a coroutine. Raises what it raises, what `start` does, and `StoreError` if it
+        was lost. An interrupt cancels it; what it was writing is written whole.
         """
         under_way = self.start(verb)
         while True:
@@ -110,16 +109,16 @@ class LoopThread:
                 if under_way.future.done():  # with an error of its own, or just now
                     return _told(under_way.future.result())
             except (KeyboardInterrupt, SystemExit):
-                if not under_way.future.done():  # ours: what nobody waits for is not gone on with
+                if not under_way.future.done():  # ours: nobody waits for it, so it stops
                     under_way.future.cancel()
                     under_way.ended.wait(GRACE_S)
                 raise
             under_way.look()
 
     def start(self, verb: Coroutine[Any, Any, T]) -> UnderWay[T]:
-        """Begin a coroutine for a caller that waits in its own way, and looks in with `look` while
-        it does. Raises `CallerError` on the loop's own thread, where what is waited for would never
-        run; in a process that was forked since; and when the program ends.
+        """Start a coroutine for a caller that waits in its own way, and polls with `look`
+        meanwhile. Raises `CallerError` on the loop's own thread, where the coroutine would never
+        run; in a process forked since; and when the interpreter shuts down.
         """
         if threading.current_thread() is self._thread:
             verb.close()
@@ -127,7 +126,7 @@ class LoopThread:
                 "pagefault.sync was called by a callback of its own, which it would wait for",
                 hint="do it once the verb has returned that called back, or in another thread",
             )
-        if sys.is_finalizing():  # every other thread was stopped where it stood
+        if sys.is_finalizing():  # every other thread was stopped where it was
             verb.close()
             raise CallerError(
                 "the program ended before this memory was closed",
@@ -144,9 +143,9 @@ class LoopThread:
         return UnderWay(future, ended, self, loop, thread, losses)
 
     def call(self, verb: Callable[[], T]) -> T:
-        """Call something on the loop's thread, between two of its steps: it touches what only that
-        thread changes. Raises what it raises, and otherwise what `run` does. On that very thread,
-        in a callback, it is simply called.
+        """Call a function on the loop's thread, between two of its steps: it touches state that
+        only that thread changes. Raises what it raises, and otherwise what `run` does. On that very
+        thread, in a callback, it is simply called.
         """
         if threading.current_thread() is self._thread:
             return verb()
@@ -162,7 +161,7 @@ class LoopThread:
                     loop = _Loop(workers)
                     thread = threading.Thread(target=loop.serve, name="pagefault-sync", daemon=True)
                     start(thread)
-                except BaseException:  # kept without its thread, every verb would wait for ever
+                except BaseException:  # a LoopThread without its thread would block every verb
                     workers.shutdown(wait=False)
                     if loop is not None:
                         loop.close()
@@ -183,7 +182,7 @@ class LoopThread:
 
 @dataclass(slots=True)
 class UnderWay(Generic[T]):
-    """A coroutine on the loop's thread, and what its caller needs to see that it is not lost."""
+    """A coroutine on the loop's thread, and its caller's means to see that it is not lost."""
 
     future: Future[T | _Ended]
     ended: threading.Event
@@ -194,7 +193,7 @@ class UnderWay(Generic[T]):
     _lost_s: float | None = None
 
     def look(self) -> None:
-        """Hand over what no word was sent of. Raises `StoreError` where the coroutine was lost."""
+        """Deliver results without a notice. Raises `StoreError` if the coroutine was lost."""
         if not self._serving.is_alive():
             self._thread._give_up(self.loop)
             raise _lost() from None
@@ -208,7 +207,7 @@ class UnderWay(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """What was raised to end the program: raised on the loop's thread, it would end the loop."""
+    """An exception that ends the program: raised on the loop's thread, it would end the loop."""
 
     why: BaseException
 
@@ -233,7 +232,7 @@ async def _called(verb: Callable[[], T]) -> T:
 
 
 def _prove(workers: ThreadPoolExecutor) -> None:
-    """Have a worker run. One that starts but has no memory to go on with never takes a task."""
+    """Make a worker run. One that starts without memory to continue never takes a task."""
     check_room()
     try:
         workers.submit(lambda: None).result(STARTING_MAX_S)

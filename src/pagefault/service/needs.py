@@ -1,7 +1,7 @@
-"""Which records opening the sessions of a memory takes: those that stay when others are archived.
+"""The records needed to open the sessions of a memory: they stay when others are archived.
 
-They are found by opening every session over a log that notes what is read of it. So whatever the
-fold of a session comes to read, this names it.
+They are found by opening every session over a log that notes each read. So they include whatever
+the fold of a session reads.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pagefault.store.store import STORE
 
 
 def records_to_open(runtime: Runtime) -> set[Seq]:
-    """The records that opening each session reads, and those about the memory itself. Blocks on
-    the store.
+    """The records that opening each session reads, and those about the memory itself. Blocks on the
+    store.
     """
     noting = _Noting(runtime.log)
     own = replace(
@@ -44,7 +44,7 @@ def records_to_open(runtime: Runtime) -> set[Seq]:
 
 
 def _claimed(runtime: Runtime, session: SessionNo) -> Iterator[Seq]:
-    """The claims of a session, and what they rest on: one that cannot be proved is stale."""
+    """The claims of a session, and their evidence: a claim that cannot be proved is stale."""
     scope = runtime.scope(session)
     for event in runtime.events_of(session, ("claim",)):
         yield event.seq

@@ -64,23 +64,23 @@ class Owned:
         self.state = state
         self.folded = folded
         self.scope = runtime.scope(session)
-        self.called = called  # by a person
+        self.called = called  # its name
         self._runtime = runtime
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
+        self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls being written
         self._dirty: list[Draft] = []  # derived pages that were folded, and not yet written
-        self._dirty_planned = 0  # what `forgets` was when the first of them was made
+        self._dirty_planned = 0  # the value of `forgets` when the first of them was made
         self._ended: PagefaultError | None = None  # why no verb works any more
         self._is_leased = is_leased  # as far as we know: the log is asked at each append
-        self._is_outdated = False  # by what another process forgot, or by what was not written
+        self._is_outdated = False  # by another process's forget, or by a failed write
 
     @property
     def runtime(self) -> Runtime:
         return self._runtime
 
     async def whole(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a verb to its end under the lock, even if whoever awaits it gives up."""
+        """Run a verb to its end under the lock, even if its caller gives up."""
         task = self._begin(verb)
         try:
             return await asyncio.shield(task)
@@ -89,8 +89,8 @@ class Owned:
             raise
 
     def afterwards(self, verb: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a verb that nobody waits for, after those under way and before the next. Where it
-        fails, what it would have made is not made.
+        """Run a verb that nobody awaits, after those under way and before the next. If it fails,
+        its effect is simply missing.
         """
         self._begin(verb).add_done_callback(_retrieve)
 
@@ -106,7 +106,7 @@ class Owned:
         return task
 
     async def _planned(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What a verb makes of the session as it is, planned anew as often as that changes."""
+        """The result of a verb on the current state; it is planned again whenever that changes."""
         self.check_there()
         await self._see()
         for _ in range(_PLANS_MAX):
@@ -119,46 +119,48 @@ class Owned:
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
-        """No verb runs within this block, and every record of those before it is written."""
+        """Within this block no verb runs, and every record of earlier verbs is written."""
         async with self._lock:
             await self.written()
             yield
 
     def replace(self, state: SessionState, folded: Seq) -> None:
-        """Go on from what was folded anew: something it sees was forgotten. In `quiet`."""
+        """Continue from a newly folded state: something the session sees was forgotten. In
+        `quiet`.
+        """
         self.state, self.folded = state, folded
-        self._dirty = []  # it can be made again, of what is still there
+        self._dirty = []  # can be made again, from what is still there
         self.scope = self._runtime.scope(self.session)
 
     def outdate(self) -> None:
-        """Fold anew before the next verb: another process forgot something. From any thread."""
+        """Fold again before the next verb: another process forgot something. From any thread."""
         self._is_outdated = True
 
     async def renew(self) -> None:
-        """Fold anew: what the session may see has changed. Within a verb."""
+        """Fold again: the session's visible records have changed. Within a verb."""
         self._is_outdated = True
         await self._restore()
 
     async def see_changes(self) -> None:
-        """Fold anew if another process changed what the session may see: for who only looks."""
+        """Fold again if another process changed what the session may see; for readers."""
         if self._is_outdated:
             async with self._lock:
                 await self._see()
 
     async def refresh(self) -> None:
-        """Take in what other processes did, unless the session is ours: nobody else writes then."""
+        """Read what other processes did, unless we hold the lease: then nobody else writes."""
         if not self._is_leased:
             async with self._lock:
                 await self._see()
 
     async def caught_up(self) -> None:
-        """Before records are read: all of ours are written, those of others are known."""
+        """Before records are read: all of ours are written, and those of others are known."""
         self.check_there()
         await self.written()
         await self.refresh()
 
     async def _see(self) -> None:
-        """Take in what other processes did to this session."""
+        """Read what other processes did to this session."""
         await self._runtime.journal.look()
         if self._is_outdated:
             await self._restore()
@@ -168,8 +170,8 @@ class Owned:
                 await self._restore()
 
     async def lease(self) -> bool:
-        """Make this session ours to write to. Whether others had changed it, so that it was folded
-        anew.
+        """Lease this session for writing. Returns whether others had changed it, so that it was
+        folded again.
         """
         changed = self._is_outdated
         if not self._is_leased:
@@ -183,9 +185,9 @@ class Owned:
         return changed
 
     async def _restore(self) -> None:
-        """Fold this session anew, from the log."""
+        """Fold this session again, from the log."""
         await self.drain()
-        self._is_outdated = False  # before we look: what comes then makes it so again
+        self._is_outdated = False  # before we read: what comes then sets it again
         try:
             row = await asyncio.to_thread(self._runtime.index.session, self.session)
             if row is None:
@@ -198,7 +200,7 @@ class Owned:
             raise
 
     def end(self, why: PagefaultError | None = None) -> None:
-        """No verb works from here on: the session was forgotten, unless it is told `why`."""
+        """No verb works from here on: the session was forgotten, or `why` says otherwise."""
         self._ended = why or SessionNotFound(self.called)
 
     def check_there(self) -> None:
@@ -212,27 +214,27 @@ class Owned:
         await self.written()
 
     async def written(self) -> None:
-        """Wait until the record of every call so far was written, or could not be."""
+        """Wait until the record of every call so far was written, or failed."""
         if self._queued:
             await asyncio.wait(self._queued)
 
     def note_call(self, body: CallRefused | Faulted | Searched, *, cause: Seq | None = None) -> str:
-        """Fold a call at once and queue its record: whatever is appended next comes after it.
-        `cause` is the last request, unless it is given.
+        """Fold a call at once and queue its record, ahead of the next append. `cause` is the last
+        request, unless it is given.
         """
         event = self._note(body, Actor.MODEL, MODEL_GENERATED, cause)
         with self._doubting():
             return self.state.fold_call(event)
 
     def note(self, body: Reported) -> None:
-        """The same for what a provider reported."""
+        """The same for a provider's report."""
         event = self._note(body, Actor.SYSTEM, RUNTIME)
         with self._doubting():
             self.state.fold(event)
 
     def keep(self, drafts: Sequence[Draft]) -> None:
-        """Fold derived pages at once. They are dirty until they are written, at the latest with
-        whatever is written next.
+        """Fold derived pages at once. They are dirty until they are written, at the latest with the
+        next append.
         """
         if not self._dirty:
             self._dirty_planned = self._runtime.journal.forgets
@@ -264,7 +266,7 @@ class Owned:
     async def record(
         self, *bodies: Body, actor: Actor = Actor.SYSTEM, planned: int | None = None
     ) -> None:
-        """Commit these as records of the present turn."""
+        """Commit these as records of the current turn."""
         turn = turn_now(self.state)
         drafts = [
             Draft(session=self.session, turn=turn, actor=actor, origin=RUNTIME, body=body)
@@ -273,10 +275,10 @@ class Owned:
         await self.commit(drafts, planned=planned)
 
     async def commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
-        """Write these down, after what is dirty, and fold them. `PlanOutdated`, with nothing
-        written, if the session had been changed since they were planned.
+        """Write these, after what is dirty, and fold them. Raises `PlanOutdated`, with nothing
+        written, if the session has changed since they were planned.
 
-        If it fails unforeseen, the next verb asks the log what was written.
+        After an unexpected failure, the next verb asks the log what was written.
         """
         if (drafts or self._dirty) and await self.lease():
             raise PlanOutdated("another process changed this session")
@@ -288,7 +290,7 @@ class Owned:
                 batch = with_causes([*self._dirty, *drafts])
                 events = await self._runtime.journal.append(batch, planned=planned)
                 self._dirty = []
-                await self.drain()  # written before these: what is left is to learn how that went
+                await self.drain()  # written before these: only the outcome is open
             for event in events:
                 self.state.fold(event)
                 self.folded = event.seq
@@ -296,14 +298,14 @@ class Owned:
             if isinstance(refused, SessionBusy):
                 self._doubt()
             raise
-        except BaseException:  # no memory, say: it may be written all the same
+        except BaseException:  # e.g. no memory: it may be written all the same
             self._doubt()
             raise
         return events[dirty:]
 
     @contextmanager
     def _doubting(self) -> Iterator[None]:
-        """A fold that fails half-way leaves a state that nobody knows: it is folded anew then."""
+        """A fold that fails half-way leaves an unknown state, so the session is folded again."""
         try:
             yield
         except BaseException:
@@ -311,7 +313,7 @@ class Owned:
             raise
 
     def _doubt(self) -> None:
-        """What was folded may not be what is written, by us or by another: ask the log again."""
+        """The folded state may not be the written one, ours or another's: ask the log again."""
         self._is_leased, self._is_outdated = False, True
 
     @property
@@ -320,13 +322,13 @@ class Owned:
         return bool(self._dirty)
 
     async def flush(self) -> None:
-        """Write what is dirty, and wait for what is queued. For a verb."""
+        """Write what is dirty, and wait for what is queued. Within a verb."""
         await self.commit([])
         await self.drain()
 
     async def drain(self) -> None:
-        """Wait for the records of calls. What was not written was folded all the same: then this
-        session must be folded anew.
+        """Wait for the records of calls. If one could not be written, it was folded all the same,
+        so this session must be folded again.
         """
         if not self._queued:
             return
@@ -338,11 +340,11 @@ class Owned:
                 raise outcome
             self.folded = max([self.folded, *(event.seq for event in outcome)])
             for event in outcome:
-                if isinstance(event.body, PageBody):  # a derived page that was dirty till now
+                if isinstance(event.body, PageBody):  # a derived page that was dirty until now
                     self.state.fold(event)
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Look at the outcome of a verb nobody waits for any more, or asyncio complains."""
+    """Retrieve the outcome of a verb nobody awaits any more, or asyncio complains."""
     if not task.cancelled():
         task.exception()

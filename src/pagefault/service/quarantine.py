@@ -1,19 +1,18 @@
-"""What people ruled about pages: a fold of what they approved, raised and withdrew.
+"""A fold of people's rulings about pages: approvals, raised origins, withdrawals.
 
-*Imported* pages wait until a person approves what stands in a session at that moment, and can take
-it back; what is imported later waits anew. Until then whoever asks finds them, a person, and a
-model that searches or faults; by itself the runtime brings none into a request, lists none, pins
-none, and makes no claim of one.
+*Imported* pages wait until a person approves those that are in a session at that moment, which can
+be taken back; later imports wait again. Until then searches and faults find them, a person's and a
+model's, but the runtime never recalls, lists or pins one, and makes no claim from it.
 
-A note of a stranger's that reads like an order waits likewise, until a person raises it. So does a
-version of core memory that is proposed, until a person accepts it.
+An untrusted note that reads like an order waits likewise, until a person raises it. So does a
+proposed version of core memory, until a person accepts it.
 
-A page is *raised* by a person who gives the digest under which its text was shown: it counts as
-approved by the user as long as it says just that.
+A person *raises* a page with the digest under which its text was shown: it counts as approved by
+the user as long as it has exactly this text.
 
-What is *withdrawn* is kept, and a person can still read it. No request shows it any more, wherever
-it would stand, and nothing is held true of it, until a person raises the page itself. Of several
-rulings about one page the last holds.
+A *withdrawn* page is kept, and a person can still read it. No request shows it any more, and
+nothing is held true of it, until a person raises the page itself. Of several rulings about one page
+the last holds.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _INFINITE: Final = Seq(2**63)
 
 
 class Quarantine:
-    """Safe from several threads."""
+    """The rulings of a memory. Thread-safe."""
 
     def __init__(
         self, log: EventLog, index: PageIndex, hash_key: Callable[[SessionNo, str], str]
@@ -59,15 +58,15 @@ class Quarantine:
         self._log = log
         self._index = index
         self._hash_key = hash_key
-        self._approved: dict[SessionNo, Seq] = {}  # by the record that did so last
-        self._raised: dict[Seq, str] = {}  # the digest of each page that is, by its record
-        self._withdrawn: list[tuple[Seq, Seq]] = []  # ranges of records, in order, none overlaps
-        self._hostile: dict[Seq, bool] = {}  # notes of strangers, as far as somebody asked
+        self._approved: dict[SessionNo, Seq] = {}  # by the last approving record
+        self._raised: dict[Seq, str] = {}  # the digest of each raised page, by its record
+        self._withdrawn: list[tuple[Seq, Seq]] = []  # ranges of records, in order, without overlap
+        self._hostile: dict[Seq, bool] = {}  # untrusted notes, as far as asked for
         self._read = NOTHING
-        self._looked_at = Seq(-1)  # the log's head when the index was asked last
+        self._looked_at = Seq(-1)  # the log's head when the index was last asked
 
     def holds(self, row: PageRow) -> bool:
-        """Whether the runtime must leave a page where it is."""
+        """Whether the runtime must not recall, list or pin a page."""
         if self.is_withdrawn(row):
             return True
         if row.origin == IMPORT:
@@ -75,24 +74,24 @@ class Quarantine:
         return self._is_hostile(row) or self.is_proposed(row)
 
     def is_unseen(self, row: PageRow) -> bool:
-        """Whether no search finds a page, and no model is shown it, whoever asks: it was withdrawn,
-        or proposed for core memory, where it would stand in every request.
+        """Whether no search finds a page, and no model is shown it: it was withdrawn, or proposed
+        for core memory, where it would be in every request.
         """
         return self.is_proposed(row) or self.is_withdrawn(row)
 
     def why_unseen(self, row: PageRow) -> str:
-        """Why, in words; of what may be seen nothing."""
+        """Why it is not shown, in words; "" if it may be."""
         if self.is_withdrawn(row):
             return "the page was withdrawn"
         return "it is proposed for core memory, and nobody accepted it" * self.is_proposed(row)
 
     def is_proposed(self, row: PageRow) -> bool:
-        """Whether a page is a version of core memory that nobody vouches for."""
+        """Whether a page is a proposed version of core memory that nobody has accepted."""
         is_core = row.page_id.startswith(_CORE)
         return is_core and is_untrusted(row.origin) and row.seq not in self._raised
 
     def _is_hostile(self, row: PageRow) -> bool:
-        """Whether it is a note of a stranger's that reads like an order, and nobody raised it."""
+        """Whether it is an untrusted note that reads like an order, and nobody raised it."""
         if not row.page_id.startswith(_NOTE) or not is_untrusted(row.origin):
             return False
         if row.seq not in self._hostile:
@@ -102,16 +101,16 @@ class Quarantine:
         return self._hostile.get(row.seq, True) and row.seq not in self._raised
 
     def approved(self, session: SessionNo) -> Seq:
-        """The record before which all that was imported into a session is approved; 0 if none."""
+        """The record up to which all imports into a session are approved; 0 if none."""
         self.read_on()
         return self._approved.get(session, NOTHING)
 
     def is_withdrawn(self, row: PageRow) -> bool:
-        """Whether no request may show a page, and nothing be held true of it."""
+        """Whether no request may show a page, and nothing may be held true of it."""
         return self.is_withdrawn_at(row.seq)
 
     def is_withdrawn_at(self, seq: Seq) -> bool:
-        """The same, of the page that this record made."""
+        """The same, for the page that this record made."""
         self.read_on()
         ranges = self._withdrawn
         if not ranges:
@@ -120,11 +119,11 @@ class Quarantine:
         return at >= 0 and seq <= ranges[at][1] and seq not in self._raised
 
     def withdraw(self, targets: Iterable[tuple[Seq, Seq]]) -> None:
-        """Withdraw records of an overlay, which end with this process: nothing is written of it."""
+        """Withdraw records of an overlay, which end with this process: nothing is written."""
         self._withdrawn = _merged([*self._withdrawn, *targets])
 
     def shown(self, found: SearchResult, *, limit: int) -> SearchResult:
-        """The best of what was found that may be seen, or that says the same and may."""
+        """The best of the pages found that may be shown, or of visible ones with the same text."""
         hits: list[SearchHit] = []
         for hit in found.hits:
             stay = [row for row in (hit.page, *hit.also) if not self.is_unseen(row)]
@@ -134,30 +133,33 @@ class Quarantine:
         return replace(found, hits=tuple(hits[: max(limit, 0)]), total=found.total - gone)
 
     def label(self, page: Page) -> Origin:
-        """Whose word a page is, as people ruled: its origin, unless somebody raised this text."""
+        """The origin of a page after people's rulings: its own, unless somebody raised this
+        text.
+        """
         self.read_on()
         digest = self._raised.get(page.row.seq)
         is_raised = digest is not None and digest == self.digest(page)
         return USER_APPROVED if is_raised else page.row.origin
 
     def digest(self, page: Page) -> str:
-        """What names a page and just what it says: 16 letters and digits. Keyed with the memory's
-        secret, so that nobody who has not got that can tell it, or learn a text from it.
+        """A digest of a page and its exact text: 16 letters and digits. It is keyed with the
+        memory's secret, so that nobody without that can compute it, or learn a text from it.
         """
         said = f"origin {page.row.seq} {page.title}\0{page.speaker}\0{page.text}"
         return hashlib.sha256(self._hash_key(SessionNo(0), said).encode()).hexdigest()[:16]
 
     def read_on(self, *, anew: bool = False) -> Seq:
-        """Learn of new rulings. The record of the last one.
+        """Read new rulings. Returns the record of the last one.
 
-        The index is asked where the log has grown since, as this is wanted for every page; `anew`
-        in any case, for who knows of a ruling: the log may have it a moment before the index does.
+        The index is asked if the log has grown since, because this runs for every page; `anew` asks
+        in any case, for callers that know of a ruling: the log may have it a moment before the
+        index.
         """
         head = self._log.head()
         if head == self._looked_at and not anew:
             return self._read
         for seq in self._index.events(STORE, types=RULINGS, after=self._read):
-            with suppress(StoreCorrupt):  # what it ruled is lost: then nothing is approved by it
+            with suppress(StoreCorrupt):  # a lost ruling approves nothing
                 match self._log.get(seq).body:
                     case ImportApproved(sessions=sessions):
                         self._approved |= dict.fromkeys(sessions, seq)

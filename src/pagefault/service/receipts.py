@@ -1,5 +1,5 @@
-"""What the receipts of forgettings tell: what forgotten sessions descended from, as their forks see
-it still, in which turns something was forgotten, and whose words went.
+"""A fold of forget receipts: the ancestry of forgotten sessions, as their forks still see it, the
+turns in which something was forgotten, and the origins of erased texts.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from pagefault.store.store import STORE
 
 
 class Receipts:
-    """A fold of them, as far as somebody asked. Safe from several threads."""
+    """The fold, as far as asked for. Thread-safe."""
 
     def __init__(self, log: EventLog, index: PageIndex) -> None:
         self._log = log
         self._index = index
         self._descents: dict[SessionNo, Descent] = {}
         self._turns: dict[SessionNo, set[TurnNo]] = {}
-        self._erased: dict[SessionNo, list[Event]] = {}  # what strangers and models said
+        self._erased: dict[SessionNo, list[Event]] = {}  # texts of untrusted channels and of models
         self._targets: dict[Seq, bool] = {}  # not read yet, and whether they went with a session
         self._read = NOTHING
 
     def descent(self, session: SessionNo) -> Descent | None:
-        """Where a session that is forgotten was forked off, if it was a fork."""
+        """Where a forgotten session was forked, if it was a fork."""
         self._read_on()
         return self._descents.get(session)
 
     def turns(self, session: SessionNo) -> Set[TurnNo]:
-        """The turns of a session in which something was forgotten; none of one that is gone."""
+        """The turns of a session in which something was forgotten; none for a forgotten session."""
         self._read_targets()
         return self._turns.get(session, frozenset())
 
     def erased(self, session: SessionNo) -> Sequence[Event]:
-        """What is left of what strangers and models said in a session and was forgotten, in the
-        order of the log.
+        """What is left of erased texts of untrusted channels and models in a session, in
+        log order.
         """
         self._read_targets()
         return sorted(self._erased.get(session, ()), key=lambda event: event.seq)
@@ -59,7 +59,7 @@ class Receipts:
 
     def _read_on(self) -> None:
         for seq in self._index.events(STORE, types=("forget_begun",), after=self._read):
-            with suppress(StoreCorrupt):  # what it tells is lost, and was no session's text
+            with suppress(StoreCorrupt):  # what it says is lost, and it was no session's text
                 body = self._log.get(seq).body
                 if isinstance(body, ForgetBegun):
                     self._descents |= {descent.session: descent for descent in body.lineage}

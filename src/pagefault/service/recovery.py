@@ -1,8 +1,8 @@
-"""Whether a memory can be written just now; and that it can be again, once a full disk has room.
+"""Recovery from a full disk: whether a memory can be written now, or again.
 
-A failed write latches a memory until it is opened anew (`store/latch.py`). Where nothing but room
-was missing, whoever stays open for long asks here instead: what an opening would do is done in its
-place, and every session folds anew what the log holds.
+A failed write latches a memory until it is opened again (`store/latch.py`). If only room was
+missing, a long-running process calls this instead: it does what an opening would, and every session
+is folded again from the log.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def refusal_of(memory: Memory) -> StoreError | None:
 
 
 def hurry(memory: Memory, wait_s: float) -> None:
-    """Wait no longer than that for another process that writes, and once only for one that does not
-    let go: where clients wait behind each write, what cannot be written is better told soon.
+    """Bound the wait for another process that writes, and wait only once for one that does not let
+    go: if clients wait behind each write, an early error is better.
     """
     if memory._store.lock is not None:
         memory._store.lock.hurry(wait_s)
@@ -30,10 +30,10 @@ def hurry(memory: Memory, wait_s: float) -> None:
 async def check_writable(
     memory: Memory, session: Session | None = None, *, wait_s: float | None = None
 ) -> None:
-    """Raise what would be in the way of writing now, to that session if one is named, after a
-    memory that was out of room has had its chance to go on. Nothing is written.
+    """Raise what would prevent a write now, to that session if one is named, after a memory that
+    was out of room has tried to recover. Writes nothing.
 
-    Waits for other processes as a write does, or so long.
+    Waits for other processes as a write does, or for the given time.
     """
     store = memory._store
 

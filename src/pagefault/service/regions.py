@@ -1,25 +1,24 @@
 """Regions: memory that several sessions share, and who may see what of it.
 
-A region is a stream of records of its own, `region:NAME`, which no conversation is. Its pages were
-brought there, one by one, by sessions that may; their ids (`shr_SEQ`) are given once in a memory,
-so that a page is the same in whichever session it is seen. They are shared and never copied: a
-session that mounts a region looks its pages up there. So what a session can see is its own scope
-(`Runtime.scope`), and besides its *reach*: the regions that it mounts and may look into.
+A region is a stream of records of its own, `region:NAME`, and not a conversation. Sessions with
+permission bring pages to it, one by one. Their ids (`shr_SEQ`) are unique in a memory, so that a
+page has the same id in every session that sees it. They are shared and never copied: a session that
+mounts a region looks its pages up there. So a session can see its own scope (`Runtime.scope`), and
+also its *reach*: the regions that it mounts and may read.
 
-Who may is a fold of the store's own records, `REGION_RULINGS`: policies, assignments, mounts,
-consents. It is asked whenever something is looked up, so a ruling holds at once. A mount is *open*
-where
+Permissions are a fold of the store's own records, `REGION_RULINGS`: policies, assignments, mounts,
+consents. Every look-up asks it, so a ruling applies at once. A mount is *open* if
 
-    the session, or what it was forked off by then, mounted the region last in this mode,
-    the region's policy lets the session do so (`read`, or for "rw" `write` or `promote`), and
-    its owner agreed, where `consent` covers the mode and the session is not the owner's.
+- the session, or its ancestor before the fork, mounted the region last in this mode,
+- the region's policy lets the session do so (`read`, or for "rw" `write` or `promote`), and
+- its owner consented, if `consent` covers the mode and the session is not the owner's.
 
 Otherwise nothing of the region is found, faulted or shown. A fork begins with the mounts of its
 parent, and is judged as itself; assignment and consent are its parent's until it is given its own.
 
-What is lost is not in the window any more, either: a session that lost sight of a region since its
-last epoch begins another before its next request (`restore.py`). What the conversation itself says
-of it, in an answer that quotes it, is the session's own.
+A closed region leaves the window, too: a session that lost a region since its last epoch begins
+another before its next request (`restore.py`). What the conversation itself says of it, in an
+answer that quotes it, is the session's own.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from pagefault.store.fold import REGION_RULINGS
 from pagefault.store.store import STORE
 
 Lineage: TypeAlias = Sequence[tuple[SessionNo, Seq]]
-"""A session and what it was forked off, nearest first, as the parts of its scope."""
+"""A session and its ancestors, nearest first, as the parts of its scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A session, as policies know it."""
+    """A session, as policies identify it."""
 
-    names: tuple[str, ...] = ()  # what it is called, and its id
+    names: tuple[str, ...] = ()  # its name and its id
     project: str = ""
     user: str = ""
 
@@ -77,7 +76,7 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a mount stands: `mode` is how it was asked for, and `why` why it does not hold now:
+    """The state of a mount: `mode` is the requested one, and `why` is the reason that it is closed:
     "policy", "consent" or "gone".
     """
 
@@ -92,7 +91,7 @@ class Standing:
 
 @dataclass(slots=True)
 class _Rulings:
-    """What holds after some of the rulings."""
+    """The state after some of the rulings."""
 
     policies: dict[SessionNo, RegionSet] = field(default_factory=dict)
     assigned: dict[SessionNo, SessionAssigned] = field(default_factory=dict)
@@ -111,12 +110,12 @@ class _Rulings:
                 self.consents[body.region, body.session] = body.mode
 
     def assignment(self, lineage: Lineage) -> SessionAssigned:
-        """What a session is assigned to, or the nearest of those it was forked off that is."""
+        """The assignment of a session, or of its nearest ancestor that has one."""
         found = (self.assigned.get(session) for session, _ in lineage)
         return next(filter(None, found), SessionAssigned(session=lineage[0][0]))
 
     def mounted(self, lineage: Lineage, *, ever: bool = False) -> dict[SessionNo, MountMode]:
-        """What a session mounts, whether or not it may; or has ever mounted."""
+        """The mounts of a session, permitted or not; or all it has ever had."""
         found: dict[SessionNo, MountMode] = {}
         for at in reversed(range(len(lineage))):
             forked = lineage[at - 1][0] if at else None
@@ -130,7 +129,7 @@ class _Rulings:
         return found
 
     def why_not(self, who: Who, lineage: Lineage, region: SessionNo, mode: MountMode) -> str:
-        """Why a session may not look into a region so; "" if it may."""
+        """Why a session may not use a region so; "" if it may."""
         policy = self.policies.get(region)
         if policy is None:
             return "gone"
@@ -147,7 +146,7 @@ class _Rulings:
 
 
 class Regions:
-    """The fold, as far as somebody asked. Safe from several threads."""
+    """The fold, as far as asked for. Thread-safe."""
 
     def __init__(self, log: EventLog, index: PageIndex) -> None:
         self._log = log
@@ -155,8 +154,8 @@ class Regions:
         self._folded: tuple[Sequence[Seq], _Rulings] = ((), _Rulings())
 
     def _now(self) -> _Rulings:
-        # All of them and not those since: a forgetting takes some, and the first of an overlay
-        # comes behind whatever is written below it.
+        # All of them, not only later ones: a forget takes some, and the first of an overlay comes
+        # after all records below it.
         seqs = self._index.events(STORE, types=REGION_RULINGS)
         known, rulings = self._folded
         if seqs != known:
@@ -168,13 +167,13 @@ class Regions:
 
     def _read(self, seqs: Sequence[Seq]) -> Iterator[Event]:
         for seq in seqs:
-            with suppress(StoreCorrupt, ArchiveMissing):  # what it ruled is lost
+            with suppress(StoreCorrupt, ArchiveMissing):  # its ruling is lost
                 yield self._log.get(seq)
 
     # --- regions ------------------------------------------------------------------------------
 
     def policies(self) -> Mapping[SessionNo, RegionSet]:
-        """What rules each region that there is."""
+        """The policy of each existing region."""
         return self._now().policies
 
     def is_region(self, row: SessionRow) -> bool:
@@ -182,7 +181,7 @@ class Regions:
         return row.name.startswith(REGION_PREFIX) and row.session in self.policies()
 
     def find(self, name: str) -> SessionRow | None:
-        """The region of this name, with or without its prefix, or of this id."""
+        """The region with this name, with or without its prefix, or this id."""
         prefixed = REGION_PREFIX + bare(name)
         row = self._index.find_session(prefixed) or self._index.find_session(name)
         return row if row is not None and self.is_region(row) else None
@@ -196,7 +195,7 @@ class Regions:
                     yield seq, body
 
     def records_about(self, session: SessionNo) -> list[Seq]:
-        """The rulings that say in words something about a session or a region: they go with it."""
+        """The rulings that describe a session or a region in words: they are erased with it."""
         about = []
         types = ("region_set", "session_assigned")
         for event in self._read(self._index.events(STORE, types=types)):
@@ -216,7 +215,7 @@ class Regions:
     # --- sessions -----------------------------------------------------------------------------
 
     def who(self, scope: Scope) -> Who:
-        """The session of a scope, as policies know it."""
+        """The session of a scope, as policies identify it."""
         return self._who(self._now(), scope)
 
     def _who(self, rulings: _Rulings, scope: Scope) -> Who:
@@ -225,13 +224,13 @@ class Regions:
         names: tuple[str, ...] = ()
         if row is not None:
             above = (self._index.session(session) for session, _ in scope.parts[1:])
-            # A fork that is called like what it left is not meant by that name.
+            # A fork with its parent's name is not meant by that name.
             is_others = any(one is not None and one.name == row.name for one in above)
             names = ("" if is_others else row.name, row.session_id)
         return Who(tuple(filter(None, names)), assigned.project, assigned.user)
 
     def mounts(self, scope: Scope) -> list[Standing]:
-        """How each mount of the session whose scope this is stands now."""
+        """The state of each mount of the session with this scope."""
         rulings = self._now()
         mounted = rulings.mounted(scope.parts) if rulings.mounts else {}
         if not mounted:
@@ -243,19 +242,19 @@ class Regions:
         ]
 
     def why_not(self, scope: Scope, region: SessionNo, mode: MountMode) -> str:
-        """Why the session of this scope could not mount a region so: "gone", "policy", "consent",
-        or "" where it can.
+        """Why the session with this scope could not mount a region so: "gone", "policy", "consent",
+        or "" if it can.
         """
         rulings = self._now()
         return rulings.why_not(self._who(rulings, scope), scope.parts, region, mode)
 
     def ever(self, scope: Scope) -> list[SessionNo]:
-        """Every region that a session mounted, whether or not it could see anything there."""
+        """Every region that a session ever mounted, whether or not it could see anything there."""
         rulings = self._now()
         return list(rulings.mounted(scope.parts, ever=True)) if rulings.mounts else []
 
     def lost(self, scope: Scope, *, since: Seq) -> bool:
-        """Whether a session lost sight of a region after the record `since`."""
+        """Whether a session lost access to a region after the record `since`."""
         if not self.ever(scope):
             return False
         rulings, seen = _Rulings(), frozenset[SessionNo]()
@@ -274,7 +273,7 @@ class Regions:
 
 
 def joined(scope: Scope, others: Sequence[Scope]) -> Scope:
-    """What stands in any of these scopes: for looking pages up by their ids, not for ranking."""
+    """The union of these scopes: for looking pages up by id, not for ranking."""
     upto = dict(scope.parts)
     for other in others:
         for session, last in other.parts:
@@ -284,13 +283,13 @@ def joined(scope: Scope, others: Sequence[Scope]) -> Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A session's mount of a region: `mode` is "ro" or "rw"; where it is not open, `why` is
-    "policy" (the region's does not let the session), "consent" (its owner has not agreed, or no
-    more), "gone" (there is no such region any more), or "" where there is no mount.
+    """A session's mount of a region: `mode` is "ro" or "rw". If it is closed, `why` is "policy"
+    (the region's does not let the session), "consent" (its owner has not given it, or took it
+    back), "gone" (the region no longer exists), or "" if there is no mount.
     """
 
     region: str
-    session: str  # its name, or its id where it has none
+    session: str  # its name, or its id if it has none
     session_id: str
     mode: str
     is_open: bool
@@ -299,11 +298,11 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """A region: whom it is for, who may do what there, and the sessions that mount it.
+    """A region: its audience, its permissions, and the sessions that mount it.
 
     `scope` is "project", "user" or "global". `read`, `write` and `promote` are grants: "owner",
-    "anyone", "project:NAME", "user:NAME", "session:NAME". `consent` says for which mounts the owner
-    is asked: "never", "write" or "always".
+    "anyone", "project:NAME", "user:NAME", "session:NAME". `consent` says which mounts need the
+    owner's consent: "never", "write" or "always".
     """
 
     name: str
@@ -322,8 +321,8 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """What was brought to a region: the `pages` that there are now, of these `sources` of the
-    session's, or none of them where the words are its own; with `dry_run` none yet.
+    """The result of a promotion: the `pages` now in the region, from these `sources` of the
+    session, which are empty for a text of its own; with `dry_run` there are no pages yet.
     """
 
     region: str
@@ -334,12 +333,12 @@ class Promotion:
 
 
 def bare(name: str) -> str:
-    """What a region is called, less its prefix."""
+    """The name of a region, without its prefix."""
     return name.removeprefix(REGION_PREFIX)
 
 
 def refusal(policy: RegionSet, region: str, session: str, why: str, *, to: str) -> AccessRefused:
-    """The error for a session that may not do this: whose say it is, and what to do."""
+    """The error for a session without permission: who decides, and what to do."""
     owner = f"its owner, {policy.owner!r}," if policy.owner else "its owner"
     if why == "consent":
         return AccessRefused(

@@ -1,12 +1,12 @@
-"""A session's state from its records: what a restart, a fork and a rebuilt index all go through.
+"""A session's state from its records: for restarts, forks and rebuilt indexes alike.
 
-Only about a window's worth of records is read: everything before an epoch is summed up by it. What
-the window shows is told from the last epoch on; what the policy has learned, from the last one that
-is `REACH_TURNS` old, so a session that goes on after a restart goes on as it would have. The fold
-itself is `SessionState.fold`, the same that runs while the session is live.
+Only about a window's worth of records is read, because an epoch sums up everything before it. The
+window is folded from the last epoch on, and the policy's state from the last epoch that is
+`REACH_TURNS` old, so a session continues after a restart as it would have without. The fold itself
+is `SessionState.fold`, the same that runs while the session is live.
 
-A record that is damaged is left out, as if it had said nothing: what the rest says is shown, and
-the next request begins an epoch.
+A damaged record is left out, as if it were empty: the others are shown, and the next request begins
+an epoch.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
     state.renew_budget(list(_calls_of_turn(reader, scope, state.turn)))
-    state.layout.compose_sent()  # here, and not where the event loop waits
+    state.layout.compose_sent()  # here, and not on the event loop
     since = max(row.epoch_seq, Seq(row.session))
     if runtime.regions.lost(scope, since=since):
         state.epoch_due = "unmounted"
@@ -74,18 +74,18 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
         state.epoch_due = why
     elif _was_ruled_on(reader, scope, since=since):
         state.epoch_due = "revoked"
-    # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
+    # A lost record's session is unknown, so every session in its range may have seen it.
     lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
     shown_from = _start(reader, scope)
     unknown = reader.damaged | state.set_aside.keys()
     if any(seq >= shown_from for seq in unknown) or any(seq <= row.last_seq for seq in lost):
         state.epoch_due = "lost"
-    return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
+    return state, max(last, row.last_seq)  # perhaps the last was forgotten
 
 
 def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
-    """The state of a session as it was after the record `upto`, for looking at: not to go on from.
-    What was forgotten since is not in it. Blocks on the store.
+    """The state of a session after the record `upto`, read-only. What was forgotten since is not in
+    it. Blocks on the store.
     """
     scope = scope_at(runtime.scope(row.session), upto)
     reader = _Reader(runtime)
@@ -94,15 +94,15 @@ def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
 
 
 def unopenable(runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What keeps sessions from opening, and the records that their folds set aside; one sentence
-    each. Blocks on the store.
+    """Why sessions cannot be opened, and the records that their folds set aside; one sentence each.
+    Blocks on the store.
     """
     problems, aside = [], dict[Seq, str]()
     for row in runtime.index.sessions():
         try:
             state, _ = restore(runtime, row)
         except (SessionNotFound, ArchiveMissing):
-            continue  # it was forgotten meanwhile; or nothing is wrong with it but where it is
+            continue  # it was forgotten meanwhile, or is only out of reach
         except (*UNFOLDABLE, PagefaultError) as problem:
             what = f"{type(problem).__name__}: {problem}"
             problems.append(f"session {row.name or row.session_id!r} cannot be opened: {what}")
@@ -112,7 +112,7 @@ def unopenable(runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def scope_at(scope: Scope, upto: Seq) -> Scope:
-    """What of a scope there was after the record `upto`."""
+    """The part of a scope that existed after the record `upto`."""
     return Scope(tuple((session, min(last, upto)) for session, last in scope.parts))
 
 
@@ -124,9 +124,9 @@ def records(
     after: Seq = NOTHING,
     to_look: bool = True,
 ) -> Iterator[Event]:
-    """The records of a session and its ancestors that it can see, in their order; damaged ones are
-    left out, and those in an archive that is away. Who is not only `to_look`, but decides by them,
-    gets `ArchiveMissing` for these. Blocks on the store.
+    """The records of a session and its ancestors that it can see, in order; damaged ones are left
+    out, and those in an archive that is away. Unless called `to_look`, the latter raise
+    `ArchiveMissing`: then decisions depend on them. Blocks on the store.
     """
     return _lineage(_Reader(runtime, to_look=to_look), scope, types=types, after=after)
 
@@ -134,16 +134,16 @@ def records(
 def _fold(
     runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope, start: Seq
 ) -> tuple[SessionState, Seq]:
-    """The records of the scope from `start` on, folded, and the last that is the session's own.
+    """The records of the scope from `start` on, folded, and the last one of the session's own.
 
-    A record that the fold cannot take is set aside, so that it keeps nobody from the others. A
-    fold that stopped half-way leaves a state that nobody knows: so they are folded anew, without
-    it, and it is named in the state.
+    A record that the fold cannot take is set aside, so that it blocks no other. A fold that stopped
+    half-way leaves an unknown state: so all are folded again, without that record, and the state
+    names it.
     """
     settings = _settings(reader, scope, start, row)
     settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     aside: dict[Seq, str] = {}
-    is_talk = not runtime.regions.is_region(row)  # no window shows what a region holds as such
+    is_talk = not runtime.regions.is_region(row)  # no window shows a region as such
     events = list(_shown_by(reader, scope, start)) if is_talk else []
     seen = runtime.seen(scope)
     pages = _named_by(runtime, seen, events)
@@ -170,8 +170,8 @@ def _fold(
 def _named_by(
     runtime: Runtime, scope: Scope, events: Sequence[Event]
 ) -> dict[PageId, tuple[PageRow, Page]]:
-    """The pages that these records name, but for those that cannot be read: found in one look, and
-    read in the order of the log. One by one, that would be half of what a fold takes.
+    """The pages that these records name, except unreadable ones: found in one look-up, and read in
+    log order. One by one, that would be half the cost of a fold.
     """
     named: dict[PageId, None] = {}
     for event in events:
@@ -197,23 +197,25 @@ def _named_by(
 
 
 def _shown_by(reader: _Reader, scope: Scope, start: Seq) -> Iterator[Event]:
-    """The records that a window rests on which shows what is in the log from `start` on."""
+    """The records behind a window that shows the log from `start` on."""
     yield from _lineage(reader, scope, types=_STANDING, before=start)
     yield from _lineage(reader, scope, after=Seq(max(start - 1, 0)))
 
 
 class _Reader:
-    """Reads records one by one, and knows which of them were damaged."""
+    """Reads records one by one, and notes the damaged ones."""
 
     def __init__(self, runtime: Runtime, *, to_look: bool = False) -> None:
-        """Who only wants `to_look` gets what there is; who goes on from it needs everything."""
+        """`to_look` skips what is out of reach; a session that continues from it needs
+        everything.
+        """
         self.index = runtime.index
         self._to_look = to_look
         self._log = runtime.log
         self.damaged: set[Seq] = set()
 
     def find(self, seq: Seq) -> Event | None:
-        """The record, or nothing if it cannot be read."""
+        """The record, or None if it cannot be read."""
         try:
             return self._log.get(seq)
         except StoreCorrupt:
@@ -225,9 +227,9 @@ class _Reader:
             return None
 
     def find_all(self, seqs: Iterable[Seq]) -> Iterator[Event]:
-        """Those of these records that can be read, as they are asked for.
+        """The readable ones of these records, in the given order.
 
-        What stands in the log one after the other is read together, at half the cost.
+        Adjacent records are read together, at half the cost.
         """
         for _, run in groupby(enumerate(seqs), key=_stretch):
             numbers = [seq for _, seq in run]
@@ -243,14 +245,14 @@ class _Reader:
 
 
 def _stretch(numbered: tuple[int, Seq]) -> tuple[int, int]:
-    """Equal for records that follow one another, not too many of them."""
+    """The same key for adjacent records, up to a limit."""
     number, seq = numbered
     return seq - number, number // _TOGETHER
 
 
 def _was_changed(reader: _Reader, scope: Scope, *, since: Seq) -> str:
-    """Whether anything in this scope was forgotten or scrubbed after `since`, and which: what was
-    sent had it as it was.
+    """Whether anything in this scope was forgotten or scrubbed after `since`, and what: earlier
+    requests had it as it was.
     """
     upto = dict(scope.parts)
     begun = reader.index.events(STORE, types=BEGUN, after=since)
@@ -270,7 +272,7 @@ def _was_changed(reader: _Reader, scope: Scope, *, since: Seq) -> str:
 
 
 def _was_ruled_on(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
-    """Whether anything in this scope was withdrawn, or let in again, after `since`."""
+    """Whether anything in this scope was withdrawn or raised after `since`."""
     rulings = reader.index.events(STORE, types=ORIGIN_RULINGS, after=since)
     ranges: list[tuple[Seq, Seq]] = []
     for body in (event.body for event in reader.find_all(rulings)):
@@ -288,8 +290,8 @@ def _was_ruled_on(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
 
 
 def _start(reader: _Reader, scope: Scope, *, until: TurnNo | None = None) -> Seq:
-    """The first record that the present window can still show; or what it showed when its last
-    epoch began by the turn `until`.
+    """The first record that the current window can still show, or the window of its last epoch by
+    the turn `until`.
     """
     for session, upto in scope.parts:
         epochs = [s for s in reader.index.events(session, types=("epoch_begun",)) if s <= upto]
@@ -301,7 +303,7 @@ def _start(reader: _Reader, scope: Scope, *, until: TurnNo | None = None) -> Seq
 
 
 def _settings(reader: _Reader, scope: Scope, start: Seq, row: SessionRow) -> SessionOpened:
-    """Window, mode and system prompt as they were at `start`; the usual ones, if they were lost."""
+    """Window, mode and system prompt as of `start`; the defaults, if they were lost."""
     session, _ = next(
         ((number, upto) for number, upto in scope.parts if number <= start), scope.parts[-1]
     )
@@ -344,7 +346,7 @@ def _lineage(
     after: Seq = NOTHING,
     before: Seq | None = None,
 ) -> Iterator[Event]:
-    """Records of a session and its ancestors that it can see, in the order of the log."""
+    """The records of a session and its ancestors that it can see, in log order."""
     for session, upto in reversed(scope.parts):
         seqs = reader.index.events(session, types=types, after=after)
         end = upto if before is None else min(upto, before - 1)

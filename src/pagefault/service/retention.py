@@ -1,14 +1,12 @@
-"""How long pages are kept, and which of them are past that.
+"""Retention: how long pages are kept, and which of them are past that.
 
-What is kept so long is what was written down: a page's age counts from its record, and not from
-when its words were said, or a history that is imported would be gone at once. The rule that names
-most decides: of a session and a kind, of a session, of a kind, then that of the whole memory.
-Without any, everything is kept for ever.
+A page's age counts from its record, not from when its words were said: otherwise an imported
+history would be gone at once. The most specific rule decides: of a session and a kind, of a
+session, of a kind, then of the whole memory. Without a rule, everything is kept for ever.
 
-A page goes with what was made of it, as when somebody forgets it (`service/forget.py`). So where
-claims are kept longer than what was said, a page that such a claim rests on stays as long as the
-claim does: a truth without its evidence would be none. A session of which nothing is left goes
-whole, with its name, its prompts and its counts.
+A page goes with everything made from it, as when somebody forgets it (`service/forget.py`). So if
+claims are kept longer than messages, a page that is evidence for a claim stays as long as the claim
+does. A session of which nothing is left is erased whole, with its name, its prompts and its counts.
 """
 
 from __future__ import annotations
@@ -34,19 +32,21 @@ FOREVER: Final = "forever"
 DAYS_MAX: Final = 36_500
 
 _DAYS: Final = re.compile(r"([1-9]\d{0,4})\s?d(?:ays?)?", re.IGNORECASE)
-_ROWS: Final = 2_000  # that are looked at in one go: the oldest come first
+_ROWS: Final = 2_000  # rows per batch: the oldest come first
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """What is past its time: pages of sessions that stay, and sessions of which nothing would."""
+    """What is past its time: pages of remaining sessions, and sessions of which nothing would
+    remain.
+    """
 
     pages: tuple[PageRow, ...]
     sessions: tuple[SessionNo, ...]
 
 
 def a_period_days(text: str) -> int:
-    """The days of "7d", "30d", "90d" or any other number of them; 0 of "forever"."""
+    """The days of a period such as "7d", "30d" or "90d"; 0 for "forever"."""
     if text.strip().lower() == FOREVER:
         return 0
     found = _DAYS.fullmatch(text.strip())
@@ -59,12 +59,12 @@ def a_period_days(text: str) -> int:
 
 
 def told_days(days: int) -> str:
-    """The same as a person writes it."""
+    """The same in the form that a person writes."""
     return f"{days}d" if days else FOREVER
 
 
 def rules_of(runtime: Runtime) -> tuple[RetentionRule, ...]:
-    """What was set last. Blocks on the store."""
+    """The rules as last set. Blocks on the store."""
     for seq in reversed(runtime.index.events(STORE, types=("retention_set",))):
         with suppress(StoreCorrupt):
             body = runtime.log.get(seq).body
@@ -98,7 +98,7 @@ def days_kept(rules: Sequence[RetentionRule], kind: str, session_id: str) -> int
 async def hourly(
     keep: Callable[[], Awaitable[str]], say: Callable[[str], None], *, every_s: float = 3600.0
 ) -> AsyncIterator[None]:
-    """Have what is past its time forgotten once an hour within the block, and say what went."""
+    """Within the block, erase what is past its time once an hour, and report it."""
 
     async def keeping() -> None:
         while True:
@@ -116,7 +116,7 @@ async def hourly(
 
 
 def find_expired(runtime: Runtime, rules: Sequence[RetentionRule], now_ms: int) -> Expired:
-    """Which pages, and which sessions whole, are past their time. Blocks on the store."""
+    """The pages, and the whole sessions, that are past their time. Blocks on the store."""
     pages: list[PageRow] = []
     sessions: list[SessionNo] = []
     for session in runtime.index.sessions():
@@ -134,7 +134,7 @@ def find_expired(runtime: Runtime, rules: Sequence[RetentionRule], now_ms: int) 
 
 
 def _cut(rules: Sequence[RetentionRule], kind: Kind, session: SessionRow, now_ms: int) -> int:
-    """Before when a page of this kind must have been written to be past its time."""
+    """The latest writing time of a page of this kind that is past its time."""
     days = days_kept(rules, kind, session.session_id)
     return now_ms - days * DAY_MS if days else 0
 
@@ -142,7 +142,7 @@ def _cut(rules: Sequence[RetentionRule], kind: Kind, session: SessionRow, now_ms
 def _older(
     runtime: Runtime, session: SessionRow, cuts: dict[Kind, int]
 ) -> tuple[list[PageRow], bool]:
-    """The session's own pages that are past their time, and whether no other is left of it."""
+    """The session's own pages that are past their time, and whether no other is left."""
     own = Scope(((session.session, LAST),))
     old: list[PageRow] = []
     last_cut = max(cuts.values())
@@ -154,12 +154,12 @@ def _older(
             else:
                 is_all = False
             if row.at_ms >= last_cut:
-                break  # what comes after was written later
+                break  # later ones were written later
     return old, is_all
 
 
 def _in_order(runtime: Runtime, scope: Scope) -> Iterator[PageRow]:
-    """The pages of a scope as they were written."""
+    """The pages of a scope in the order of writing."""
     after = -1
     while True:
         wanted = PageFilter(after_order=after)
@@ -171,7 +171,7 @@ def _in_order(runtime: Runtime, scope: Scope) -> Iterator[PageRow]:
 
 
 def _rested_on(runtime: Runtime, session: SessionRow, cuts: dict[Kind, int]) -> Collection[Seq]:
-    """The pages that a claim rests on which is not past its time."""
+    """The pages that are evidence for a claim within its time."""
     if cuts[Kind.CLAIM] >= cuts[Kind.TRANSCRIPT]:
         return frozenset()
     scope = runtime.scope(session.session)

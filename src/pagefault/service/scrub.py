@@ -1,25 +1,25 @@
-"""Redacts what a memory holds already: what the guard would not let in today goes, and so do values
-that somebody hands in. Blocks on the store.
+"""Redaction of what a memory already holds: text that the guard would reject today, and values that
+a person names. Blocks on the store.
 
-Level 0 is changed by forgetting and by this alone. A record that says something that goes is given
-another text in its own place, with its number, its page id, its time and its order; so whatever
-names it goes on naming it. What follows from a text follows:
+Only forgetting and this module change level 0. A record that holds a secret gets another text in
+its own place, with its number, its page id, its time and its order; so references to it stay valid.
+Everything that depends on a text follows:
 
-  tokens    are counted anew: a mark is not as long as what it stands for
-  parts     a text that was split is read as one, as a split may have cut a secret in two
-  evidence  a span that nothing was taken from moves with its words. One that lost some proves
-            nothing any more: it becomes empty, and the claim that rests on it is stale. Of what
-            quotes a page (a shorter form of it, a quote in a request) the span takes the mark in
-  JSON      that a client of a proxy sent is cut anew, from what it says once it is redacted, by the
-            code that cut it first; what cannot be cut again is erased
-  bytes     of artifacts are redacted where they are a text; others that hold a value are named
-  keys      of idempotency go with the text that they may be made of: whoever has the root's secret
-            could try values until one fits. Those of imports that are made of ids stay, so that an
-            import that is repeated brings nothing twice
-  digests   by which a person raised a page go with what it said: the page is raised no more
+- tokens are counted again: a mark is not as long as the text that it replaces
+- parts of a split text are read as one, because a split may have cut a secret in two
+- evidence: a span that lost nothing moves with its words. One that lost some proves nothing any
+  more: it becomes empty, and the claim that rests on it is stale. In pages that quote another (a
+  shorter form, a quote in a request) the span includes the mark
+- JSON that a client of a proxy sent is cut again from the redacted text, by the code that cut it
+  first; if that fails, it is erased
+- bytes of artifacts are redacted if they are text; others that hold a value are listed
+- keys of idempotency are erased with the text that they may be made from: with the root's secret,
+  one could guess values until one fits. Keys of imports that are made from ids stay, so that a
+  repeated import adds nothing twice
+- digests by which a person raised a page are erased with its text: it is no longer raised
 
-Summaries, claims, titles, names, queries and whatever else a record tells is read string by string,
-as before each append. Where a layer of the guard fails nothing is changed at all.
+Summaries, claims, titles, names, queries and all other strings of a record are read one by one, as
+before each append. If a layer of the guard fails, nothing is changed at all.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ from pagefault.store.soundness import flaw
 KEYED_BY_ID: Final = frozenset(
     {"chatgpt", "claude", "claude-code", "codex", "opencode", "pagefault"}
 )
-"""Sources of imports whose entries have ids of their own, which alone their keys are made of."""
+"""Import sources whose entries have ids of their own, and whose keys are made from those alone."""
 
 REMNANT_CHARS: Final = 12
-"""Of a secret that is shown in part: fewer stand in ordinary text by chance."""
+"""Characters of a partly shown secret: fewer occur in ordinary text by chance."""
 
 _UNKEPT: Final = "0" * 64  # names a blob that a dry run does not put
-_BINARY: Final = "binary"  # stands for the name of one that cannot be redacted
+_BINARY: Final = "binary"  # in place of the name of one that cannot be redacted
 _BOMS: Final = (
     *((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
     *((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
@@ -85,12 +85,12 @@ _BOMS: Final = (
 class ScrubbedSession:
     """What a scrub changed, or would change, in one session."""
 
-    session: str  # its name, or its id where it has none
+    session: str  # its name, or its id if it has none
     session_id: str
     pages: int
-    records: int  # those of the pages included
-    stale: tuple[PageId, ...] = ()  # claims whose evidence went
-    left: tuple[PageId, ...] = ()  # artifacts of which the bytes hold it and are no text
+    records: int  # including those of the pages
+    stale: tuple[PageId, ...] = ()  # claims that lost their evidence
+    left: tuple[PageId, ...] = ()  # binary artifacts that hold it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +99,9 @@ class Scrubbing:
 
     done: bool
     sessions: tuple[ScrubbedSession, ...]
-    found: Mapping[str, int]  # how many, by what says so: a rule, the name of a known value, "path"
+    found: Mapping[str, int]  # counts, by rule, name of a known value, or "path"
     records: int  # that change
-    unread: int  # that cannot be read, so that nobody looked into them
+    unread: int  # that cannot be read, so were not checked
     beyond_reach: tuple[str, ...] = (
         "backups, exports and copies of this directory made earlier",
         "requests already sent: providers' logs and prompt caches",
@@ -110,7 +110,7 @@ class Scrubbing:
 
 
 class CountingScreen(Screen):
-    """A screen that counts what it takes out, and withholds nothing: see `Screen.changes`."""
+    """A screen that counts what it redacts, and withholds nothing: see `Screen.changes`."""
 
     counts: Counter[str]
 
@@ -129,8 +129,8 @@ def screen_of(
     layers: Sequence[Layer],
     allow: Sequence[str],
 ) -> CountingScreen:
-    """What redacts these values, and what a memory redacts anyway. Raises `BadInput` for a value
-    that cannot be redacted.
+    """A screen for these values and everything that a memory redacts anyway. Raises `BadInput` for
+    a value that cannot be redacted.
     """
     given = {f"given.{number}": one for number, one in enumerate(values, start=1) if one.strip()}
     screen = CountingScreen(dict(secrets) | given, key, layers, allow)
@@ -146,14 +146,14 @@ def screen_of(
 
 @dataclass(frozen=True, slots=True)
 class _Rewording:
-    """A text, and how it reads now."""
+    """A text before and after redaction."""
 
     old: str
     new: str
     found: Sequence[Finding]
 
     def moved(self, span: Evidence) -> tuple[Evidence, bool]:
-        """Where a span of it stands now, with the marks that it takes in; whether it lost words."""
+        """The new position of a span, including marks in it; and whether it lost words."""
         raw = self.old.encode()
         start = len(raw[: span.start].decode(errors="ignore"))
         end = len(raw[: span.end].decode(errors="ignore"))
@@ -165,7 +165,7 @@ class _Rewording:
 
     @property
     def gone(self) -> list[tuple[str, str]]:
-        """The words that go, and the mark that takes their place."""
+        """The redacted words, and the mark in their place."""
         return [(self.old[one.start : one.end], one.mark) for one in self.found]
 
     def _at(self, place: int, *, after: bool) -> int:
@@ -181,7 +181,7 @@ class _Rewording:
 
 @dataclass(slots=True)
 class ScrubPlan:
-    """How records read once this is carried out, as of the record `upto`."""
+    """The records' new contents, as of the record `upto`."""
 
     events: dict[Seq, Event] = field(default_factory=dict)
     stale: set[Seq] = field(default_factory=set)  # claims
@@ -199,7 +199,7 @@ class ScrubPlan:
 
 
 class Scrub:
-    """A scrub of one memory. `put` keeps a blob; without it nothing is written."""
+    """A scrub of one memory. `put` stores a blob; without it nothing is written."""
 
     def __init__(
         self,
@@ -211,15 +211,15 @@ class Scrub:
         self._screen = screen
         self._put = put or (lambda data: _UNKEPT)
         self._texts: dict[Seq, _Rewording] = {}
-        self._blobs: dict[str, tuple[str, int]] = {}  # what is put in the place of each, its size
+        self._blobs: dict[str, tuple[str, int]] = {}  # the replacement of each, and its size
         self._scopes: dict[SessionNo, Scope] = {}
         self._by_id: dict[SessionNo, bool] = {}
         screen.counts = Counter()
         self.plan = ScrubPlan()
 
     def read_on(self) -> None:
-        """Plan what the log has beyond what was read. Raises `ScreenFailed`, `ArchiveMissing` where
-        some of it cannot be reached, and `StoreCorrupt`.
+        """Plan for log records that were not read yet. Raises `ScreenFailed`, `ArchiveMissing` if
+        some are out of reach, and `StoreCorrupt`.
         """
         log, plan = self._runtime.log, self.plan
         head = log.head()
@@ -236,7 +236,7 @@ class Scrub:
             if isinstance(body, OriginalBody):
                 parts.append(event)
             elif isinstance(body, DerivedBody | Received | Relayed | OriginRaised):
-                later.append(event.seq)  # once it is known how pages read that it names
+                later.append(event.seq)  # once the pages that it names are redacted
             elif isinstance(body, Lost) and not event.event_id:
                 plan.unread += 1
             elif isinstance(body, SetAside):
@@ -251,7 +251,7 @@ class Scrub:
         plan.upto = head
 
     def told(self, *, done: bool) -> Scrubbing:
-        """What is planned, or was carried out."""
+        """The plan, or what was carried out, as a report."""
         plan, found = self.plan, dict(sorted(self._screen.counts.items()))
         records = Counter(event.session for event in plan.events.values())
         pages = Counter(e.session for e in plan.events.values() if isinstance(e.body, PageBody))
@@ -288,10 +288,10 @@ class Scrub:
     def marks(self) -> list[Redacted]:
         return [Redacted(rule=rule, count=n) for rule, n in sorted(self._screen.counts.items())]
 
-    # --- one record after the other -----------------------------------------------------------
+    # --- record by record ---------------------------------------------------------------------
 
     def _revise_text(self, events: Sequence[Event]) -> None:
-        """A text in its parts, all of them or those that are left."""
+        """Redact a text in its parts: all of them, or those that are left."""
         bodies = [cast(OriginalBody, event.body) for event in events]
         whole = self._screen.changes("".join(body.text for body in bodies))
         at, is_changed = 0, False
@@ -308,7 +308,7 @@ class Scrub:
             self._revise(events[0], self._as_planned(events[0]).body, changed=True)
 
     def _reworded(self, seq: Seq, body: PageBody, found: Sequence[Finding] = ()) -> Any:
-        """A page's body, less these stretches of its text and what is found in it besides."""
+        """A page's body, without these stretches of its text and anything else found in it."""
         text = _redacted(body.text, found) if found else body.text
         if more := self._screen.changes(text):
             self._screen.counts.update(one.rule for one in more)
@@ -323,7 +323,7 @@ class Scrub:
         return self._screen.clean_body(cast(Body, replace(body, text=text, tokens=tokens)))
 
     def _revise_derived(self, event: Event) -> None:
-        """What names pages, once it is known how these read."""
+        """Redact a record that names pages, once these are redacted."""
         match event.body:
             case Received() as received:
                 self._revise_received(event, received)
@@ -353,7 +353,7 @@ class Scrub:
                 self._revise(event, self._screen.clean_body(body))
 
     def _gone_from(self, session: SessionNo, body: DerivedBody) -> list[tuple[str, str]]:
-        """What goes from the pages that this was made of: it may show a part of that."""
+        """The redacted words of the pages that this was made from: it may show a part of them."""
         named = {*body.provenance, *(span.page_id for span in body.evidence)}
         if isinstance(body, Represented):
             named.add(body.represents)
@@ -373,8 +373,8 @@ class Scrub:
         return (span, False) if now is None else now.moved(span)
 
     def _revise_received(self, event: Event, body: Received) -> None:
-        """A client's JSON is cut anew where a page that it is cut from reads otherwise by now, or
-        where something that is found stands in it.
+        """Cut a client's JSON again if a page that it is cut from has changed, or something was
+        found in it.
         """
         names = [self._texts_of(event.session, item.page_id) for item in body.items]
         blobs = self._runtime.blobs
@@ -390,7 +390,7 @@ class Scrub:
                 told, holes = cut(value, new, screen.clean, self._put, screen.clean_value)
                 if screen.changes(told):
                     raise ValueError("a secret reads on from one string into another")
-            screen.counts = counts  # what stands in its pages was counted there
+            screen.counts = counts  # what is in its pages was counted there
             if not is_found:
                 return
             counts.update(one.rule for one in screen.changes(body.json))
@@ -402,7 +402,7 @@ class Scrub:
         self._revise(event, cleaned, changed=True)
 
     def _holds(self, body: Received) -> bool:
-        """Whether a blob of what cannot be filled holds something, or cannot be looked into."""
+        """Whether a blob of unfillable JSON holds something, or cannot be checked."""
         named = [hole.blob for hole in body.holes if hole.blob]
         return any(self._cleaned_blob(name)[0] != name for name in named)
 
@@ -427,7 +427,7 @@ class Scrub:
                 return False
 
     def _texts_of(self, session: SessionNo, page_id: PageId) -> tuple[str, str] | None:
-        """How the text that begins with a page read, and reads now; nothing if it is gone."""
+        """The text that begins with a page, before and after; None if it is gone."""
         if not page_id:
             return "", ""
         scope, index = self._scope(session), self._runtime.index
@@ -455,7 +455,7 @@ class Scrub:
         return body if name == body.blob else replace(body, blob=name, size_bytes=size)
 
     def _cleaned_blob(self, name: str) -> tuple[str, int]:
-        """The name of a blob once it is redacted, and its bytes; `_BINARY` where it cannot be."""
+        """The name of a redacted blob, and its bytes; `_BINARY` if it cannot be redacted."""
         if name not in self._blobs:
             try:
                 data = self._runtime.blobs.get(name)
@@ -490,7 +490,7 @@ class Scrub:
         return None if is_held else data
 
     def _look_into(self, event: Event) -> None:
-        """A record that is none of its type is erased where something is found in what it says."""
+        """Erase a record of unknown type if something is found in it."""
         payload = self._runtime.log.payload(event.seq).decode(errors="replace")
         is_found = bool(self._screen.changes(payload))
         with suppress(ValueError, RecursionError):
@@ -498,13 +498,13 @@ class Scrub:
         if is_found:
             self.plan.events[event.seq] = erased(event)
 
-    # --- revising -----------------------------------------------------------------------------
+    # --- revisions ----------------------------------------------------------------------------
 
     def _as_planned(self, event: Event) -> Event:
         return self.plan.events.get(event.seq, event)
 
     def _revise(self, event: Event, body: Body, *, changed: bool = False) -> None:
-        """Note that a record is to read so, if that is otherwise than it reads."""
+        """Plan a record's new contents, if they differ from the old."""
         origin, model = self._screen.clean(event.origin), self._screen.clean(event.model)
         is_same = body is event.body and origin == event.origin and model == event.model
         if is_same and not changed:
@@ -523,7 +523,7 @@ class Scrub:
         self.plan.events[event.seq] = new
 
     def _is_keyed_by_id(self, session: SessionNo) -> bool:
-        """Whether the keys of a session are made of nothing that was said there."""
+        """Whether the keys of a session are made from nothing that was said there."""
         if session not in self._by_id:
             told = self._runtime.index.events(session, types=("imported",))
             bodies = [self._runtime.log.get(seq).body for seq in told]
@@ -539,7 +539,7 @@ class Scrub:
 
 
 def _goes_on(before: Event, event: Event) -> bool:
-    """Whether a record has the next part of the text that the one before has a part of."""
+    """Whether a record has the part of a text that follows the previous record's part."""
     one, next_ = before.body, event.body
     return (
         isinstance(one, OriginalBody)
@@ -551,7 +551,7 @@ def _goes_on(before: Event, event: Event) -> bool:
 
 
 def _within(found: Iterable[Finding], start: int, end: int) -> list[Finding]:
-    """What of these changes is of one part of the text, which has the mark where it begins."""
+    """The changes within one part of the text; a mark belongs to the part in which it begins."""
     return [
         Finding(
             max(one.start, start) - start,
@@ -565,8 +565,8 @@ def _within(found: Iterable[Finding], start: int, end: int) -> list[Finding]:
 
 
 def remnants(text: str, gone: Iterable[tuple[str, str]]) -> list[Finding]:
-    """Where a text shows a part of what goes from the pages that it was made of: a shorter form may
-    end within a secret, and a part of one is found by nobody who looks for the whole.
+    """Where a text shows a part of a secret from the pages that it was made from: a shorter form
+    may end within a secret, and a search for the whole does not find a part.
     """
     met: list[tuple[int, int, str]] = []
     for words, mark in set(gone):
@@ -592,7 +592,7 @@ def _redacted(text: str, found: Iterable[Finding]) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether UTF-8 has it: clients' JSON may hold half a surrogate pair."""
+    """Whether UTF-8 can encode it: clients' JSON may hold half a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -601,7 +601,7 @@ def _is_text(text: str) -> bool:
 
 
 def _without_schema(tool: OfferedTool) -> OfferedTool:
-    """A tool with whatever parameters, where redacting left no schema of them."""
+    """A tool with any parameters, for one whose schema redaction destroyed."""
     try:
         is_schema = isinstance(json.loads(tool.parameters), dict)
     except (ValueError, RecursionError):

@@ -1,13 +1,12 @@
 """A session: one conversation, its window, and the verbs on them.
 
-The verbs are in façades over one state: `facades/writer.py` has what is said and done to a session,
-`facades/claimant.py` what is held true in it, `facades/notebook.py` and `facades/heater.py` what
-is kept in its window or to be searched, `facades/formations.py` what a model remembers of it,
-`facades/reader.py` what is read of it, `facades/packer.py` what is handed on of it,
-`facades/sharer.py` what it shares with others, `facades/inspector.py` what it tells about itself.
-Here they are put together, and here are the verbs that take more than one of them.
+The verbs are in façades over one state: `facades/writer.py` writes messages and actions,
+`facades/claimant.py` claims, `facades/notebook.py` and `facades/heater.py` core, archival and hot
+memory, `facades/formations.py` what a model remembers of the session; `facades/reader.py` reads it,
+`facades/packer.py` makes packs of it, `facades/sharer.py` shares its pages, `facades/inspector.py`
+inspects it. This module joins them, and has the verbs that need more than one of them.
 
-What other processes do to the session meanwhile is the affair of `ownership.py`.
+`ownership.py` handles what other processes do to the session.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
         super().__init__(owned=owned, session_id=session_id, name=name, runtime=runtime)
         self._open_new = open_new
         self._switch = switch
-        self.overlay = overlay  # where it goes on while nothing of it is kept
-        self.kept_as: SessionNo | None = None if overlay else owned.session  # what of it is kept
+        self.overlay = overlay  # where it continues while it is not kept
+        self.kept_as: SessionNo | None = None if overlay else owned.session  # its written part
 
     def __repr__(self) -> str:
         state = self._state
@@ -69,7 +68,7 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
             counted(state.turn + 1, "turn"),
             counted(state.order_next, "page"),
         ]
-        if not state.is_relayed:  # what the window of such a one holds is its client's affair
+        if not state.is_relayed:  # else its window is its client's own
             told.append(f"window {state.layout.tokens():,}/{state.window_tokens:,}")
         return " · ".join(told)
 
@@ -84,16 +83,16 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
     ) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
 
-        The answer is logged and its citations checked against what the model could see.
-        `on_text` is given pieces of text as they arrive.
+        The answer is logged and its citations checked against what the model could see. `on_text`
+        is called with pieces of text as they arrive.
 
         `tools` are yours. A function is called when the model calls it: its name, docstring and
-        type hints tell the model what it does and takes; those of one reply run side by side if
-        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        type hints are the model's description of it. Functions called in one reply run side by side
+        if they are `async`, else one after the other, each on a thread. One that raises, or takes
         longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
-        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
-        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
-        `run` goes on. All of it is logged.
+        the model is asked to answer. Calls of a tool that is given as a schema (as `request` takes
+        it) are left to you: `Answer.calls` lists them, and once each has its `tool_result`, `run`
+        continues. All of it is logged.
         """
         bounds = Bounds(
             steps_max=self._state.limits.steps_per_turn_max,
@@ -116,8 +115,8 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
         time: str | int | None = None,
         checkpoint: str | None = None,
     ) -> Session:
-        """A new session that sees everything said here so far; or, with one of the times that `at`
-        takes, what was said here by then. Pages are shared, not copied.
+        """A new session that sees everything said here so far, or, with one of the times that `at`
+        takes, by then. Pages are shared, not copied.
         """
         if name:
             check_name(name)
@@ -137,29 +136,29 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
         return await self.owned.whole(lambda: self._fork(name, then, last))
 
     async def restore(self, checkpoint: str) -> Session:
-        """Go back to a checkpoint: a new session of the same name that goes on from there. By this
-        name opens the one that was used last; what was said since stays in this session, which
+        """Go back to a checkpoint: a new session of the same name that continues from there. The
+        name opens the session that was used last; what was said since stays in this session, which
         opens by its id. Raises `BadInput` if there is no such checkpoint.
         """
         return await self.fork(self.name, checkpoint=checkpoint)
 
     @property
     def control(self) -> str:
-        """What memory may do with the conversation: see `set_control`."""
+        """The control mode of the conversation: see `set_control`."""
         return str(self._state.control)
 
     async def set_control(self, mode: str) -> None:
-        """What memory may do with the conversation from now on:
+        """Set the control mode of the conversation from now on:
 
-        "assist": keep what is said, and bring back what was kept (the default); "capture_only":
-        keep it, and bring in nothing, neither pages nor claims nor summaries; "paused": bring back
-        what was kept, and write nothing more; "incognito": likewise, for a conversation that leaves
-        nothing behind; "off": neither.
+        "assist": keep what is said, and recall what was kept (the default); "capture_only": keep
+        it, and recall nothing, neither pages nor claims nor summaries; "paused": recall what was
+        kept, and write nothing more; "incognito": likewise, for a conversation that leaves nothing
+        behind; "off": neither.
 
-        That a mode was given is written down, unless nothing of the session ever was. What is said
-        while nothing is kept is in this process alone, and gone when it ends or when the session is
-        kept again; the conversation then goes on from what was written. Raises `BadInput` for one
-        that began unkept and is to be kept: begin a new one.
+        The change is logged, unless nothing of the session ever was. While nothing is kept, what is
+        said is in this process alone, and is lost when it ends or when the session is kept again;
+        the conversation then continues from what was written. Raises `BadInput` for a session that
+        began unkept and is to be kept: begin a new one.
         """
         await self._switch(self, a_control(mode))
 

@@ -1,4 +1,4 @@
-"""How long verbs took: the latest durations, by what was measured."""
+"""Durations of verbs: the latest ones, by what was measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
 class Stopwatch:
-    """A meter that keeps the durations it is told."""
+    """A meter that keeps the durations it is given."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, deque[float]] = {}
@@ -27,7 +27,7 @@ class Stopwatch:
         return round(1000 * durations[min(int(share * len(durations)), len(durations) - 1)], 3)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Of each kind how many were measured, and their quantiles in milliseconds."""
+        """For each kind, the number of measurements, and their quantiles in milliseconds."""
         return {
             what: {"count": len(self.seconds[what])}
             | {f"{name}_ms": self.quantile_ms(what, share) for name, share in SHARES.items()}

@@ -1,4 +1,4 @@
-"""Whether a verb is under way: what it calls must not wait for whatever waits for its end."""
+"""Whether a verb is under way: code within it must not wait for what waits for its end."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _WITHIN: Final = ContextVar("pagefault_within_a_verb", default=False)
 
 
 def is_within() -> bool:
-    """Whether this task holds a session, or what opens sessions."""
+    """Whether this task holds a session, or the lock on opening sessions."""
     return _WITHIN.get()
 
 
 @contextmanager
 def within() -> Iterator[None]:
-    """Within this block this task does, and so do those that it begins."""
+    """Within this block this task does, and so do those that it starts."""
     token = _WITHIN.set(True)
     try:
         yield

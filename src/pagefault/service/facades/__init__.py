@@ -1,1 +1,1 @@
-"""The verbs of a session by what they are for: writing to it, reading of it, looking into it."""
+"""The verbs of a session, by purpose: writing, reading, inspecting."""

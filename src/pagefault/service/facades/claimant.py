@@ -1,7 +1,8 @@
-"""What is held true of a session, by those who say so: claims that are stated, and taken back.
+"""Stated claims: make, edit, confirm, contradict, validate and retract them.
 
-The sure way: rules find claims in few messages, and search finds the rest as talk. As every verb
-that writes, each runs whole or not at all, and a retry with the same `key` finds what was done.
+This is the sure way: rules find claims in few messages, and the rest is found by search alone. Like
+every verb that writes, each runs whole or not at all, and a retry with the same `key` returns the
+first result.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from pagefault.service.turn.stated_claims import (
 
 @checked_verbs(usable=check_open)
 class Claimant(SessionParts):
-    """The verbs by which something comes to be held true, and not to be any more."""
+    """The verbs that make, change and end claims."""
 
     async def claim(
         self,
@@ -50,22 +51,22 @@ class Claimant(SessionParts):
         dry_run: bool = False,
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
-        or words of a file (`FileQuote`), which have to be there; or because of the claims that it
-        is `derived_from`, which hold. Once one of these does not, this one is stale.
+        or words of a file (`FileQuote`), which must be there; or because the claims that it is
+        `derived_from` hold. Once one of them no longer holds, this claim is stale.
 
-        Returns the claim's id; that of the claim that says so already, if one stands. `kind` is
-        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (where some
-        work stands), "glossary", "entity", "context" or "rule" (which every request recites).
-        `facts` say where it is true, whose it is and how long it is trusted.
+        Returns the claim's id, or that of an existing claim that says the same. `kind` is
+        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (the state
+        of some work), "glossary", "entity", "context" or "rule" (which every request recites).
+        `facts` give its scope, its owner and how long it is trusted.
 
-        `origin` is the channel that the claim came through: "user_typed" if the user states it, who
-        need not have used these words; of what a model proposes "model_generated". It has the
-        user's authority if that is the user's channel and all the evidence was typed by the user;
-        else it is proposed: recalled, never in the core.
+        `origin` is the channel that the claim came through: "user_typed" if the user states it, in
+        whatever words; "model_generated" if a model proposes it. It has the user's authority if
+        that is the user's channel and the user typed all the evidence. Otherwise it is proposed:
+        recalled, but never in the core.
 
-        It takes the place of the claim on the same `subject`, or of `replaces`, a claim's id; what
-        is proposed takes the place of nothing that has the user's authority. Raises `BadInput` for
-        words that nobody said, and `NoSuchPage`.
+        It replaces the claim on the same `subject`, or the claim whose id is `replaces`; a proposed
+        claim replaces nothing that has the user's authority. Raises `BadInput` for words that
+        nobody said, and `NoSuchPage`.
         """
         if not value.strip():
             raise BadInput("a claim must not be blank", hint="state what holds")
@@ -93,11 +94,12 @@ class Claimant(SessionParts):
         origin: str = "user_typed",
         key: str = "",
     ) -> PageId:
-        """Hold true what was said, word for word: `claim`, with the words themselves as evidence.
+        """State a claim in the words that were said: `claim`, with the words themselves as
+        evidence.
 
-        They have to stand in the page `page_id`, or, without one, in anything that was said: what
-        the user typed counts first, the newest before the rest. What was not said yet is logged
-        first, by `user` or `document`.
+        The words must be in the page `page_id` or, without one, in anything that was said: what the
+        user typed comes first, and the newest before the rest. If nobody has said them yet, log
+        them first with `user` or `document`.
         """
         return await self._state_claim(
             "",
@@ -112,12 +114,12 @@ class Claimant(SessionParts):
     async def retract(
         self, claim_id: str, *, origin: str = "user_typed", key: str = "", dry_run: bool = False
     ) -> PageId:
-        """Take a claim back: it is kept, and holds no more. Returns the id of the note of that.
+        """Retract a claim: it is kept, but no longer holds. Returns the id of the retraction note.
 
-        Raises `BadInput` if it does not stand, and where something else than the user's channel
-        would take back what has the user's authority. What was derived from it is stale then.
+        Raises `BadInput` if the claim does not hold, and if a channel other than the user's
+        retracts one that has the user's authority. Claims derived from it become stale.
 
-        With `dry_run`, here as everywhere, nothing is written, and the same is raised.
+        With `dry_run`, here as everywhere, nothing is written, and the same errors are raised.
         """
         channel = a_channel(origin)
         return await self._plan(
@@ -138,12 +140,12 @@ class Claimant(SessionParts):
         key: str = "",
         dry_run: bool = False,
     ) -> PageId:
-        """Change a claim; what is None stays as it is. Returns the id that it has from then on. The
-        old one is kept, closed and linked, and `undo` brings it back.
+        """Change a claim; None leaves a field as it is. Returns the claim's new id. The old claim
+        is kept, closed and linked, and `undo` restores it.
 
-        Other words are another claim: what was derived from the old one is stale. Anything else
-        leaves it the same claim. Its evidence is looked for anew, and decides with `origin` about
-        its authority, as of `claim`. Raises as `claim` and `retract` do.
+        A new text makes another claim: what was derived from the old one is stale. Any other change
+        leaves it the same claim. Its evidence is searched for again and, with `origin`, decides its
+        authority, as for `claim`. Raises as `claim` and `retract` do.
         """
         edit = Revision(
             value=value,
@@ -168,9 +170,9 @@ class Claimant(SessionParts):
         key: str = "",
         dry_run: bool = False,
     ) -> PageId:
-        """Put one claim in the place of several of one kind, on the evidence of all of them. Where
-        they say different things, `value` says what holds. Returns its id; the others are kept,
-        closed and linked. Raises as `claim` and `retract` do.
+        """Replace several claims of one kind with one, on the evidence of all of them. If they
+        differ, `value` is the text that holds. Returns its id; the others are kept, closed and
+        linked. Raises as `claim` and `retract` do.
         """
         channel, ids = a_channel(origin), list(map(PageId, claim_ids))
         a_short_text(subject, called="subject")
@@ -181,9 +183,9 @@ class Claimant(SessionParts):
     async def confirm_claim(
         self, claim_id: str, digest: str, *, key: str = "", dry_run: bool = False
     ) -> PageId:
-        """Give a proposed claim the user's authority: a person read it, and gives the `digest` that
-        `claims` told with just these words. Returns the id that it has from then on; it takes the
-        place of what stands on its subject. For a person: no agent should reach this.
+        """Give a proposed claim the user's authority: a person has read it, and passes the `digest`
+        that `claims` returned with exactly this text. Returns the claim's new id; it replaces the
+        claim on its subject. For people: no agent should have access to this.
 
         Raises `BadInput` for another digest, and for a claim that does not hold.
         """
@@ -194,8 +196,8 @@ class Claimant(SessionParts):
     async def expire_claim(
         self, claim_id: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> None:
-        """Say that a claim's time is over. It is kept, no request shows it as if it held, and what
-        was derived from it is stale. `undo` takes that back. Raises as `retract` does.
+        """Expire a claim. It is kept, no request shows it as valid, and what was derived from it is
+        stale. `undo` reverts that. Raises as `retract` does.
         """
         channel = a_channel(origin)
         await self._revise(
@@ -205,8 +207,9 @@ class Claimant(SessionParts):
     async def contradict_claim(
         self, claim_id: str, other: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> None:
-        """Say that two claims cannot both be true. Both stand, each tells of the other, and whoever
-        knows retracts or edits one. Raises `BadInput` unless both stand, and `NoSuchPage`.
+        """Record that two claims contradict each other. Both stay, each names the other, and a
+        person who knows better retracts or edits one. Raises `BadInput` unless both hold, and
+        `NoSuchPage`.
         """
         channel = a_channel(origin)
         await self._revise(
@@ -222,13 +225,14 @@ class Claimant(SessionParts):
         verdict: str = "",
         dry_run: bool = False,
     ) -> tuple[ClaimCheck, ...]:
-        """Check claims, or all that stand: whether the words, files, commands and tests that they
-        rest on are there and still say so, and their branch is. Files and branches are looked at in
-        the project's folder `root`. A claim that fails is stale until it passes; one that passes is
-        trusted for as long as its kind is, from now on.
+        """Check claims, or all that hold: whether the words, files, commands and tests that they
+        rest on still exist and still say so, and their branch still exists. Files and branches are
+        looked up in the project's folder `root`. A claim that fails is stale until it passes; one
+        that passes is trusted anew, for as long as its kind is.
 
-        With a `verdict`, "pass" or "fail", a person says so of the named claims, whatever is found;
-        `undo` takes that back. Raises `BadInput`, and `NoSuchPage` for an id that is no claim's.
+        With a `verdict`, "pass" or "fail", a person rules on the named claims, whatever the check
+        finds; `undo` reverts that. Raises `BadInput`, and `NoSuchPage` for an id that is not a
+        claim's.
         """
         said = one_of(CheckOutcome, verdict, "verdict") if verdict else None
         ids = list(dict.fromkeys(map(PageId, claim_ids)))
@@ -253,9 +257,9 @@ class Claimant(SessionParts):
         return await self.owned.whole(verb)
 
     async def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
-        """Make lessons of finished work: for each command or run of tests that failed here and went
-        well later, a proposed claim of the kind "gotcha" on both results, with the files that were
-        changed in between. Asked again, it makes only what is new. Returns all of them.
+        """Derive lessons from finished work: for each command or test run that failed here and
+        later succeeded, a proposed claim of the kind "gotcha", with both results and the files
+        changed in between as evidence. A second call adds only new ones. Returns all of them.
         """
         self.owned.check_there()
         await self.owned.caught_up()
@@ -317,11 +321,11 @@ class Claimant(SessionParts):
     async def _plan(
         self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]], *, dry_run: bool = False
     ) -> PageId:
-        """Carry a plan out; with `dry_run` only tell the id that there would be."""
+        """Carry out a plan; with `dry_run`, only return the id that it would have."""
 
         async def verb() -> PageId:
             planned = self._runtime.journal.forgets
-            await self.owned.written()  # whose word a page is, the log tells
+            await self.owned.written()  # the log decides the origin of a page
             claims = StatedClaims(self.owned, self._claims, self._labels)
             drafts, page_id = await asyncio.to_thread(plan, claims)
             if not dry_run:

@@ -1,7 +1,6 @@
-"""Hot, warm and cold memory: what is kept in every request because it is used, and what cools.
+"""Hot, warm and cold memory: hot items are in every request while they are used; others cool.
 
-Requirement 002's API, one verb each. What it calls a tier is called heat here: tiers, L0 to L4, are
-places.
+Requirement 002's API, one verb each. Its tiers are called heat here: a tier, L0 to L4, is a place.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from pagefault.store.place import place_in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
-    """What `heat_recall` found, best first, which of it became hot by that, and how likely each
-    bears on what was asked.
+    """The result of `heat_recall`: the items, best first, which of them became hot, and how
+    relevant each is to the query.
     """
 
     items: tuple[HeatItem, ...] = ()
@@ -56,8 +55,8 @@ class RecallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpillResult:
-    """What left hot memory, and where each went. `target_tier` is where most of it did: "warm" or
-    "cold".
+    """The items that left hot memory, and where each went. `target_tier` is where most of them
+    went: "warm" or "cold".
     """
 
     spilled: Mapping[PageId, str]
@@ -78,7 +77,7 @@ class SpillResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatStatus:
-    """How full each heat is, in items and tokens of their texts, and what could be done."""
+    """The size of each heat, in items and in tokens of their texts, and suggestions."""
 
     session_id: str
     items: Mapping[str, int]  # by heat
@@ -122,11 +121,11 @@ class Heater(SessionParts):
         key: str = "",
         dry_run: bool = False,
     ) -> HeatItem:
-        """Note something down that stands in every request from the next on, while it is used.
+        """Add a hot item: it is in every request from the next one on, while it is used.
 
-        Where hot memory has no room (`limits.hot_tokens_max`), the least relevant items leave, of
-        equals the oldest, four at a time: to warm memory what was recalled more than
-        `limits.warm_accesses` times, else to cold. Raises `HotFull` for what cannot fit, and where
+        If hot memory is full (`limits.hot_tokens_max`), the least relevant items leave, the oldest
+        first among equals, four at a time: to warm memory if they were recalled more than
+        `limits.warm_accesses` times, else to cold. Raises `HotFull` if the item cannot fit, and if
         `limits.auto_spill` is off.
         """
         channel = a_channel(origin)
@@ -135,7 +134,7 @@ class Heater(SessionParts):
             known = self._runtime.pages_of_key(self.session, key)
             if known:
                 return await self._item(known[0])
-            await self.owned.written()  # whose word it is, the log tells
+            await self.owned.written()  # the log decides its origin
             note = NewNote(
                 text=text,
                 type=type,
@@ -166,7 +165,7 @@ class Heater(SessionParts):
         return await self.owned.whole(verb)
 
     async def heat_hot(self) -> list[HeatItem]:
-        """The items that are hot, the newest first, each with what it says."""
+        """The hot items, newest first, each with its text."""
         self.owned.check_there()
         await self.owned.refresh()
         book = await asyncio.to_thread(self._heat.book, self._state, self.owned.scope)
@@ -176,8 +175,9 @@ class Heater(SessionParts):
     async def heat_spill(
         self, item_ids: Sequence[str] = (), *, count: int = SPILL_ITEMS, dry_run: bool = False
     ) -> SpillResult:
-        """Take items out of hot memory: these, or the `count` least relevant, of equals the oldest.
-        They leave the window with the next epoch. Raises `NoSuchPage` for what is no item.
+        """Move items out of hot memory: the given ones, or the `count` least relevant, the oldest
+        first among equals. They leave the window at the next epoch. Raises `NoSuchPage` for an id
+        that is not an item's.
         """
         a_count(count, called="count")
 
@@ -201,13 +201,13 @@ class Heater(SessionParts):
         min_relevance: float = 0.0,
         dry_run: bool = False,
     ) -> RecallResult:
-        """The warm and cold items that bear on a query, best first: of these `types` alone, if any
-        are named, and none less relevant than `min_relevance`.
+        """The warm and cold items relevant to a query, best first: only of these `types`, if any
+        are given, and none less relevant than `min_relevance`.
 
-        Each that is found counts as used. It becomes hot if it is more relevant than
+        Each item found counts as used. It becomes hot if it is more relevant than
         `limits.promote_relevance`, or was recalled more than `limits.warm_accesses` times, unless
-        `auto_promote` is off (by default as `limits.auto_promote` says). What bears on nothing is
-        not found, and not counted. `dry_run` counts and moves nothing.
+        `auto_promote` is off (its default is `limits.auto_promote`). Irrelevant items are neither
+        found nor counted. `dry_run` counts and moves nothing.
         """
         a_count(limit, called="limit")
         a_share(min_relevance, called="min_relevance")
@@ -240,8 +240,8 @@ class Heater(SessionParts):
         return await self.owned.whole(verb)
 
     async def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. What has to leave for it leaves two
-        at a time. Raises `NoSuchPage`, and `HotFull` where it cannot fit.
+        """Make an item hot, or any other page of the session. Items that leave to make room do so
+        two at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         page = await self._pages.get(item_id)
 
@@ -266,9 +266,9 @@ class Heater(SessionParts):
     async def heat_prune(
         self, item_ids: Sequence[str] = (), *, count: int = 0, dry_run: bool = False
     ) -> list[PageId]:
-        """Archive items: these, or the `count` least relevant cold ones, else those beyond
-        `limits.cold_items_max`. Nothing is erased: a search still finds them, `heat_recall` does
-        not. Returns their ids.
+        """Archive items: the given ones, or the `count` least relevant cold ones, or else those
+        beyond `limits.cold_items_max`. Nothing is erased: a search still finds them, `heat_recall`
+        does not. Returns their ids.
         """
         a_count(count, called="count")
 
@@ -282,7 +282,7 @@ class Heater(SessionParts):
         return await self.owned.whole(verb)
 
     async def heat_status(self) -> HeatStatus:
-        """How full hot, warm and cold memory are, and what to spill, recall or prune."""
+        """The size of hot, warm and cold memory, and what to spill, recall or prune."""
         self.owned.check_there()
         await self.owned.refresh()
         plan = await self._plan_heat()
@@ -302,7 +302,7 @@ class Heater(SessionParts):
         return HeatPlan(self._state, book, self.owned.called)
 
     async def _commit(self, first: Sequence[Draft | Body], plan: HeatPlan) -> None:
-        """Write these, and what the plan moves, in one batch."""
+        """Write these events and the plan's moves, in one batch."""
         turn = turn_now(self._state)
         drafts = [
             one
@@ -316,7 +316,7 @@ class Heater(SessionParts):
         self._runtime.heat.moved(plan.records)
 
     async def _try_to_heat(self, plan: HeatPlan, page_id: PageId) -> list[PageId]:
-        """Make an item hot that was recalled; where it cannot be, it stays where it is."""
+        """Make a recalled item hot; if it does not fit, it stays where it is."""
         item = plan.item(page_id)
         if item.is_quarantined or self._state.table.is_pinned(page_id):
             return []
@@ -346,7 +346,7 @@ class Heater(SessionParts):
         rows = await asyncio.to_thread(index.find_pages, scope, list(items))
         only = np.array(sorted(place_in(scope, row) for row in rows.values()), dtype=np.int64)
         result = await self._runtime.search(scope, query, limit=len(only), only=only, strict=True)
-        # By what it says itself: what stands beside an item is another item.
+        # Only by its own text: the pages next to an item are other items.
         hits: list[SearchHit] = [
             hit for hit in result.hits if hit.why in OWN and hit.relevance >= min_relevance
         ]

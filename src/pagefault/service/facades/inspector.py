@@ -1,7 +1,7 @@
-"""What a session tells about itself and its past: figures, calls, the window as it was.
+"""Inspection of a session and its past: figures, calls, earlier windows.
 
-No verb here writes. Most of it is folded from the log when it is asked for (`service/inspection`):
-what other processes wrote is taken in first, and what is ours is written.
+No verb here writes. Most results are folded from the log on demand (`service/inspection`), after
+reading what other processes wrote and writing what is queued here.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ T = TypeVar("T")
 
 @checked_verbs(usable=check_open)
 class Inspector(SessionParts):
-    """The verbs that look into a session: its state, its figures, its past."""
+    """The verbs that inspect a session: its state, its figures, its past."""
 
     async def status(self) -> Status:
-        """What the session holds and what is left of its window and budgets, as of now."""
+        """What the session holds, and what is left of its window and budgets, now."""
         self.owned.check_there()
         await self.owned.refresh()
         return status_of(
@@ -62,31 +62,33 @@ class Inspector(SessionParts):
         )
 
     def abi(self) -> MemoryABI:
-        """What the window holds and could still take, for programs that weigh what memory costs."""
+        """What the window holds and how much more fits, for programs that weigh the cost of
+        memory.
+        """
         self.owned.check_there()
         return abi_of(self._state)
 
     async def faults(self) -> list[Event]:
-        """Every fault of this session, oldest first, served or refused."""
+        """Every fault of this session, served or refused, oldest first."""
         self.owned.check_there()
         await self.owned.written()
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
     async def metrics(self, *, per_turn: bool = False) -> Metrics:
-        """What this session tells about itself, folded from its log; each figure is defined in
-        `service/inspection/metrics.py`. A fork counts its own turns.
+        """The figures of this session, folded from its log; `service/inspection/metrics.py` defines
+        each. A fork counts its own turns.
         """
         return report(await self._folded(), self._runtime, self._state, per_turn=per_turn)
 
     async def ledger(self) -> Entries:
-        """Every request of this session: what it shared with the one before, what the provider
-        reported. `Entry.line(prices)` tells what it should have cost.
+        """Every request of this session: what it shared with the one before, and what the provider
+        reported. `Entry.line(prices)` gives what it should have cost.
         """
         return (await self._folded()).ledger.entries
 
     async def memory_map(self, *, rows: int = ROWS, columns: int = COLUMNS) -> MemoryMap:
-        """Which messages each request showed: at most so many rows of messages, and columns of
-        requests. Raises `BadInput` where one of them is less than 1.
+        """Which messages each request showed, in at most so many rows (of messages) and columns (of
+        requests). Raises `BadInput` if either is less than 1.
         """
         if min(rows, columns) < 1:
             raise BadInput("a map needs at least one row and one column")
@@ -96,8 +98,8 @@ class Inspector(SessionParts):
         )
 
     async def recollections(self) -> list[Recollection]:
-        """The turns for which pages were brought back, oldest first: which, and what the answer
-        cites. A fork tells its own.
+        """The turns that had pages recalled, oldest first: which pages, and which of them the
+        answer cites. A fork lists its own turns.
         """
         await self.owned.caught_up()
         return await asyncio.to_thread(lambda: recollections(self._runtime, self._row()))
@@ -108,8 +110,8 @@ class Inspector(SessionParts):
 
     @property
     def prices(self) -> PriceList:
-        """What the requests of this session are weighed by: the prices, or the model's, that this
-        memory was opened with; else those that are written down with the last request.
+        """The prices for the requests of this session: those, or those of the model, that this
+        memory was opened with; else those recorded with the last request.
         """
         prices, told = self._runtime.epochs.prices, self._state.priced
         return told.prices if told is not None and prices == UNKNOWN.prices else prices
@@ -120,19 +122,20 @@ class Inspector(SessionParts):
 
     @property
     def paged_in_tokens(self) -> int:
-        """What recall and faults have brought into the window in this turn."""
+        """Tokens that recall and faults have brought into the window in this turn."""
         return self._state.paged_in_tokens
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
-        """Call `callback(before, now)` whenever the pressure on the window changes, with the
-        request that changes it. Returns what ends that.
+        """Call `callback(before, now)` whenever the pressure on the window changes, during the
+        request that changes it. Returns a function that unsubscribes.
 
-        What it raises, whoever asked for that request gets; asked again, they get the request.
+        An exception from the callback is raised to the caller of that request; a retry returns the
+        request.
         """
         return self.pressure.on_change(callback)
 
     async def checkpoints(self) -> list[Checkpoint]:
-        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        """Every checkpoint that this session can see, oldest first, including its ancestors'."""
         await self.owned.caught_up()
         scope = self._runtime.scope(self.session)
         return await asyncio.to_thread(checkpoints, self._runtime, scope)
@@ -145,11 +148,12 @@ class Inspector(SessionParts):
         time: str | int | None = None,
         checkpoint: str | None = None,
     ) -> Moment:
-        """What the window held at the end of a turn, after a record, at a checkpoint, or at a time
-        (ISO 8601, UTC without a zone, the day's end without an hour; or milliseconds since 1970).
+        """The window as it was at the end of a turn, after a record, at a checkpoint, or at a time
+        (ISO 8601, UTC if it has no zone, the end of the day if it has no hour; or milliseconds
+        since 1970).
 
-        Raises `BadInput` for a time before the session began and for a turn, record or checkpoint
-        that has not been.
+        Raises `BadInput` for a time before the session began, and for a turn, record or checkpoint
+        that does not exist.
         """
         return await self._then(
             lambda upto: moment(self._runtime, self._row(), upto),
@@ -168,12 +172,12 @@ class Inspector(SessionParts):
         seq: int | None = None,
         checkpoint: str | None = None,
     ) -> Page:
-        """A page as it stood at one of the times that `at` takes: where a message was edited, or a
-        claim took the place of another, the page of the words that stood then, whichever of them
-        `page_id` is. Raises `NoSuchPage`; `RecordGone` if these words were forgotten; `BadInput` if
-        none of them had been written by then.
+        """A page as it was at one of the times that `at` takes: if a message was edited, or a claim
+        replaced by another, the page with the words of that time, whichever of them `page_id` is.
+        Raises `NoSuchPage`; `RecordGone` if these words were forgotten; `BadInput` if none of them
+        had been written by then.
         """
-        await self._pages.get(page_id)  # or it says why there is none
+        await self._pages.get(page_id)  # raises if there is none
 
         def look(upto: Seq) -> Page:
             scope = self._runtime.seen(self._runtime.scope(self.session))
@@ -196,7 +200,9 @@ class Inspector(SessionParts):
         time: str | int | None,
         checkpoint: str | None,
     ) -> T:
-        """What `read`, in a thread, makes of the records up to the last one of that time."""
+        """The result of `read`, run in a thread, over the records up to the last one of
+        that time.
+        """
         time_ms = None if time is None else a_time(time)
         await self.owned.caught_up()
 
@@ -216,8 +222,8 @@ class Inspector(SessionParts):
         return row
 
     async def sent(self, turn: int | None = None, *, request: int | None = None) -> Sent:
-        """A past request, byte for byte as it was packed: the last of a turn, or the one of this
-        number (`ledger` lists them). Where something of it was forgotten since, `missing` says so.
+        """A past request, byte for byte as it was packed: the last of a turn, or the one with this
+        number (`ledger` lists them). `missing` is set if something in it was forgotten since.
 
         Raises `BadInput` if there was none: a proxied client's requests are its own.
         """
@@ -229,18 +235,18 @@ class Inspector(SessionParts):
         )
 
     async def items(self) -> list[ConversationItem]:
-        """The conversation, item by item: messages, calls, results, and what no page holds of a
-        proxied one, which is reasoning, media and what only its provider knows.
+        """The conversation, item by item: messages, calls, results, and the parts of a proxied one
+        that no page holds (reasoning, media, and what only its provider understands).
         """
         await self.owned.caught_up()
         scope = self._runtime.scope(self.session)
         return await asyncio.to_thread(items_of, self._runtime, scope)
 
     async def client_json(self, message_seq: int) -> str:
-        """A message of a proxied session as its client sent it for the first time: the JSON that
-        the client's own was, less secrets. `message_seq` is that of an item (`items`).
+        """A message of a proxied session as its client first sent it: the client's own JSON,
+        without secrets. `message_seq` is that of an item (`items`).
 
-        Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
+        Raises `BadInput` if it is not a message of this session, and `RecordGone` if it was
         forgotten, with any page of its turn.
         """
         await self.owned.caught_up()
@@ -252,8 +258,8 @@ class Inspector(SessionParts):
         return difference(await self.at(turn=before), await self.at(turn=after))
 
     async def history(self, page_id: str = "", *, actor: str = "") -> list[Movement]:
-        """Everything that happened to a page, or without one to all pages, oldest first; of one
-        actor (user, model, tool, system) alone, if one is named. Raises `NoSuchPage`.
+        """The history of a page, or without one of all pages, oldest first; only by one actor
+        (user, model, tool, system), if one is given. Raises `NoSuchPage`.
         """
         who = an_actor(actor) if actor else None
         await self.owned.caught_up()
@@ -263,5 +269,5 @@ class Inspector(SessionParts):
         return await asyncio.to_thread(history, self._runtime, self.session, named, actor=who)
 
     def check(self) -> None:
-        """Every invariant of this session's state, slowly: for tests."""
+        """Check every invariant of this session's state; slow, for tests."""
         self._state.check()

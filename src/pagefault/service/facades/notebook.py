@@ -1,4 +1,4 @@
-"""Core memory and archival memory: what is kept in every request, and what is kept to be searched.
+"""Core memory, which is in every request, and archival memory, which is searched.
 
 The five tools of requirement 003 are these verbs as a model calls them (`memory_tools`).
 """
@@ -29,12 +29,12 @@ from pagefault.service.turn.memory_tools import tools_of
 from pagefault.service.turn.notes import NewNote, note_drafts
 from pagefault.service.turn.stated_claims import a_channel
 
-_BESIDE: Final = 20  # calls and results that a search of what was said may find besides
+_BESIDE: Final = 20  # calls and results that a conversation search may find besides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotImported:
-    """What was not brought in, and why."""
+    """Something that was not imported, and why."""
 
     what: str
     why: str
@@ -42,7 +42,7 @@ class NotImported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedBlocks:
-    """What an import of blocks and rows brought in, or would; `known` were there already."""
+    """What an import of blocks and rows added, or would add; `known` were already there."""
 
     sections: tuple[str, ...] = ()
     notes: int = 0
@@ -55,8 +55,8 @@ class Notebook(SessionParts):
     """The verbs of core and archival memory."""
 
     async def core(self, *, proposed: bool = False) -> list[CoreSection]:
-        """The sections of core memory, in the order in which they were begun; or what was
-        `proposed` for them and stands nowhere yet, oldest first.
+        """The sections of core memory, in the order in which they were begun; or the versions that
+        are still `proposed`, oldest first.
         """
         self.owned.check_there()
         await self.owned.refresh()
@@ -70,13 +70,13 @@ class Notebook(SessionParts):
     async def core_append(
         self, section: str, text: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> CoreSection:
-        """Add a line to a section of core memory ("human", "persona", …), which stands in every
-        request from the next on; the first line begins the section.
+        """Add a line to a section of core memory ("human", "persona", …), which is in every request
+        from the next one on; the first line begins the section.
 
-        Raises `CoreFull` where a section, or all of them, would be too large: its message names the
-        bound. With `limits.core_overflow="archive"` the section's oldest lines become notes
-        instead (`archived`). What came through a stranger's channel, or from a model that had a
-        stranger's text before it, is only `proposed`.
+        Raises `CoreFull` if a section, or all of them together, would be too large: the message
+        names the limit. With `limits.core_overflow="archive"` the section's oldest lines become
+        notes instead (`archived`). A line from an untrusted channel, or from a model that had an
+        untrusted text before it, is only `proposed`.
         """
         return await self._write_core(
             lambda core, channel: core.append(section, text, channel), origin, dry_run=dry_run
@@ -91,17 +91,17 @@ class Notebook(SessionParts):
         origin: str = "user_typed",
         dry_run: bool = False,
     ) -> CoreSection:
-        """Put `new` in the place of the first `old` in a section; nothing for an empty `new`.
+        """Replace the first `old` in a section with `new`; an empty `new` deletes it.
 
-        Raises `BadInput` where there is no such section, or it does not say `old`, and `CoreFull`.
+        Raises `BadInput` if there is no such section, or it does not contain `old`, and `CoreFull`.
         """
         return await self._write_core(
             lambda core, channel: core.replace(section, old, new, channel), origin, dry_run=dry_run
         )
 
     async def core_accept(self, page_id: str) -> CoreSection:
-        """Let a version that was proposed stand, on the user's word. Raises `NoSuchPage`, and
-        `CoreFull` where there is no room for it.
+        """Accept a proposed version, on the user's authority. Raises `NoSuchPage`, and `CoreFull`
+        if it does not fit.
         """
         page = await self._pages.get(page_id)
         found = find_proposed(page, page_id, self.owned.called)
@@ -124,13 +124,13 @@ class Notebook(SessionParts):
         origin: str = "user_typed",
         key: str = "",
     ) -> ArchivalNote:
-        """Write a note that is searched, and stands in no request by itself.
+        """Insert a note, which is searched, and is in no request by itself.
 
-        `type` is "message", "fact", "decision", "entity" or "context"; `area` tells personal facts
-        ("personal") from notes of work ("task"). `replaces` is the note that it corrects, which is
-        kept as history. `contradicts` of what is returned are notes that tell something else of the
-        same, as far as their form shows. A stranger's text that reads like an order is kept in
-        quarantine, or refused with `limits.hostile_notes="reject"`.
+        `type` is "message", "fact", "decision", "entity" or "context"; `area` separates personal
+        facts ("personal") from notes of work ("task"). `replaces` is the note that this one
+        corrects, which is kept as history. `contradicts` in the result lists notes that say
+        something else about the same thing, as far as their form shows. An untrusted text that
+        reads like an order is quarantined, or refused with `limits.hostile_notes="reject"`.
         """
         channel = a_channel(origin)
 
@@ -142,7 +142,7 @@ class Notebook(SessionParts):
                 return await asyncio.to_thread(archive.note, known[0])
             if replaces:
                 await asyncio.to_thread(archive.check_there, PageId(replaces))
-            await self.owned.written()  # whose word it is, the log tells
+            await self.owned.written()  # the log decides its origin
             note = NewNote(
                 text=text,
                 type=type,
@@ -170,9 +170,9 @@ class Notebook(SessionParts):
         type: str = "",
         area: str = "",
     ) -> list[ArchivalHit]:
-        """The notes that bear on a query, best first: those of this session, and of every session
-        of the same user (`Memory.assign`). Of one `type` or `area` alone, if one is named. None
-        where nothing bears on it.
+        """The notes relevant to a query, best first, from this session and every session of the
+        same user (`Memory.assign`); only of one `type` or `area`, if given. Empty if none is
+        relevant.
         """
         a_count(limit, called="limit")
         self.owned.check_there()
@@ -183,8 +183,8 @@ class Notebook(SessionParts):
     async def conversation_search(
         self, query: str, *, limit: int = HEAT_RECALL_LIMIT
     ) -> SearchResult:
-        """What user and assistant said in this conversation that bears on a query, whether or not
-        the window still shows it.
+        """What user and assistant said in this conversation that is relevant to a query, whether or
+        not the window still shows it.
         """
         assert isinstance(self, Asking)
         wanted = SearchFilter(kinds=(Kind.TRANSCRIPT,))
@@ -197,12 +197,12 @@ class Notebook(SessionParts):
     async def import_blocks(
         self, text: str, *, approve: bool = False, dry_run: bool = False
     ) -> ImportedBlocks:
-        """Bring in core memory blocks and archival rows of MemGPT or Letta, given as their JSON.
+        """Import core memory blocks and archival rows of MemGPT or Letta, given as their JSON.
 
-        Blocks become sections, in the place of those of their names, and rows notes; what is there
-        already is not written again. Unless you `approve` what they say, it is imported: sections
-        are proposed, and notes are searched and never brought in by themselves. What has no room
-        is `left_out`, and named. Raises `BadInput` for what is no such JSON.
+        Blocks become sections, in place of those with the same names, and rows become notes;
+        existing ones are not written again. Unless you `approve` their contents, their origin is
+        imported: sections are proposed, and notes are found by search but never recalled. What does
+        not fit is listed in `left_out`. Raises `BadInput` for any other JSON.
         """
         found = read_blocks(text)
         if found is None:
@@ -262,7 +262,7 @@ class Notebook(SessionParts):
     def memory_tools(self) -> list[Callable[..., Any]]:
         """The five tools of core and archival memory, for `run(engine, tools=…)`:
         core_memory_append, core_memory_replace, archival_memory_insert, archival_memory_search and
-        conversation_search. While they are offered, the rules in the request tell of them.
+        conversation_search. While they are offered, the rules in the request explain them.
         """
         return tools_of(cast("Any", self))
 
@@ -285,7 +285,7 @@ class Notebook(SessionParts):
 
         async def verb() -> CoreSection:
             planned = self._runtime.journal.forgets
-            await self.owned.written()  # whose word it is, the log tells
+            await self.owned.written()  # the log decides its origin
             label = await asyncio.to_thread(self._labels.written_now, channel)
             drafts, told = await asyncio.to_thread(lambda: plan(self._core(), label))
             if not dry_run:

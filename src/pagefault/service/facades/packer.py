@@ -1,4 +1,4 @@
-"""What a session hands to others: context packs, a handoff, a synopsis, a digest."""
+"""Packages of a session for others: context packs, a handoff, a synopsis, a digest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pagefault.service.packs.request import BUDGET_TOKENS, asked_for, check_reca
 
 @checked_verbs(usable=check_open)
 class Packer(SessionParts):
-    """The verbs that put together what a session holds, in so many tokens, with its sources. They
+    """The verbs that assemble what a session holds within a token budget, with its sources. They
     write nothing.
     """
 
@@ -31,18 +31,17 @@ class Packer(SessionParts):
         at: Time = "",
         unproved: bool = False,
     ) -> ContextPack:
-        """What this session holds that bears on `query`: what was decided, what is worked at, which
-        files changed, what is open, and the pages that bear on it, each line with what it rests on.
-        Its text comes to `budget` tokens at most.
+        """A context pack: what this session holds that is relevant to `query`. It has decisions,
+        current work, changed files, open questions and relevant pages, each line with its sources,
+        in at most `budget` tokens.
 
-        `pack_type` is "task", for a query, or "boot", to begin with, which needs none and has what
-        was said last; by itself the one or the other as there is a query. Where nothing bears on
-        it, `matched` is 0 and what was said last is in it. `at` is when it is made (ISO 8601, or
-        milliseconds since 1970), else now: the same session, question and time give the same bytes.
+        `pack_type` is "task", for a query, or "boot", to begin with, which needs none and has the
+        latest messages; by default "task" if there is a query. If nothing is relevant, `matched` is
+        0 and the pack has the latest messages. `at` is its date (ISO 8601, or milliseconds since
+        1970), by default now: the same session, query and time give the same bytes.
 
-        No claim is in it that is stale, or that nobody confirmed, unless `unproved` asks for them.
-        Nothing is that waits in quarantine or was withdrawn. Raises `BadInput`, and where memory
-        brings nothing in.
+        Stale and unconfirmed claims are in it only with `unproved`. Quarantined and withdrawn pages
+        never are. Raises `BadInput`, and if the memory's mode recalls nothing.
         """
         asked = asked_for(
             self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
@@ -50,15 +49,15 @@ class Packer(SessionParts):
         return await self._packed(asked)
 
     async def handoff(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
-        """What somebody needs who goes on with this session: what changed, what failed, what is
+        """What the next person to work on this session needs: what changed, what failed, what is
         next, what was decided, and what was said last. Otherwise as `pack`.
         """
         return await self._packed(asked_for(self._runtime, PackType.HANDOFF, at=at, budget=budget))
 
     async def synopsis(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
-        """What this session is about, and how its work is run: its summaries, documents, commands
-        that were run often, and what holds. Told from the log each time, so it is never out of
-        date. Otherwise as `pack`.
+        """What this session is about, and how its work is run: its summaries, documents, frequent
+        commands, and claims. Read from the log each time, so it is never out of date. Otherwise as
+        `pack`.
         """
         return await self._packed(asked_for(self._runtime, PackType.SYNOPSIS, at=at, budget=budget))
 
@@ -70,8 +69,8 @@ class Packer(SessionParts):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
     ) -> ContextPack:
-        """What changed here since a time, and by these `commits`: files, tests that fail now or
-        pass again, decisions that were made or taken back. Otherwise as `pack`.
+        """What changed here since a time, and by these `commits`: files, tests that now fail or
+        pass again, decisions made or retracted. Otherwise as `pack`.
         """
         asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since, budget=budget)
         return await self._packed(asked, commits)

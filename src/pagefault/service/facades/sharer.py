@@ -1,4 +1,4 @@
-"""What a session shares with others: the regions that it looks into, and what it brings there."""
+"""A session's regions: mounting them, and bringing pages to them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ _STEM = PAGE_PREFIX["shared"]
 
 @checked_verbs(usable=check_open)
 class Sharer(SessionParts):
-    """The verbs about regions. None is a tool: no model mounts, and none promotes."""
+    """The verbs about regions. None is a tool: no model mounts or promotes."""
 
     async def mounts(self) -> list[Mount]:
-        """The regions that this session mounts, or inherited from what it was forked off."""
+        """The regions that this session mounts, or inherited from the session it was forked
+        from.
+        """
         await self._runtime.journal.look()
         return await asyncio.to_thread(self._mounts)
 
     async def mount(self, region: str, mode: str = "ro", *, dry_run: bool = False) -> Mount:
-        """Look into a region from now on: what it holds is found, recalled and faulted like what
-        was said here, and a hit's `source` names it. "rw" brings pages there, too (`promote`,
-        `share`).
+        """Mount a region: from now on its pages are found, recalled and faulted like the session's
+        own, and a hit's `source` names it. With "rw" the session may also bring pages to it
+        (`promote`, `share`).
 
-        The region's policy must let the session do so: `AccessRefused` otherwise. Where its owner
-        is to agree as well, nothing of it is seen until then (`is_open`, `why`). `dry_run` only
-        tells. Raises `RegionNotFound`.
+        The region's policy must allow this: `AccessRefused` otherwise. If its owner must consent
+        too, none of it is visible until then (`is_open`, `why`). `dry_run` only returns the result.
+        Raises `RegionNotFound`.
         """
         wanted = one_of(MountMode, mode, "way to mount")
         self._check_kept()
@@ -63,8 +65,8 @@ class Sharer(SessionParts):
         return await self.owned.whole(verb)
 
     async def unmount(self, region: str, *, dry_run: bool = False) -> Mount:
-        """Look into a region no more: what the window shows of it leaves before the next request.
-        What it was: a region that is not mounted is left so. Raises `RegionNotFound`.
+        """Unmount a region: its pages leave the window before the next request. Returns the mount
+        as it was; harmless if the region is not mounted. Raises `RegionNotFound`.
         """
         self._check_kept()
 
@@ -82,18 +84,18 @@ class Sharer(SessionParts):
         return await self.owned.whole(verb)
 
     async def promote(self, page_id: str, region: str, *, dry_run: bool = False) -> Promotion:
-        """Bring a page (every part of its text) to a region that is mounted "rw", where the policy
-        lets the session promote. Its origin stays what it was, and so do speaker, title and time;
-        forgetting the page here forgets it there. Of an artifact, its text alone.
+        """Copy a page (every part of its text) to a region that is mounted "rw", if the policy lets
+        the session promote. It keeps its origin, speaker, title and time; forgetting the page here
+        forgets it there. Of an artifact, only the text is copied.
 
-        A page is brought once: again, it is the one that is there. Raises `AccessRefused`,
+        A page is copied once: a second call returns the copy. Raises `AccessRefused`,
         `RegionNotFound`, `NoSuchPage`, `RecordGone`.
         """
         self._check_kept()
 
         async def verb() -> Promotion:
             row = await asyncio.to_thread(self._pages.row, PageId(page_id))
-            if row.seq == NOTHING:  # made of others, and not written yet
+            if row.seq == NOTHING:  # derived, and not written yet
                 await self.owned.flush()
                 row = await asyncio.to_thread(self._pages.row, PageId(page_id))
             pages = await asyncio.to_thread(self._text_of, row)
@@ -115,8 +117,8 @@ class Sharer(SessionParts):
     async def share(
         self, text: str, region: str, *, title: str = "", dry_run: bool = False
     ) -> Promotion:
-        """Write what the user typed into a region that is mounted "rw", where the policy lets the
-        session write. It stands in no conversation. Raises `AccessRefused`, `RegionNotFound`.
+        """Write a text of the user into a region that is mounted "rw", if the policy lets the
+        session write. It is in no conversation. Raises `AccessRefused`, `RegionNotFound`.
         """
         self._check_kept()
         if not text.strip():
@@ -149,10 +151,10 @@ class Sharer(SessionParts):
 
         return await self.owned.whole(verb)
 
-    # --- who may ------------------------------------------------------------------------------
+    # --- permissions --------------------------------------------------------------------------
 
     def _check_kept(self) -> None:
-        """Raise `BadInput` where nothing of this session is written."""
+        """Raise `BadInput` in a mode in which nothing of this session is written."""
         raise NotImplementedError
 
     @property
@@ -184,7 +186,7 @@ class Sharer(SessionParts):
         )
 
     def _mode_of(self, row: SessionRow) -> MountMode | None:
-        """How this session mounts a region, whether or not it may."""
+        """The mode in which this session mounts a region, whether or not it is permitted."""
         mounts = self._runtime.regions.mounts(self.owned.scope)
         return next((one.mode for one in mounts if one.region == row.session), None)
 
@@ -214,7 +216,7 @@ class Sharer(SessionParts):
             why = "policy"
         raise self._refused(row, why, to=to)
 
-    # --- what is brought ----------------------------------------------------------------------
+    # --- copies -------------------------------------------------------------------------------
 
     def _text_of(self, row: PageRow) -> list[Page]:
         """Every part of the text that a page is part of, in order."""
@@ -222,8 +224,8 @@ class Sharer(SessionParts):
         return [self._runtime.pages.read(one) for one in self._runtime.parts_of(own, row)]
 
     def _check_own(self, pages: Sequence[Page]) -> None:
-        """Raise where somebody else decides whether these go on: a region's owner, for its pages,
-        and who withdrew one.
+        """Raise if these pages are not the session's to pass on: pages of a region belong to its
+        owner, and a withdrawn page stays withdrawn.
         """
         regions = self._runtime.regions
         for page in pages:
@@ -267,7 +269,7 @@ class Sharer(SessionParts):
         dry_run: bool,
         sources: tuple[PageId, ...] = (),
     ) -> Promotion:
-        """Write these into a region, under ids of its own; none again that is there."""
+        """Write these pages into a region, under ids of its own, except those already there."""
         index, region = self._runtime.index, place.session
 
         def told(pages: Sequence[PageId], *, done: bool) -> Promotion:
@@ -329,7 +331,9 @@ class Sharer(SessionParts):
         )
 
     def _copies(self, region: SessionNo, bodies: Sequence[Shared]) -> list[PageId]:
-        """The copies of these that a region has, or inherited; none unless it has them all."""
+        """The copies of these pages in a region, its own or inherited; none unless it has
+        them all.
+        """
         found: list[PageId] = []
         for body in bodies:
             for part, upto in self._runtime.scope(region).parts if body.copy_of else ():

@@ -1,9 +1,9 @@
-"""What is said and done to a session: each verb here may write records.
+"""The verbs that write to a session.
 
-A verb that writes runs whole or not at all from the caller's side: it plans, appends what it
-planned as one batch, and folds the events that come back. Cancelling the caller's wait cancels
-none of that; a retry with the same `key` finds what was done. Who adds such a verb awaits
-`self.owned.whole`, and only what is in there may change the state.
+A verb that writes runs whole or not at all for its caller: it plans, appends the plan as one batch,
+and folds the events that come back. Cancelling the caller's wait cancels none of that; a retry with
+the same `key` returns the first result. A new verb awaits `self.owned.whole`, and only the code
+inside it may change the state.
 """
 
 from __future__ import annotations
@@ -65,14 +65,15 @@ from pagefault.service.window.room import check_pins
 
 @checked_verbs(usable=check_open)
 class Writer(SessionParts):
-    """The verbs that write to a session: what is said, pinned, aimed at, undone, configured."""
+    """The verbs that write to a session: messages, pins, goals, undo, configuration."""
 
-    # --- what is said -------------------------------------------------------------------------
+    # --- messages -----------------------------------------------------------------------------
 
     async def user(
         self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
-        """Log what the user typed and open the next turn. Returns the id of its (first) page.
+        """Log a message that the user typed, and open the next turn. Returns the id of its (first)
+        page.
 
         Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
         """
@@ -90,13 +91,13 @@ class Writer(SessionParts):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """Log what the model answered, where you call the model yourself; `model` is its name, if
-        it is not the one that the memory was opened with.
+        """Log the model's answer, if you call the model yourself; `model` is its name, if it is not
+        the one that the memory was opened with.
 
-        `calls` are all that it called with these words, in their order. Those of memory's own tools
-        are served at once. The others are yours: `open_calls` lists them, and each waits for
-        its `tool_result` before there can be another request. Returns the id of the first page,
-        or "" where there is none: calls of memory alone make none.
+        `calls` are all calls that it made with this text, in order. Calls of memory's own tools are
+        served at once. The others are yours: `open_calls` lists them, and each needs a
+        `tool_result` before the next request. Returns the id of the first page, or "" if there is
+        none: calls of memory alone make none.
         """
         said = Incoming(
             text=text,
@@ -113,11 +114,11 @@ class Writer(SessionParts):
     async def _reply(
         self, said: Incoming, calls: Sequence[ToolCall]
     ) -> tuple[PageId, list[ToolCall]]:
-        """Words and calls, each run of the host's calls as one batch, between calls of memory.
-        Returns the first page, and the host's calls under the ids by which they are kept.
+        """Log text and calls, each run of host calls as one batch, between calls of memory. Returns
+        the first page, and the host calls under the ids by which they are stored.
         """
         [made], fresh = await self._saying.known([said])
-        if not fresh:  # a retry: nothing of it is new, nor served again
+        if not fresh:  # a retry: nothing of it is new, or served again
             return made[0], []
         apart = told_apart(calls, self._state, self._runtime.journal.clean)
         kept, given_ids = [one for one, _ in apart], {one.call_id: id_ for one, id_ in apart}
@@ -147,7 +148,7 @@ class Writer(SessionParts):
     async def _exchange(
         self, items: Sequence[Incoming], cause: Seq
     ) -> tuple[list[PageId], Seq, bool]:
-        """Log parts of a reply: the pages they became, its cause, and whether they are new."""
+        """Log parts of a reply. Returns their pages, their cause, and whether they are new."""
 
         async def verb() -> tuple[list[PageId], Seq, bool]:
             known, fresh = await self._saying.known(items[:1])  # of a retry, nothing is new
@@ -162,22 +163,22 @@ class Writer(SessionParts):
     async def replied(
         self, text: str, calls: Sequence[ToolCall], model: str
     ) -> tuple[PageId, list[ToolCall]]:
-        """As `assistant`, and the calls that wait for results because of it."""
+        """Like `assistant`; also returns the calls that then wait for results."""
         said = Incoming(text=text, role=Role.ASSISTANT, model=model or self._runtime.model)
         return await self._reply(said, calls)
 
     def is_of_memory(self, call: ToolCall) -> bool:
-        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        """Whether memory serves a call: it is of one of its own tools, and they are offered."""
         return call.name in (PAGE_FAULT, SEARCH_PAGES) and self._state.mode is not Mode.PASSIVE
 
     def open_calls(self) -> list[ToolCall]:
-        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
-        whoever made them: a program that ended may have left some. Their arguments are as the model
-        wrote them; of what another process logged, as they are kept: without secrets.
+        """The calls of your own tools that wait for a `tool_result`, oldest first, including those
+        that an earlier process left open. Their arguments are as the model wrote them; those that
+        another process logged are as stored, without secrets.
         """
         calls = self._state.calls_awaited()
         given = {call.call_id: self._given.get(call.call_id, call.arguments) for call in calls}
-        self._given = {one: given[one] for one in self._given if one in given}  # less what went
+        self._given = {one: given[one] for one in self._given if one in given}  # less closed ones
         return [ToolCall(call.call_id, call.name, given[call.call_id]) for call in calls]
 
     async def document(
@@ -190,10 +191,11 @@ class Writer(SessionParts):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
-        """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
+        """Log a text of any length. It is split into linked pages, which can be searched and
+        faulted.
 
-        The window gets one line that says it is there. `source` is "docs", "files", "git",
-        "terminal" or "chat".
+        The window gets one line that announces it. `source` is "docs", "files", "git", "terminal"
+        or "chat".
         """
         said = Incoming(
             text=text,
@@ -219,17 +221,18 @@ class Writer(SessionParts):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
-        """Log what a tool of yours returned. A long result is split; its head enters the window.
+        """Log the result of one of your tools. A long result is split, and its head enters the
+        window.
 
-        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
-        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
-        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
-        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
-        open.
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in any order. The
+        result is a text, any JSON value, or bytes: bytes are stored as an artifact (of
+        `media_type`, if their first bytes do not show it), which the result then names. For a
+        failed call set `is_error`, with the reason as the text. Raises `BadInput` for a call that
+        is not open.
 
-        `tool_result(text, name="sql")` logs what a tool returned without being called.
+        `tool_result(text, name="sql")` logs a tool's output without a call.
 
-        `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
+        `source` is what the tool read, if it is not the conversation itself: "terminal", "git",
         "files" or "docs".
         """
         said = Incoming(
@@ -260,12 +263,10 @@ class Writer(SessionParts):
     async def _answer(
         self, said: Incoming, result: str | bytes, media_type: str, given: Origin | None
     ) -> list[PageId]:
-        """Log the result of a call that waits for it: the word of its tool, unless it is `given`
-        as whose.
-        """
+        """Log the result of an open call, with its tool as the origin unless `given` is one."""
 
         async def verb() -> list[PageId]:
-            known, fresh = await self._saying.known([said])  # a retry comes first
+            known, fresh = await self._saying.known([said])  # first: it may be a retry
             if not fresh:
                 return known[0]
             state = self._state
@@ -318,11 +319,11 @@ class Writer(SessionParts):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
+        """Store bytes: an image, a recording, a file. Returns the id of its page.
 
-        The page's text is one line of name, type and size, and `text`, a caption say: by these it
-        is shown and found. `media_type` is guessed from the name if it is not given. The bytes are
-        kept as they are, not searched for secrets; `artifact_bytes` gives them back.
+        The page's text is a line with name, type and size, and `text`, e.g. a caption: it is shown
+        and found by these. `media_type` is guessed from the name if it is not given. The bytes are
+        stored as they are, and are not searched for secrets; `artifact_bytes` returns them.
         """
         said = describe(
             data,
@@ -336,7 +337,7 @@ class Writer(SessionParts):
         put = self._runtime.blobs.put
 
         async def verb() -> PageId:
-            known, fresh = await self._saying.known([said])  # first: what was forgotten stays away
+            known, fresh = await self._saying.known([said])  # first: forgotten messages stay away
             if not fresh:
                 return known[0][0]
             self._expect(LOCAL_FILE, data)
@@ -346,7 +347,7 @@ class Writer(SessionParts):
         return await self.owned.whole(verb)
 
     async def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
-        """Log several things in one batch: all or none. Returns the id of every page made."""
+        """Log several messages in one batch: all or none. Returns the id of every page."""
         channel = an_origin(origin)
         if any(item.blob for item in items):
             raise BadInput("`say` keeps no bytes", hint="`artifact` does")
@@ -360,8 +361,8 @@ class Writer(SessionParts):
     async def _say_each(
         self, items: Sequence[Incoming], origin: Origin, telling: Telling | None = None
     ) -> list[list[PageId]]:
-        """The same of a client's history, in one batch, with what is `telling` of its requests: the
-        pages of each.
+        """Log a client's history in one batch, with the events `telling` of its requests. Returns
+        the pages of each message.
         """
         return await self.owned.whole(lambda: self._said(items, origin, telling))
 
@@ -388,16 +389,16 @@ class Writer(SessionParts):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of
-        its (first) page.
+        """Record an event that no call shows; `Memory.events` finds it. Returns the id of its
+        (first) page.
 
-        A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
-        somebody wants to be run: both are their `text`. The others have `facts`, and may have what
-        was printed as `text`. "command_run": `argv` (a list), `exit_code`, `duration_ms`.
-        "file_change": `path`, `change` (written, edited, deleted), and `content`, of which a keyed
-        hash is kept alone. "test_result": `runner`, `passed`, `failed`, `skipped` (counts),
-        `passing`, `failing` (names), `duration_ms`; without facts these are read from the text.
-        Raises `BadInput` for what none of them has.
+        A "voice_transcript" is something the user said aloud, and opens a turn; a "command_intent"
+        is a command that somebody wants to run. Both consist of their `text`. The others have
+        `facts`, and may have their output as `text`. "command_run": `argv` (a list), `exit_code`,
+        `duration_ms`. "file_change": `path`, `change` (written, edited, deleted), and `content`, of
+        which only a keyed hash is stored. "test_result": `runner`, `passed`, `failed`, `skipped`
+        (counts), `passing`, `failing` (names), `duration_ms`; without facts these are parsed from
+        the text. Raises `BadInput` for any other type or fact.
         """
         said = stated(
             event_type, text, facts or {}, lambda content: hash_of(self._runtime, content)
@@ -406,13 +407,15 @@ class Writer(SessionParts):
         return (await self._log([said], STATED_BY[said.event_type]))[0]
 
     def written(self, text: str) -> str:
-        """A text as it would be written down: without secrets."""
+        """A text as it would be written: with secrets redacted."""
         return self._runtime.journal.clean(text)
 
-    # --- what is done -------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------
 
     async def pin(self, page_id: str) -> None:
-        """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
+        """Pin a page: it stays in the window whatever policy says. Raises `PinsFull`, naming the
+        pins.
+        """
 
         async def verb() -> None:
             state = self._state
@@ -426,7 +429,7 @@ class Writer(SessionParts):
         await self.owned.whole(verb)
 
     async def _check_trusted(self, page: Page) -> None:
-        """Raise `BadInput` for what no request may hold whatever policy says."""
+        """Raise `BadInput` for a page that may not be pinned."""
         quarantine = self._runtime.quarantine
         raising = "`Memory.raise_origin` does, given the digest that `Memory.origins` tells"
         if quarantine.is_withdrawn(page.row):
@@ -440,7 +443,7 @@ class Writer(SessionParts):
                     hint="`Memory.approve_import` does that",
                 )
             return
-        await self.owned.written()  # whose word a page is, the log tells
+        await self.owned.written()  # the log decides the origin of a page
         label = await asyncio.to_thread(self._labels.label, page)
         if is_untrusted(label):
             raise BadInput(
@@ -457,7 +460,7 @@ class Writer(SessionParts):
                     f"{page_id} is not a pin: it is hot, or core memory",
                     hint="`Session.heat_spill` takes it out, `Session.core_replace` edits it",
                 )
-            if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
+            if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten meanwhile
                 unpinned = Unpinned(page_id=PageId(page_id))
                 await self.owned.record(unpinned, actor=Actor.USER)
             else:
@@ -466,9 +469,9 @@ class Writer(SessionParts):
         await self.owned.whole(verb)
 
     async def goal(self, text: str) -> PageId | None:
-        """Make `text` the active goal: it stands in the window, pinned, until the next one does.
+        """Make `text` the active goal: it is pinned in the window until the next goal replaces it.
 
-        Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
+        Returns its page's id; an empty text ends the active goal, and returns None. Raises
         `PinsFull` if the pins leave no room for it, and `BadInput` if it is blank but not empty.
         """
 
@@ -481,18 +484,18 @@ class Writer(SessionParts):
         return await self.owned.whole(verb)
 
     async def undo(self) -> Undone:
-        """Take back the newest pin, unpin or goal, or what a message made be held true (claims), or
-        what was stated or retracted.
+        """Undo the newest pin, unpin or goal, the claims made from a message, or a stated or
+        retracted claim.
 
-        What it took the place of stands again, as far as it is there: `CannotUndo` says what was
-        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is
-        written down like anything done, so `redo` works after a restart, too, until something else
-        is pinned, aimed at or claimed. A fork undoes what it saw, for itself alone.
+        What it replaced is restored, as far as it still exists: `CannotUndo` says what was
+        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is
+        logged like any action, so `redo` works after a restart, too, until the next pin, goal or
+        claim. A fork undoes what it saw, for itself alone.
         """
         return await self._undo(plan_undo)
 
     async def redo(self) -> Undone:
-        """Do again what the last `undo` took back. Raises as `undo` does."""
+        """Redo what the last `undo` reverted. Raises as `undo` does."""
         return await self._undo(plan_redo)
 
     async def _undo(self, plan: UndoPlan) -> Undone:
@@ -507,14 +510,14 @@ class Writer(SessionParts):
     async def compress(self, page_id: str, level: int = 1) -> Page:
         """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.
 
-        Returns what will stand for it, a page of its own; the page itself, where nothing can be
-        left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
-        in its place in the conversation, are shown whole all the same. In a conversation that comes
-        through the proxy it stands in front, once its page has left. The memory's compressor is
-        asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
+        Returns the id of the shorter form, a page of its own; or the page itself, if nothing can be
+        left out. Level 0 stays as it was said, and `page` always returns it. Pins, and pages in
+        their place in the conversation, are shown whole all the same. In a conversation that comes
+        through the proxy, the short form is in the front, once its page has left. It is made by the
+        memory's compressor, if the memory has one; the page's `derived.made_by` names the maker.
         """
         wanted = a_level(level, least=Level.REDUCED)
-        # Before the verb, which keeps others waiting: a model may take its time.
+        # Before the verb, which blocks others: a model may take its time.
         asked = await self._pages.get(page_id)
         written = await ask(self._runtime, self._levels, asked, wanted)
 
@@ -526,12 +529,12 @@ class Writer(SessionParts):
         return await self.owned.whole(verb)
 
     async def flush(self) -> None:
-        """Write every derived page that is only in memory, and wait for all that is queued."""
+        """Write every derived page that is only in memory, and wait for all queued writes."""
         await self.owned.whole(self.owned.flush)
 
     async def checkpoint(self, name: str) -> Seq:
-        """Name this point of the session, everything flushed. Returns the record's seq, by which
-        the log tells what the session was here. Raises `BadInput` if there is one of that name.
+        """Name this point of the session, after a flush. Returns the record's seq, which identifies
+        the session's state here. Raises `BadInput` if the name is taken.
         """
         check_name(name, of="checkpoint")
 
@@ -545,7 +548,7 @@ class Writer(SessionParts):
                 pages=state.order_next,
                 epoch=state.epoch,
             )
-            await self.owned.record(body, actor=Actor.USER)  # what is dirty goes with it, before
+            await self.owned.record(body, actor=Actor.USER)  # dirty pages are written before it
             return self.owned.folded
 
         return await self.owned.whole(verb)
@@ -572,14 +575,14 @@ class Writer(SessionParts):
         )
 
     async def observe(self, usage: Usage) -> None:
-        """Tell the session what a provider counted for the last request: it is written down, and
-        the window is kept to the provider's own count from here on. The ledger tells what was read
-        from its cache beside what should have been.
+        """Record the provider's token counts for the last request: from here on, the window is kept
+        to the provider's own count. The ledger compares the tokens read from its cache with the
+        prediction.
 
-        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
-        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
-        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
-        Raises `BadInput` for what is no count.
+        `usage.input_tokens` is the whole prompt, including cached tokens: OpenAI's `prompt_tokens`;
+        for Anthropic the sum of `input_tokens`, `cache_read_input_tokens` and
+        `cache_creation_input_tokens`. `run` does this by itself. Raises `BadInput` for an invalid
+        count.
         """
 
         for counted in fields(usage):

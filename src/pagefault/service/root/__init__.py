@@ -1,1 +1,1 @@
-"""The verbs of a memory by what they are for: its control modes, erasing, imports, upkeep."""
+"""The verbs of a memory, by purpose: control modes, erasing, imports, upkeep."""

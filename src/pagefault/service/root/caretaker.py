@@ -1,4 +1,4 @@
-"""What keeps a memory sound and at hand: checking, embedding, copying."""
+"""Upkeep of a memory: verification, embedding, backups."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from pagefault.store.store import Verification
 
 @checked_verbs(usable=check_open)
 class Caretaker(MemoryParts):
-    """The verbs of upkeep, and what they found."""
+    """The verbs of upkeep, and their figures."""
 
     async def verify(self, progress: Progress | None = None) -> Verification:
-        """Read everything and check it against itself, while others write, here and elsewhere.
+        """Read everything and check it for consistency, while others write, here and elsewhere.
 
-        Every session is folded as opening it does: what would keep one from opening is a problem.
-        A record that no fold can take keeps nothing from opening, and is named in `set_aside`.
+        Every session is folded as for opening: anything that would prevent that is a problem. A
+        record that no fold can read prevents nothing, and is listed in `set_aside`.
 
-        `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
-        its end.
+        `progress` is called with bytes read and total bytes, in another thread. Closing this memory
+        waits for the end.
         """
         self._committer.check_open()
         task = asyncio.ensure_future(asyncio.to_thread(self._verify, progress))
@@ -50,12 +50,12 @@ class Caretaker(MemoryParts):
         return replace(found, problems=found.problems + problems, set_aside=found.set_aside + aside)
 
     async def embed(self, progress: Progress | None = None, *, prune: bool = False) -> int:
-        """Give every page a vector that has none yet, now; how many these were.
+        """Embed every page that has no vector yet. Returns how many there were.
 
-        That happens by itself after each append: this is for catching up at once, after another
-        embedder was chosen, say. `prune` then deletes the vectors of all others. `progress` is told
-        pages, made and in all, in another thread. Raises `BadInput` without an embedder, and
-        `EngineError` if it fails: what it made until then is kept.
+        This happens by itself after each append: call it to catch up at once, e.g. after a change
+        of embedder. `prune` then deletes the vectors of all other embedders. `progress` is called
+        with pages done and total pages, in another thread. Raises `BadInput` without an embedder,
+        and `EngineError` if it fails: vectors made until then are kept.
         """
         embedding = self._embedding
         if embedding is None:
@@ -69,27 +69,27 @@ class Caretaker(MemoryParts):
         return await self._stoppable(lambda: embedding.embed_all(tell, stop, prune=prune), stop)
 
     async def embedding(self) -> EmbeddingStatus | None:
-        """How far the vectors of pages are, and whether the embedder failed; nothing without one.
+        """The progress of embedding, and whether the embedder failed; None without one.
 
-        Loads the embedder's model if that is not done.
+        Loads the embedder's model if necessary.
         """
         if self._embedding is None:
             return None
         return await asyncio.to_thread(self._embedding.status)
 
     async def reranking(self) -> RerankingStatus | None:
-        """How often the reranker was asked, and whether it failed; nothing without one."""
+        """How often the reranker was called, and whether it failed; None without one."""
         if self._reranking is None:
             return None
         return await asyncio.to_thread(self._reranking.status)
 
     async def redaction(self) -> Redaction:
-        """Which layers look for secrets in what is written, and whether one failed."""
+        """The layers that look for secrets in what is written, and whether one failed."""
         return self._runtime.journal.redaction()
 
     async def usage(self, session: str = "") -> list[QuotaUse]:
-        """What is used of each quota that is set (`pagefault.Quotas`): of those of the project, and
-        of a session (its name or id) and its tenant, or else of all. Raises `SessionNotFound`.
+        """The usage of each quota that is set (`pagefault.Quotas`): the project's quotas and those
+        of a session (its name or id) and its tenant, or all. Raises `SessionNotFound`.
         """
         self._committer.check_open()
         await self._runtime.journal.look()
@@ -108,9 +108,9 @@ class Caretaker(MemoryParts):
     async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
-        The copy is read back and verified before it gets that name. It holds everything that was
-        acknowledged before this call; a later forget does not reach into it. `restore` (or
-        `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
+        The copy is read back and verified before it gets that name. It holds everything
+        acknowledged before this call; later forgets do not reach it. `restore` (or `pagefault
+        restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
         """
         place = a_path(target, called="target")
         if self._copy is None:
@@ -118,8 +118,8 @@ class Caretaker(MemoryParts):
         return await asyncio.to_thread(self._copy, place, progress)
 
     async def records_to_open(self) -> set[Seq]:
-        """The records that opening its sessions takes: those that stay here when their segments
-        are archived.
+        """The records needed to open its sessions: those that stay here when their segments are
+        archived.
         """
         self._committer.check_open()
         return await asyncio.to_thread(records_to_open, self._runtime)

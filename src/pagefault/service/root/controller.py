@@ -1,4 +1,4 @@
-"""Which control mode a memory and its sessions are in, and the way from one to the next."""
+"""Control modes of a memory and its sessions, and the switch between them."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Controller(MemoryParts):
     """The verbs about control modes."""
 
     async def control(self) -> str:
-        """The control mode that was given to the whole memory last, or that new sessions have."""
+        """The control mode last set for the whole memory, or else the default for new sessions."""
         self._committer.check_open()
         await self._runtime.journal.look()
         return str(await self._given_control())
 
     async def set_control(self, mode: str, *, session: str = "") -> None:
-        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
-        and each that is opened later, until it is given another. In other processes a session has
-        it with its next verb, and in `serve` with its next request, whoever writes to it; a verb
-        that was under way there writes nothing more once the mode keeps nothing (`StoreBusy`).
-        Raises `BadInput`, `SessionNotFound`.
+        """Set the control mode of a session (its name or id; `Session.set_control`), or of every
+        session, including those opened later, until each is given another. In other processes it
+        applies from the session's next verb, and in `serve` from its next request, whichever
+        process writes to it; a verb that is running there writes nothing more once the mode keeps
+        nothing (`StoreBusy`). Raises `BadInput`, `SessionNotFound`.
         """
         control, session_id = a_control(mode), ""
         if session:
@@ -58,8 +58,8 @@ class Controller(MemoryParts):
                 await self._follow(one)
 
     async def control_of(self, session: str) -> str:
-        """The control mode of a session, by its name or id; of one that is not written, that which
-        a new one has.
+        """The control mode of a session, by name or id; for one that is not written, the
+        default.
         """
         self._committer.check_open()
         await self._runtime.journal.look()
@@ -89,13 +89,13 @@ class Controller(MemoryParts):
             if seen == journal.heeded:
                 return
             for one in self._live():
-                with suppress(SessionBusy, SessionNotFound):  # whoever writes to it heeds it, too
+                with suppress(SessionBusy, SessionNotFound):  # the writing process obeys it, too
                     await self._follow(one)
             journal.followed(seen)
 
     async def _follow(self, session: Session) -> None:
-        """Have a session in the mode that was given last, to it or to the memory. Who only reads
-        has it as it is written.
+        """Switch a session to the mode that was set last, for it or for the memory. A reader has
+        the mode that is in the log.
         """
         if session.kept_as is None or self._store.reads_only:
             return
@@ -108,7 +108,7 @@ class Controller(MemoryParts):
             await self._give(session, mode)
 
     async def _give(self, session: Session, mode: ControlMode) -> None:
-        """Have a session in a mode, and say so in the log, if it is in that at all."""
+        """Set a session's mode and log it, unless it is in that mode already."""
         if session.kept_as is not None:
             await self._note_control(mode, session.session_id)
         await self._have(session, mode)
@@ -152,7 +152,7 @@ class Controller(MemoryParts):
         await asyncio.to_thread(overlay.close)
 
     async def _begin_above(self, opened: SessionOpened) -> Session:
-        """A session of which nothing is written."""
+        """An unwritten session on top of this one."""
         self._runtime.check_opened(opened)
         overlay = self._new_overlay()
         owned = await open_above(overlay, opened)

@@ -1,4 +1,4 @@
-"""The regions of a memory: made, forked, and ruled by their owners."""
+"""Regions of a memory: creation, forks, and their owners' policies."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from pagefault.store.store import STORE
 
 @checked_verbs(usable=check_open)
 class Curator(MemoryParts):
-    """The verbs about regions, for the person whose memory it is. `by` is the user who asks: the
-    owner of the region, or it is refused.
+    """The verbs about regions, for the person who has this memory. `by` is the user who asks: only
+    a region's owner is allowed.
     """
 
     async def regions(self) -> list[Region]:
@@ -51,14 +51,14 @@ class Curator(MemoryParts):
         consent: str = "write",
         dry_run: bool = False,
     ) -> Region:
-        """Make a region: memory that sessions share which mount it (`Session.mount`).
+        """Create a region: memory shared by the sessions that mount it (`Session.mount`).
 
-        `scope` says whom it is for: "project" the sessions of `project`, "user" those of `owner`,
-        "global" all of this memory. They may read it, and the owner's may write and promote, unless
-        `read`, `write` and `promote` grant that to others: "owner", "anyone", "project:NAME",
-        "user:NAME", "session:NAME". `consent` says which mounts the owner is asked for besides:
-        "write" (the default) those that write, "always" all, "never" none; the owner's own sessions
-        need none. Raises `BadInput`, also if there is a region of this name.
+        `scope` is its audience: "project" the sessions of `project`, "user" those of `owner`,
+        "global" all of this memory. They may read it, and the owner's sessions may write and
+        promote, unless `read`, `write` and `promote` grant that to others: "owner", "anyone",
+        "project:NAME", "user:NAME", "session:NAME". `consent` says which mounts also need the
+        owner's consent: "write" (the default) those that write, "always" all, "never" none; the
+        owner's own sessions need none. Raises `BadInput`, also if the name is taken.
         """
         name = self._runtime.journal.clean(name)
         _check_region_name(name)
@@ -92,9 +92,9 @@ class Curator(MemoryParts):
     async def fork_region(
         self, region: str, name: str, *, by: str = "", dry_run: bool = False
     ) -> Region:
-        """A new region with what this one holds by now, under the same policy. Pages are shared,
-        not copied: what is brought to either from now on, the other does not see; what is forgotten
-        is gone from both. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
+        """Create a region with the contents of this one, under the same policy. Pages are shared,
+        not copied: later additions to either are not in the other; what is forgotten is gone from
+        both. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
         """
         name = self._runtime.journal.clean(name)
         _check_region_name(name)
@@ -113,9 +113,9 @@ class Curator(MemoryParts):
         by: str = "",
         dry_run: bool = False,
     ) -> Region:
-        """Change who may do what in a region, as `create_region` tells; what is not given stays. It
-        holds at once: a session that may look into it no more shows nothing of it from its next
-        request on. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
+        """Change the permissions of a region (see `create_region`); omitted ones stay. It applies
+        at once: a session that loses access shows nothing of the region from its next request on.
+        Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
         """
         row, policy = await asyncio.to_thread(self._owned_region, region, by)
         changed = replace(
@@ -143,13 +143,13 @@ class Curator(MemoryParts):
     async def consent(
         self, region: str, session: str, mode: str = "ro", *, by: str = "", dry_run: bool = False
     ) -> Mount | None:
-        """The owner of a region lets a session (its name or id) look into it, "ro" or "rw", or no
-        more: "none". Forks of the session stand on it too, until they are given their own. How the
-        session's mount stands then; nothing if it has none.
+        """Give a session (its name or id) the owner's consent to mount the region, "ro" or "rw", or
+        take it back: "none". It also covers forks of the session, until they are given their own.
+        Returns the session's mount as it is then, or None if it has none.
 
-        Taken back, nothing of the region is found, faulted or recalled in that session any more,
-        and its next request shows nothing of it. Raises `AccessRefused` unless `by` owns it,
-        `RegionNotFound`, `SessionNotFound`.
+        Once consent is taken back, nothing of the region is found, faulted or recalled in that
+        session, and its next request shows nothing of it. Raises `AccessRefused` unless `by` owns
+        it, `RegionNotFound`, `SessionNotFound`.
         """
         wanted = None if mode == "none" else one_of(MountMode, mode, "consent")
         place, _ = await asyncio.to_thread(self._owned_region, region, by)
@@ -173,8 +173,8 @@ class Curator(MemoryParts):
         user: str | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Say whose a session (its name or id) is, and of which project: policies of regions know
-        it by that. What is not given stays. Raises `SessionNotFound`, `BadInput`.
+        """Set the user and the project of a session (its name or id), by which policies of regions
+        identify it. Omitted ones stay. Raises `SessionNotFound`, `BadInput`.
         """
         row = await self._session_row(session)
         who = await asyncio.to_thread(self._who, row)
@@ -189,13 +189,13 @@ class Curator(MemoryParts):
         await self._renew(lambda one: _descends(one, row.session))
 
     async def assignment(self, session: str) -> tuple[str, str]:
-        """The project and the user of a session (its name or id), each "" where none was said."""
+        """The project and the user of a session (its name or id), each "" if not set."""
         row = await self._session_row(session)
         who = await asyncio.to_thread(self._who, row)
         return who.project, who.user
 
     async def assignments(self) -> dict[str, tuple[str, str]]:
-        """The project and the user of every session, by its id, each "" where none was said."""
+        """The project and the user of every session, by its id, each "" if not set."""
         self._committer.check_open()
         await self._runtime.journal.look()
 
@@ -219,7 +219,7 @@ class Curator(MemoryParts):
         return row
 
     def _owned_region(self, name: str, by: str) -> tuple[SessionRow, RegionSet]:
-        """A region and its policy. Raises unless it is this user's."""
+        """A region and its policy. Raises unless this user owns it."""
         row = self._runtime.regions.find(name)
         if row is None:
             raise RegionNotFound(bare(name))
@@ -275,7 +275,7 @@ class Curator(MemoryParts):
         events = await self._runtime.journal.share(plan)
         row = await asyncio.to_thread(self._runtime.index.session, events[0].session)
         if row is None:
-            raise RegionNotFound(name)  # another process forgot it at once
+            raise RegionNotFound(name)  # another process forgot it meanwhile
         return await asyncio.to_thread(self._ruled, row, policy)
 
     def _regions(self) -> list[Region]:
@@ -293,7 +293,7 @@ class Curator(MemoryParts):
         )
 
     def _mounts(self, region: SessionRow) -> list[Mount]:
-        """How each session that mounts a region stands to it."""
+        """Every session's mount of a region."""
         runtime, found = self._runtime, list[Mount]()
         mounting = runtime.regions.mounting(region.session)
         for row in runtime.index.sessions() if mounting else ():
@@ -314,7 +314,7 @@ class Curator(MemoryParts):
         return found
 
     async def _renew(self, concerns: Callable[[Session], bool]) -> None:
-        """Let no live session show what it may not see any more."""
+        """Refresh live sessions, so that none shows what it may no longer see."""
         for session in self._live():
             if await asyncio.to_thread(concerns, session):
                 with suppress(SessionNotFound):
@@ -323,7 +323,7 @@ class Curator(MemoryParts):
 
 def _check_region_name(name: str) -> None:
     check_name(name, of="region")
-    check_name(f"{'-' * len(REGION_PREFIX)}{name}", of="region")  # as long as it is written
+    check_name(f"{'-' * len(REGION_PREFIX)}{name}", of="region")  # as long as the stored name
 
 
 def _descends(session: Session, ancestor: SessionNo) -> bool:
@@ -348,7 +348,7 @@ def _region(name: str, region_id: str, policy: RegionSet, *, pages: int) -> Regi
 def _grants(
     given: Sequence[str] | None, otherwise: tuple[str, ...], *, called: str
 ) -> tuple[str, ...]:
-    """Who is granted something, each named once. Raises `BadInput`."""
+    """The grantees, each once. Raises `BadInput`."""
     if given is None:
         return otherwise
     for grant in given:

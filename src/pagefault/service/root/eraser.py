@@ -1,4 +1,4 @@
-"""What a memory lets go of: what is asked to be forgotten, what is past its time, and secrets."""
+"""Erasing from a memory: forgetting, retention, and redaction of secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from pagefault.store.soundness import blobs_of
 
 
 def _whole(plans: Sequence[ForgetPlan]) -> list[ForgetPlan]:
-    """These, and what goes with them in regions."""
+    """These pages, and their copies in regions."""
     return [one for plan in plans for one in plan.whole()]
 
 
@@ -53,13 +53,13 @@ class Eraser(MemoryParts):
     ) -> Forgetting:
         """Erase a page (all parts of its text), or a whole session, from everything under the root.
 
-        `session` is it, or its name or id. Afterwards no byte of what goes is in log or index, and
-        sessions that showed it begin a new epoch. Irreversible. `dry_run` only says what would go.
-        Forks keep what was said in them.
+        `session` is a session, or its name or id. Afterwards no byte of it is in log or index, and
+        sessions that showed it begin a new epoch. Irreversible. `dry_run` only returns what would
+        be erased. Forks keep what was said in them.
 
-        Raises `SessionBusy` if another process writes to the session that it is from, and
-        `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
-        then, and the next opening finishes it.
+        Raises `SessionBusy` if another process writes to the page's session, and `StoreBusy` if
+        another process prevents the end: the page can no longer be found then, and the next opening
+        finishes the erasure.
         """
         named = session.session_id if isinstance(session, Session) else session
         target = await self._find_session(named)
@@ -77,12 +77,13 @@ class Eraser(MemoryParts):
         wanted: SearchFilter = ANY,
         dry_run: bool = False,
     ) -> tuple[Forgetting, ...]:
-        """Erase every page that holds every word of `query`, in any of its forms, and that a filter
-        wants: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+        """Erase every page that has all words of `query`, in any of their forms, and passes a
+        filter: in one session (`wanted.session`) or in all. Returns a receipt for each session that
+        loses pages.
 
-        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
-        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
-        session is forgotten whole by its name.
+        Otherwise as `forget`. Pages derived from these are erased too, and earlier versions of an
+        edited message with it. Raises `BadInput` if neither filter nor query leaves anything out:
+        to forget a whole session, use its name.
         """
         if not (wanted.is_some or wanted.imported_from or query.strip()):
             raise BadInput(
@@ -104,17 +105,16 @@ class Eraser(MemoryParts):
     async def scrub(
         self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
     ) -> Scrubbing:
-        """Redact what is written already as what is written from now on is: by the rules and the
-        known values of this memory, and besides these `values`, in every spelling; with
-        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would
-        be redacted.
+        """Redact what is already written by the rules for new writes: the redaction rules and known
+        values of this memory, and also these `values`, in every spelling; with `home_paths` user
+        names in paths, too. Irreversible. `dry_run` only returns what would be redacted.
 
         Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
-        showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
-        again is redacted only if it is a known value by then, or looks like a secret.
+        showed it begin a new epoch. Claims that rest on redacted text become stale. Text that a
+        client sends again is redacted only if it is a known value by then, or looks like a secret.
 
-        Raises `BadInput` for a value that is too short to be told from ordinary text,
-        `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
+        Raises `BadInput` for a value too short to be told from ordinary text, `ScreenFailed` if a
+        rule fails, with nothing changed, and otherwise as `forget` does.
         """
         self._committer.check_open()
         screen = self._screen_for(values, home_paths)
@@ -157,7 +157,7 @@ class Eraser(MemoryParts):
             return await asyncio.to_thread(scrub.told, done=True)
 
     async def retention(self) -> tuple[RetentionRule, ...]:
-        """How long pages are kept, as it was set last; without a rule, for ever."""
+        """How long pages are kept, as last set; without a rule, for ever."""
         self._committer.check_open()
         await self._runtime.journal.look()
         return await asyncio.to_thread(rules_of, self._runtime)
@@ -165,12 +165,12 @@ class Eraser(MemoryParts):
     async def set_retention(
         self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
     ) -> tuple[RetentionRule, ...]:
-        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
-        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
-        for these away. The rules that hold then; `dry_run` only tells them.
+        """Set how long pages are kept ("7d", "30d", "90d", any days, "forever"): those of a kind,
+        of a session (its name or id), or all that no other rule covers; `None` removes the rule.
+        Returns the rules in force; `dry_run` only returns them.
 
-        What is past its time goes when the memory is opened to be written, within the hour where
-        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        Pages past their time are erased when the memory is opened for writing, within the hour
+        while `serve` runs, and by `expire`. Raises `BadInput`, `SessionNotFound`.
         """
         days = None if keep is None else a_period_days(keep)
         session_id = ""
@@ -191,9 +191,9 @@ class Eraser(MemoryParts):
     async def expire(
         self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
     ) -> tuple[Forgetting, ...]:
-        """Forget what is past its time, by the rules of `retention` unless others are given; each
-        session that loses pages is told apart. One that another process writes to is left for the
-        next time (`done` is false). `dry_run` only says what would go.
+        """Erase pages past their time, by the rules of `retention` unless others are given. Returns
+        a receipt for each session that loses pages. One that another process writes to is left for
+        the next time (`done` is false). `dry_run` only returns what would be erased.
         """
         self._committer.check_open()
         now_ms = self._runtime.clock.now_ms()
@@ -219,8 +219,8 @@ class Eraser(MemoryParts):
             raise nothing_kept(given, so=what)
 
     async def keep_retention(self) -> str:
-        """Runs `expire`, and returns what went, in a sentence, or why nothing could go; "" where
-        nothing was to. While nothing is written, nothing goes either.
+        """Runs `expire`, and returns a sentence that says what was erased, or why nothing could be;
+        "" if nothing was due. In a mode that writes nothing, nothing is erased either.
         """
         try:
             given, _ = await asyncio.to_thread(given_control, self._runtime)
@@ -238,15 +238,15 @@ class Eraser(MemoryParts):
         return f"{told}; {busy:,} others are being written to" if busy else told
 
     async def begin(self) -> None:
-        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        """Erase pages past their time before the memory is handed out: see `notices`."""
         if told := await self.keep_retention():
             self._notices.append(told)
 
     async def _erase(
         self, planned: Callable[[], list[ForgetPlan]], *, past_busy: bool = False
     ) -> tuple[Forgetting, ...]:
-        """Carry out what is planned: planned anew while nobody writes. `past_busy` leaves what is
-        of a session that another process writes to, which is told as not done.
+        """Carry out a plan, which is made again while nobody writes. `past_busy` leaves out
+        sessions that another process writes to; their receipts say they are not done.
         """
         async with self._still():
             going: list[ForgetPlan] = []
@@ -254,7 +254,7 @@ class Eraser(MemoryParts):
             known = await asyncio.to_thread(lambda: self._references_for(_whole(planned())))
 
             def erase() -> list[ForgetPlan]:
-                """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
+                """Nobody writes meanwhile, here or elsewhere, so the plan is up to date."""
                 self._store.check_writable()
                 owners = {owner for plan in _whole(planned()) for owner in plan.owners}
                 for owner in self._leasable(owners):
@@ -270,7 +270,7 @@ class Eraser(MemoryParts):
                     for plan in plans
                     if all(busy.isdisjoint(one.owners) for one in plan.whole())
                 )
-                # Apart: a receipt that names sessions tells nothing of turns (`Receipts`).
+                # Apart: a receipt that names sessions says nothing of turns (`Receipts`).
                 for whole in (False, True):
                     self._forget(
                         [one for one in _whole(going) if bool(one.sessions) is whole], known
@@ -300,7 +300,7 @@ class Eraser(MemoryParts):
             yield
 
     def _leasable(self, owners: Collection[SessionNo]) -> list[SessionNo]:
-        """Those of these that have one writer at a time: a region has any."""
+        """Those sessions that have a single writer: a region can have several."""
         return sorted(set(owners).difference(self._runtime.regions.policies()))
 
     def _forget(self, plans: Sequence[ForgetPlan], known: References | None) -> None:
@@ -314,8 +314,8 @@ class Eraser(MemoryParts):
             )
 
     def _references_for(self, plans: Sequence[ForgetPlan]) -> References | None:
-        """Which records name which blobs, where a forgetting takes one that names any. Read before
-        anybody has to wait for it.
+        """Which records refer to which blobs, if any record to be forgotten refers to one. Read
+        before the block that makes others wait.
         """
         index = self._runtime.index
         owners = {owner for plan in plans for owner in (*plan.owners, *plan.sessions)}
@@ -323,7 +323,7 @@ class Eraser(MemoryParts):
         return self._references_to(naming.intersection(s for plan in plans for s in plan.seqs))
 
     def _references_to(self, seqs: Collection[Seq]) -> References | None:
-        """Likewise, of these records."""
+        """The same, for these records only."""
         return self._store.references() if any(map(self._names_blobs, seqs)) else None
 
     def _names_blobs(self, seq: Seq) -> bool:
@@ -332,7 +332,7 @@ class Eraser(MemoryParts):
         return False
 
     async def _after_forgetting(self, plans: Sequence[ForgetPlan]) -> None:
-        """Let no live session show what is gone."""
+        """Refresh live sessions, so that none shows what was erased."""
         for session in (session for plan in plans for session in plan.sessions):
             gone = self._sessions.pop(session, None)
             if gone is not None:
@@ -340,7 +340,7 @@ class Eraser(MemoryParts):
         await self._after_changing({own for plan in plans for own in plan.owners}, "forgotten")
 
     async def _after_changing(self, owners: Collection[SessionNo], why: str) -> None:
-        """Let no live session go on with what records of these said before."""
+        """Refresh live sessions after these records were rewritten."""
         self._forgot += 1
         self._flush()
         for live in self._live():

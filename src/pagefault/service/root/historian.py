@@ -1,4 +1,4 @@
-"""Conversations as files: imported, approved, revoked, exported; what was done, and its cost."""
+"""Imports and exports of conversations, approval of imports, past events, and the bill."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.store.controls import nothing_kept
 from pagefault.store.store import STORE
 
-_NAMED_MAX: Final = 10  # imports, the latest first, where one is named that is not there
+_NAMED_MAX: Final = 10  # imports that an error lists, the latest first
 
 
 @checked_verbs(usable=check_open)
 class Historian(MemoryParts):
-    """The verbs about imports, exports, what was done and what it cost."""
+    """The verbs about imports, exports, events and cost."""
 
     async def import_history(
         self,
@@ -48,17 +48,17 @@ class Historian(MemoryParts):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Read what other programs kept of one's conversations, in files and folders, and write it
-        down: every conversation as a session `import:SOURCE:ID`, in quarantine. `docs/import.md`
-        lists the formats, which are recognised by what stands in a file.
+        """Import conversations that other programs kept, from files and folders: each becomes a
+        session `import:SOURCE:ID`, in quarantine. `docs/import.md` lists the formats, which are
+        recognised by a file's contents.
 
-        Found by who asks, and never recalled by the runtime itself until `approve_import`. What is
-        there already is not written again, so it may be repeated, and goes on after a kill. With
-        `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
-        all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
-        `StoreReadOnly` if the memory's control mode keeps nothing.
+        Searches find imported pages, but the runtime recalls none until `approve_import`. Pages
+        already imported are not written again, so an import may be repeated, and continues after a
+        kill. With `dry_run` nothing is written, and the result is the same. `progress` is called
+        with bytes read and total bytes, in another thread. Raises `StoreBusy` if an imported
+        session is in use meanwhile, and `StoreReadOnly` if the memory's control mode keeps nothing.
         """
-        from pagefault.service.imports import Importer  # and what reads files, for who imports
+        from pagefault.service.imports import Importer  # only importers pay for the readers
 
         self._committer.check_open()
         places = [a_path(path, called="paths") for path in paths]
@@ -94,14 +94,15 @@ class Historian(MemoryParts):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Exported:
-        """Write what this memory holds to `target`, for other programs and for people: `form` is
-        "snapshot" (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or
-        what a filter wants; claims and summaries only of sessions that are exported whole.
-        `import_history` reads each form again, and `docs/export.md` says how they are laid out.
+        """Export this memory to `target`, for other programs and for people: `form` is "snapshot"
+        (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or what passes a
+        filter; claims and summaries only of sessions exported whole. `import_history` reads each
+        form again, and `docs/export.md` describes them.
 
-        What was forgotten is in none, and no secret that redaction knows by now. A later `forget`
-        does not reach into it. It appears only once it is whole. `progress` is told pages, done and
-        in all, in another thread. Raises `BadInput`, `SessionNotFound`, `StoreError`.
+        An export has nothing that was forgotten, and no secret that redaction knows by now. A later
+        `forget` does not reach it. It appears only once it is complete. `progress` is called with
+        pages done and total pages, in another thread. Raises `BadInput`, `SessionNotFound`,
+        `StoreError`.
         """
         from pagefault.service.exports import Exporter, check_target
 
@@ -122,7 +123,7 @@ class Historian(MemoryParts):
         return await self._stoppable(lambda: exporter.run(place, shape), stop)
 
     async def imports(self, source: str = "") -> list[ImportedSession]:
-        """Every session that was imported, the latest first; those of a source, if one is named:
+        """Every imported session, the latest first; only those of a source, if one is given:
         "claude" is Claude's export and Claude Code's sessions.
         """
         self._committer.check_open()
@@ -132,12 +133,12 @@ class Historian(MemoryParts):
     async def approve_import(
         self, *, run: str = "", session: str = "", source: str = ""
     ) -> list[ImportedSession]:
-        """Let the runtime recall by itself what was imported by now: by one import, into one
-        session, or from one source. It is written down, and `revoke_import` takes it back.
+        """Let the runtime recall what has been imported so far: by one import, into one session, or
+        from one source. The approval is logged, and `revoke_import` takes it back.
 
-        What was imported keeps its origin: no claim is made of it, and it has nobody's authority.
-        Returns the sessions. Raises `BadInput` unless exactly one is named, `SessionNotFound` if
-        nothing was imported so.
+        Imported pages keep their origin: no claim is made from them, and they have nobody's
+        authority. Returns the sessions. Raises `BadInput` unless exactly one argument is given, and
+        `SessionNotFound` if there is no such import.
         """
         return await self._rule(ImportApproved, run=run, session=session, source=source)
 
@@ -145,8 +146,7 @@ class Historian(MemoryParts):
         self, *, run: str = "", session: str = "", source: str = ""
     ) -> list[ImportedSession]:
         """Take an approval back: from the next request on nothing of these sessions is recalled.
-        What requests showed before stays in their windows until an epoch. Raises as
-        `approve_import` does.
+        Pages already in a window stay until an epoch. Raises as `approve_import` does.
         """
         return await self._rule(ImportRevoked, run=run, session=session, source=source)
 
@@ -163,15 +163,15 @@ class Historian(MemoryParts):
         until: str | datetime = "",
         limit: int = 50,
     ) -> list[WorkEvent]:
-        """What was done, newest first: commands that ran, files that changed, tests and how they
-        went, read from clients' calls and their results; and what `Session.record_event` states.
+        """Past events, newest first: commands run, files changed, tests and their outcomes, parsed
+        from clients' calls and their results, and those recorded with `Session.record_event`.
 
-        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or
-        the end of it; of commands that hold these words, in a row; of a test by its name or the end
-        of it, which then has an `outcome`: "passed" or "failed". When a test last passed is
-        `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+        Filters: one session (its name or id); one `event_type`; a file, by its path or the end of
+        it; commands that contain these words in a row; a test, by its name or the end of it, with
+        an `outcome`: "passed" or "failed". When a test last passed is `events(test=…,
+        outcome="passed", limit=1)`. `since` and `until` bound the time.
 
-        It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
+        It reads every call of the sessions searched. Raises `SessionNotFound`, `BadInput`.
         """
         self._committer.check_open()
         await self._runtime.journal.look()
@@ -211,15 +211,15 @@ class Historian(MemoryParts):
         until: str | datetime = "",
         per_million: Mapping[str, float] | None = None,
     ) -> Bill:
-        """What requests cost, beside what the same conversations would have cost without us: of one
-        session (its name or id) or of all, proxied and of the library, from `since` to before
-        `until`; a row for each session, day (of UTC) or model, by `by`.
+        """The cost of requests, compared with the same conversations without us: of one session
+        (its name or id) or of all, proxied or from the library, from `since` to before `until`; one
+        row for each session, day (in UTC) or model, by `by`.
 
-        Costs are in effective input tokens, by the prices that this memory was opened with, or
-        else those of the model that was asked; of a model that nobody knows there are tokens alone.
-        Money is told where `per_million` says what a million uncached input tokens of a model
-        cost, or of all models under "". What is estimated, what reported, and what is assumed,
-        `docs/bill.md` says. Raises `SessionNotFound`, `BadInput`.
+        Costs are in effective input tokens, at the prices that this memory was opened with, or else
+        the model's own; for unknown models there are only tokens. There are amounts of money if
+        `per_million` has the price of a million uncached input tokens of a model, or of all models
+        under "". `docs/bill.md` says what is estimated, reported and assumed. Raises
+        `SessionNotFound`, `BadInput`.
         """
         self._committer.check_open()
         await self._runtime.journal.look()

@@ -1,4 +1,4 @@
-"""What a memory hands to others, of several sessions together: packs, a synopsis, a digest."""
+"""Packages of several sessions for others: packs, a synopsis, a digest."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from pagefault.service.packs.request import BUDGET_TOKENS, Measure, asked_for, c
 from pagefault.service.root.parts import MemoryParts, check_open
 
 SESSIONS_READ: Final = 8
-"""Sessions whose claims and work stand in a pack over several: those used last. Pages that bear on
-the query come from all of them.
+"""Sessions whose claims and work are in a pack of several: the most recently used. Pages relevant
+to the query come from all of them.
 """
 
 
 @checked_verbs(usable=check_open)
 class Librarian(MemoryParts):
-    """The verbs that put together what several sessions hold. They write nothing."""
+    """The verbs that assemble what several sessions hold. They write nothing."""
 
     async def pack(
         self,
@@ -49,9 +49,9 @@ class Librarian(MemoryParts):
         at: Time = "",
         unproved: bool = False,
     ) -> ContextPack:
-        """As `Session.pack`, of these sessions (names or ids), or of all: pages of any of them, and
-        what holds, was done and is open in the eight of them that were used last. A ref has the
-        session before the page: "planning/msg_3".
+        """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
+        and claims, work and open questions of the eight most recently used. A ref has the session
+        before the page: "planning/msg_3".
         """
         asked = asked_for(
             self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
@@ -65,7 +65,7 @@ class Librarian(MemoryParts):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
     ) -> ContextPack:
-        """As `Session.synopsis`, of several sessions together: of a project, say."""
+        """Like `Session.synopsis`, for several sessions together, e.g. those of a project."""
         asked = asked_for(self._runtime, PackType.SYNOPSIS, at=at, budget=budget)
         return await self._packed(asked, sessions)
 
@@ -78,7 +78,7 @@ class Librarian(MemoryParts):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
     ) -> ContextPack:
-        """As `Session.digest`, of several sessions together."""
+        """Like `Session.digest`, for several sessions together."""
         asked = asked_for(self._runtime, PackType.DIGEST, at=at, since=since, budget=budget)
         return await self._packed(asked, sessions, commits=commits)
 

@@ -1,4 +1,4 @@
-"""What a memory is made of: its store, its sessions as they are opened, and how one is.
+"""The state of a memory: its store, its open sessions, and how one is opened.
 
 The façades beside this module add verbs to it and no field, and none knows another.
 """
@@ -40,7 +40,8 @@ from pagefault.store.store import Store
 T = TypeVar("T")
 
 RECENT_SESSIONS: Final = 8
-"""Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
+"""Sessions that stay folded after their last user is gone: their windows may take a megabyte each.
+"""
 
 
 def check_open(memory: MemoryParts) -> None:
@@ -83,17 +84,17 @@ class MemoryParts(Asking):
         self._runtime = runtime
         self._embedding = embedding
         self._reranking = reranking
-        self._home = home  # the folder that it is, if it is one
-        self._copy = copy  # what copies its files, if it has any
+        self._home = home  # its folder, if it has one
+        self._copy = copy  # copies its files, if it has any
         self._window_tokens = window_tokens
         self._mode = mode
         self._layout = layout
         self._control = control
-        self._overlay = overlay  # makes one, by a number that no other has
-        self._screen_for = screen_for  # what redacts these values besides, and paths
-        self._above: list[Session] = []  # those that go on in one, of which nothing else is left
-        self._overlays = 0  # that were made
-        # One object for a session as long as anybody has it; of the others the latest are kept.
+        self._overlay = overlay  # makes one, given a number that is used once
+        self._screen_for = screen_for  # also redacts these values, and paths
+        self._above: list[Session] = []  # sessions in overlays: kept, as only they hold their text
+        self._overlays = 0  # made so far
+        # One object for a session as long as anybody uses it; of unused ones, the latest are kept.
         self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
         self._opening = asyncio.Lock()
@@ -104,22 +105,22 @@ class MemoryParts(Asking):
         runtime.journal.heed = self._heed
 
     async def _switch(self, session: Session, mode: ControlMode) -> None:
-        """Have a session of this memory in a mode that it was asked for."""
+        """Switch a session of this memory to a requested mode."""
         raise NotImplementedError
 
     async def _heed(self) -> None:
-        """Have every session in the mode that another process gave it."""
+        """Switch every session to the mode that another process gave it."""
         raise NotImplementedError
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """Nobody else here opens a session within this block, nor has one in another mode."""
+        """Within this block nobody else here opens a session or changes a mode."""
         async with self._opening:
             with within():
                 yield
 
     async def _find_session(self, name: str) -> Session:
-        """The session of that name or id, in the mode that it has here."""
+        """The session with that name or id, in the mode that it has here."""
         async with self._alone():
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name)
@@ -187,18 +188,16 @@ class MemoryParts(Asking):
             number = event.session
         row = await asyncio.to_thread(self._runtime.index.session, number)
         if row is None:
-            raise SessionNotFound(opened.name)  # another process forgot it at once
+            raise SessionNotFound(opened.name)  # another process forgot it meanwhile
         return await self._open(row, is_leased=row.session_id == opened.session_id)
 
     async def _given_control(self) -> ControlMode:
-        """The control mode that was given to the whole memory last, or that new sessions have."""
+        """The control mode last set for the whole memory, or else the default for new sessions."""
         given, _ = await asyncio.to_thread(given_control, self._runtime)
         return given or self._control
 
     async def _stoppable(self, work: Callable[[], T], stop: threading.Event) -> T:
-        """Do it in a thread, and set `stop` if whoever awaits it gives up. Closing waits for its
-        end.
-        """
+        """Run it in a thread, and set `stop` if the caller gives up. Closing waits for its end."""
         task = asyncio.ensure_future(asyncio.to_thread(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -210,8 +209,8 @@ class MemoryParts(Asking):
             raise
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run it to its end, even if whoever awaits it gives up: half of a forgetting would leave
-        sessions with what is gone.
+        """Run it to its end, even if the caller gives up: half a forget would leave sessions with
+        erased pages.
         """
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
@@ -248,14 +247,14 @@ class MemoryParts(Asking):
             )
 
     def _others_forgot(self) -> None:
-        """Another process forgot or withdrew something: let nothing that is kept outlive it."""
+        """Another process forgot or withdrew something: drop every cache that may still have it."""
         self._runtime.quarantine.read_on(anew=True)
         self._flush()
         for session in self._live():
             session.owned.outdate()
 
     def _flush(self) -> None:
-        """Let go of every text that is kept to be at hand."""
+        """Drop every cached text."""
         for runtime in (self._runtime, *(session._runtime for session in self._above)):
             runtime.pages.flush()
             runtime.packs.drop()

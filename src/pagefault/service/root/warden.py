@@ -1,7 +1,7 @@
-"""Whose word pages are: told, raised by a person, and taken back with all that rests on it.
+"""Origins of pages: reported, raised by a person, and revoked with everything derived from them.
 
-No agent has a way here: neither memory's tools, nor what a proxy's client sends, nor a host's tool
-that calls a session reaches these verbs. Whoever calls them acts for a person.
+No agent can call these verbs: neither memory's tools, nor what a proxy's client sends, nor a host's
+tool that calls a session. Their caller acts for a person.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ALL: Final = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descendants:
-    """Pages of one session that rest on others: what was made of these, or answered under them.
+    """Pages of one session that rest on others: made from them, or answered while they were shown.
 
-    `pages` are as that session calls them; `done` is whether they are withdrawn.
+    `pages` has the session's own ids; `done` is whether they are withdrawn.
     """
 
     session_id: str
@@ -44,11 +44,11 @@ class Descendants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOrigin:
-    """Whose word a page is. `origin` is the channel that its text came through; `label` the least
-    trusted of all that went into it, which decides what may be done with it.
+    """The origin of a page. `origin` is the channel that its text came through; `label` is the
+    least trusted of everything that went into it, and decides what may be done with it.
 
-    `digest` names just this text: `Memory.raise_origin` takes it. `raised` and `withdrawn` are what
-    a person ruled. `descendants` rest on the page, in every session that sees it.
+    `digest` identifies exactly this text: `Memory.raise_origin` takes it. `raised` and `withdrawn`
+    are a person's rulings. `descendants` rest on the page, in every session that sees it.
     """
 
     session_id: str
@@ -68,9 +68,10 @@ class Warden(MemoryParts):
     """The verbs about trust."""
 
     async def origins(self, session: Session | str, page_id: str) -> PageOrigin:
-        """Whose word a page is, what it says, the digest of that, and all that rests on it.
+        """The origin of a page, its text, the digest of that, and everything that rests on it.
 
-        `session` is it, or its name or id. Raises `SessionNotFound`, `NoSuchPage`, `RecordGone`.
+        `session` is a session, or its name or id. Raises `SessionNotFound`, `NoSuchPage`,
+        `RecordGone`.
         """
         target = await self._target(session)
         page = await target.page(page_id)
@@ -78,25 +79,27 @@ class Warden(MemoryParts):
         return await asyncio.to_thread(self._told, target, page)
 
     async def is_withdrawn(self, session: Session | str, page_id: str) -> bool:
-        """Whether a person withdrew a page, so that no model is shown it. Raises as `origins`."""
+        """Whether a person withdrew a page, so that no model is shown it. Raises as
+        `origins` does.
+        """
         page = await (await self._target(session)).page(page_id)
         return await asyncio.to_thread(self._runtime.quarantine.is_withdrawn, page.row)
 
     async def _why_unseen(self, session: Session, page_id: str) -> str:
-        """Why no model is shown a page; of one that may be shown nothing."""
+        """Why no model is shown a page; "" for one that may be shown."""
         page = await session.page(page_id)
         return await asyncio.to_thread(self._runtime.quarantine.why_unseen, page.row)
 
     async def raise_origin(
         self, session: Session | str, page_id: str, digest: str, *, dry_run: bool = False
     ) -> PageOrigin:
-        """Let a page count as approved by the user: a person read it, and gives the `digest` that
-        `origins` told with just this text. It may be pinned then, and be evidence for what the user
-        holds true; what was withdrawn may be recalled again, itself alone.
+        """Approve a page in the user's name: a person has read it, and passes the `digest` that
+        `origins` returned with exactly this text. It may then be pinned, and be evidence for what
+        the user holds true; a withdrawn page may be recalled again, itself alone.
 
-        It is written down, holds as long as the page says just that, and `revoke_origin` takes it
-        back. Returns what `origins` would; `dry_run` only checks. Raises `BadInput` for another
-        digest, and as `origins` does.
+        The approval is logged, holds as long as the page has exactly this text, and `revoke_origin`
+        takes it back. Returns what `origins` would; `dry_run` only checks. Raises `BadInput` for
+        another digest, and as `origins` does.
         """
         target = await self._target(session)
         page = await target.page(page_id)
@@ -125,16 +128,16 @@ class Warden(MemoryParts):
         origin: str = "",
         dry_run: bool = False,
     ) -> tuple[Descendants, ...]:
-        """Withdraw a page in all its parts, all of an `origin` ("web", "tool", "tool:NAME")
-        that is there by now, or a whole session, with everything that was made of it or answered
-        under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
-        results of their calls.
+        """Withdraw a page in all its parts, all pages of an `origin` ("web", "tool", "tool:NAME")
+        so far, or a whole session, with everything made from it or answered under it, however
+        indirectly: summaries, claims, procedures, shorter forms, answers, and results of their
+        calls.
 
-        It is kept, and `page` tells it still; from the next request on none of it is shown,
-        recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
-        only tells. Of conversations that are not written it reaches those of this process, and
-        there it is in memory, too. Requests that were sent, and what a proxy's client resends
-        itself, are out of reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        These pages are kept, and `page` still returns them; from the next request on none is shown,
+        recalled, pinned, recited or held true. Returns them, by session; `dry_run` only returns
+        them. Of conversations that are not written, it reaches those of this process, in memory.
+        Requests already sent, and what a proxy's client resends itself, are out of reach. Raises
+        `BadInput` if nothing is named, and as `origins` does.
         """
         if not (session or origin):
             raise BadInput(
@@ -193,7 +196,7 @@ class Warden(MemoryParts):
         )
 
     def _seeds(self, target: Session | None, page_id: PageId, origin: str) -> list[PageRow]:
-        """The pages that are named themselves."""
+        """The pages that the arguments name."""
         wanted = SearchFilter(origins=(origin,) if origin else ())
         if page_id:
             assert target is not None
@@ -213,7 +216,7 @@ class Warden(MemoryParts):
         ]
 
     def _conversations(self, only: Session | None = None) -> Iterator[tuple[Runtime, SessionRow]]:
-        """What is written of every session, or of one, and after that what is not."""
+        """Every written session, or one, and then the unwritten ones."""
         for row in self._runtime.index.sessions():
             if only is None or row.session == only.kept_as:
                 yield self._runtime, row
@@ -223,12 +226,12 @@ class Warden(MemoryParts):
                 yield live._runtime, row_above
 
     def _closures(self, rows: Iterable[PageRow]) -> list[tuple[SessionRow, dict[PageId, Seq]]]:
-        """What rests on these pages, with them, as each session sees it that sees any: its own
-        pages, and those that it inherited are told where they were made.
+        """These pages and everything that rests on them, for each session that sees any. A session
+        lists its own pages; those that it inherited are listed by the session that made them.
         """
         homes = {row.seq: row.session for row in rows}
         regions = self._runtime.regions
-        while True:  # what was brought to a region is a page of it, and rests on its source
+        while True:  # a copy in a region is a page of its own that rests on its source
             found = self._resting_on(homes)
             closed = {*homes, *(seq for _, pages in found for seq in pages.values())}
             copies = {
@@ -244,7 +247,7 @@ class Warden(MemoryParts):
     def _resting_on(
         self, homes: Mapping[Seq, SessionNo]
     ) -> list[tuple[SessionRow, dict[PageId, Seq]]]:
-        """The same, of what was made in a session or under what it saw there."""
+        """The same, for what was made in a session or under what it saw there."""
         seeds, sessions = frozenset(homes), set(homes.values())
         found: dict[str, tuple[SessionRow, dict[PageId, Seq]]] = {}
         for runtime, row in self._conversations():
@@ -262,7 +265,7 @@ class Warden(MemoryParts):
         return list(found.values())
 
     def _is_written(self, seq: Seq) -> bool:
-        """Whether a record is of the log, and not of an overlay, whose numbers are all higher."""
+        """Whether a record is in the log; the numbers of an overlay's records are all higher."""
         return seq <= self._store.log.head()
 
     async def _write_ruling(self, ruling: Body) -> None:
@@ -271,7 +274,7 @@ class Warden(MemoryParts):
         self._runtime.quarantine.read_on(anew=True)
 
     async def _show_anew(self) -> None:
-        """Let no live session show what it showed before a ruling."""
+        """Refresh live sessions after a ruling."""
         self._forgot += 1
         self._flush()
         for live in self._live():
@@ -283,7 +286,7 @@ class Warden(MemoryParts):
 
 
 def _ranges(seqs: Iterable[Seq]) -> tuple[tuple[Seq, Seq], ...]:
-    """These records, in order, as ranges that follow one another without a gap."""
+    """These records, in order, as ranges without gaps."""
     found: list[tuple[Seq, Seq]] = []
     for seq in seqs:
         if found and found[-1][1] == seq - 1:
