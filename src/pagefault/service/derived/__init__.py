@@ -1,1 +1,1 @@
-"""Pages made of others: claims, procedures, shorter forms; and the vectors of pages."""
+"""Derived pages: claims, procedures, shorter forms; and the vectors of pages."""

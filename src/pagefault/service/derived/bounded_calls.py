@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class CallTimedOut(Exception):
-    """The call did not answer in time. It goes on in its thread, and nobody waits for it."""
+    """The call did not answer in time. It continues in its thread, and its result is dropped."""
 
 
 class CallRejected(Exception):
@@ -22,8 +22,8 @@ class CallRejected(Exception):
 
 
 class BoundedCalls:
-    """Invariants: at most `at_once` calls are under way, waited for or not; while one of them is
-    late, none begins. So of calls that hang for ever there are never more than that.
+    """Invariants: at most `at_once` calls are under way, awaited or not; while one of them is late,
+    none begins. So at most that many calls ever hang.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -33,9 +33,9 @@ class BoundedCalls:
         self._late: set[Future[Any]] = set()
 
     def __call__(self, call: Callable[[], T], seconds: float) -> T:
-        """What `call` answers or raises, within `seconds`.
+        """Return or raise what `call` does, within `seconds`.
 
-        Raises `CallTimedOut` after them, and `CallRejected` at once where one is late already.
+        Raises `CallTimedOut` after them, and `CallRejected` at once if one is late already.
         """
         until = time.monotonic() + seconds
         with self._changed:
@@ -49,14 +49,14 @@ class BoundedCalls:
         )
         try:
             start(thread)
-        except RuntimeError:  # no thread is to be had
+        except RuntimeError:  # no thread is available
             self._ended(future)
             raise
         try:
             return future.result(timeout=max(0.0, until - time.monotonic()))
         except TimeoutError:
             with self._changed:
-                if future.done():  # then it is the call's own, or its answer came just now
+                if future.done():  # an error of the call's own, or its answer came just now
                     return future.result()
                 self._late.add(future)
                 self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Claims as memory cards: the same facts, by the names of requirement 004."""
+"""Memory cards: claims in the terms of requirement 004."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.truth.lifetimes import decay_days, max_age_days
 
 CARD_TYPES = {ClaimType.TASK: "task_state"}
-"""Kinds of claims that the requirement calls otherwise."""
+"""Kinds of claims with another name in the requirement."""
 _KINDS = {
     EventType.COMMAND_RUN: "command",
     EventType.TOOL_RESULT: "command",
@@ -29,7 +29,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardScope:
-    """Where a card is true. Without a project of its own, that of its session."""
+    """Where a card is true. Its project defaults to its session's."""
 
     project_id: str = ""
     branch: str = ""
@@ -38,9 +38,9 @@ class CardScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardEvidence:
-    """What a card rests on. `kind` is event, command, test, file or card; `ref` the record's id,
-    "path:line", or the card's id. Of a page, `quote` are its bytes `start` to `end`, as they read
-    now; empty where they are gone.
+    """A source of a card. `kind` is event, command, test, file or card; `ref` the record's id,
+    "path:line", or the card's id. For a page, `quote` has its bytes `start` to `end`, as they read
+    now; empty if they are gone.
     """
 
     kind: str
@@ -53,19 +53,19 @@ class CardEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardValidation:
-    """`status` is pass or fail as it was checked last, or why that does not count: unchecked,
-    proposed, stale, expired, superseded, retracted, withdrawn, untrusted.
+    """`status` is pass or fail by the last check, or why that does not count: unchecked, proposed,
+    stale, expired, superseded, retracted, withdrawn, untrusted.
     """
 
     status: str
-    last_checked_at: str = ""  # ISO 8601, UTC; empty if it never was
+    last_checked_at: str = ""  # ISO 8601, UTC; empty if never checked
     validator: str = ""
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardTtl:
-    """Days: since it was checked last, and in all; 0 is for ever."""
+    """Days: since the last check, and in all; 0 is for ever."""
 
     decay_days: int
     max_age_days: int = 0
@@ -80,8 +80,8 @@ class CardEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A memory card: a claim that can be shown with its proof. The fields of requirement 004, and
-    what of a claim has no name there.
+    """A memory card: a claim with its proof. It has the fields of requirement 004, and the claim's
+    other fields.
     """
 
     card_id: PageId
@@ -96,7 +96,7 @@ class Card:
     subject: str = ""
     authority: str = ""
     contradicts: tuple[PageId, ...] = ()
-    digest: str = ""  # what `confirm_claim` takes, of a card that is proposed
+    digest: str = ""  # what `confirm_claim` takes, for a proposed card
 
     def __repr__(self) -> str:
         status, why = self.validation.status, self.validation.why
@@ -107,7 +107,7 @@ class Card:
 
 
 def cards_of(runtime: Runtime, scope: Scope, claims: Sequence[ClaimInfo]) -> list[Card]:
-    """Every claim as a card, less what only closed another. Blocks on the store."""
+    """Every claim as a card, except retractions. Blocks on the store."""
     who = runtime.regions.who(scope)
     return [
         Card(

@@ -1,7 +1,7 @@
-"""Compressing pages of the window: what an epoch keeps of a page may be a shorter form of it.
+"""Compression of pages in the window: an epoch may keep a shorter form of a page.
 
-Nothing changes before the next epoch, since the prefix that was sent stays. Three things ask for
-it: a verb, the age of a page, and pressure on the window. What a model then faults at level 0
+Nothing changes before the next epoch, because the prefix that was sent stays. It has three causes:
+a verb, the age of a page, and pressure on the window. A page that a model then faults at level 0
 stays whole.
 """
 
@@ -19,14 +19,14 @@ from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.state import SessionState
 
 SHORTER: Final = Level(COMPRESSION_LEVEL)
-"""What pages are compressed to by themselves: all that they say, without what says nothing."""
+"""The level of automatic compression: all content, without the filler."""
 
 WORTH: Final = 0.8
-"""A shorter form is worth having where it has at most this share of the tokens."""
+"""A shorter form is worth having if it has at most this share of the tokens."""
 
 AT_ONCE_MAX: Final = 8
-"""Pages that are looked at after a request, whatever comes of it: each takes up to a millisecond or
-two, for which the next verb waits.
+"""Pages examined after a request: each takes up to a millisecond or two, for which the next verb
+waits.
 """
 
 
@@ -37,9 +37,9 @@ def compress(
     level: Level,
     written: tuple[Made, int] | None = None,
 ) -> Page:
-    """What stands for a page at `level` from the next epoch on; the page itself, where that says
-    the same. Where the shorter form was there already, a restart forgets that it was asked for.
-    `written` is that form by somebody else's compressor; one that was made before stays.
+    """The page that represents a page at `level` from the next epoch on; the page itself, if that
+    says the same. If the shorter form existed already, a restart forgets the request for it.
+    `written` is the form by a caller's compressor; an earlier form stays.
     """
     ladder = levels.ladder(page, {level: written} if written else None)
     served = ladder.fullest(nearest(ladder, level))
@@ -52,18 +52,18 @@ def compress(
 
 
 def nearest(ladder: Ladder, level: Level) -> Level:
-    """The level on offer that answers for `level`: it, or the nearest fuller one."""
+    """The offered level that serves for `level`: it, or the nearest fuller one."""
     return max(other for other in ladder if other <= level)
 
 
 def due(state: SessionState, pressure: Pressure, *, now_ms: int) -> list[Page]:
-    """What an epoch would keep out of its place and is old; under pressure, what is not. What was
-    looked at before is not due, nor what stays whole anyway.
+    """Old pages that an epoch would keep outside their place; under pressure, new ones too. Pages
+    that were examined before or stay whole anyway are left out.
     """
     limits = state.limits
     is_pressed = pressure >= Pressure.HIGH
     found: list[Page] = []
-    for page in state.out_of_place():  # at each request: of most, their age alone is asked
+    for page in state.out_of_place():  # at each request: for most, only their age is needed
         is_due = (
             is_pressed
             or state.age_tokens(page.page_id) >= limits.compress_after_tokens
@@ -77,10 +77,10 @@ def due(state: SessionState, pressure: Pressure, *, now_ms: int) -> list[Page]:
 
 
 def compress_due(state: SessionState, levels: Levels, pages: Sequence[Page]) -> None:
-    """Compress the first `AT_ONCE_MAX` of these to level 1, where that is worth it."""
+    """Compress the first `AT_ONCE_MAX` of these to level 1, if that is worth it."""
     for page in pages[:AT_ONCE_MAX]:
         ladder = levels.ladder(page)
         if SHORTER in ladder and ladder[SHORTER] <= WORTH * page.row.tokens:
             levels.keep(ladder, SHORTER, Actor.SYSTEM)
         else:
-            state.compressed[page.page_id] = page.page_id  # little to leave out
+            state.compressed[page.page_id] = page.page_id  # too little to leave out

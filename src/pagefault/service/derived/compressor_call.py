@@ -1,8 +1,8 @@
-"""A shorter form by a compressor of the caller's, such as one that asks a model: taken on no trust.
+"""Shorter forms by a caller's compressor, such as one that asks a model: validated, not trusted.
 
-It may be slow, so it is asked before the session is kept from other verbs. What it writes stands
-only where it is shorter than what the rules would keep of everything, and, if it is no quotation,
-keeps the names and numbers that a claim may cite. Otherwise the rules' own form stands.
+It may be slow, so it is called before the session blocks other verbs. Its text is used only if it
+is shorter than what the rules would keep and, unless it is a quotation, keeps the names and numbers
+that a claim may cite. Otherwise the rules' own form is used.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 async def ask(
     runtime: Runtime, levels: Levels, page: Page, level: Level
 ) -> tuple[Made, int] | None:
-    """What the runtime's compressor makes of a page, and its tokens; none where what was made
-    before, or by rules, serves.
+    """The compressor's form of a page, and its tokens; None if an earlier form, or the rules',
+    serves.
     """
     compressor = runtime.compressor
     if compressor is None or compressor.modality is not page.row.modality:
@@ -59,7 +59,7 @@ async def ask(
 
 
 def _quotes(written: Representation, page: str) -> bool:
-    """Whether what says that it quotes does: its words, in order, are words of its spans."""
+    """Whether a declared quotation is one: its words, in order, are words of its spans."""
     data = page.encode()
     spans = (data[span.start : span.end].decode(errors="replace") for span in written.spans)
     said = iter(" ".join(spans).split())

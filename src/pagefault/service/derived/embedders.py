@@ -1,4 +1,4 @@
-"""Which embedder a configuration means: `onnx:PATH`, `model2vec:PATH`, `openai:MODEL` or
+"""The embedder of a setting: `onnx:PATH`, `model2vec:PATH`, `openai:MODEL` or
 `python:MODULE:NAME`.
 """
 

@@ -1,11 +1,10 @@
-"""Vectors for the pages of a memory, made behind its back, and pages found by them.
+"""Vectors for the pages of a memory, made in the background, and search by them.
 
-Invariants:
- (1) Nobody waits for an embedder who appends, and an append never fails for one. A search waits for
-     the vectors of its query and of the questions in it, one call, for `QUERY_WAIT_S` at most.
- (2) After a failure the embedder is left alone for a while, longer each time; search goes by words
-     meanwhile, and `failure` says why. While an answer is late, no other is asked for.
- (3) Of one memory, one thread of one process embeds at a time, so nothing is paid for twice.
+Invariants: (1) An append never waits for an embedder, and never fails because of one. A search
+waits for the vectors of its query and of the questions in it, one call, for `QUERY_WAIT_S` at most.
+(2) After a failure the embedder is not called for a while, longer each time; search uses words
+alone meanwhile, and `failure` says why. While an answer is late, no other is asked for. (3) In one
+memory, one thread of one process embeds at a time, so nothing is paid for twice.
 """
 
 from __future__ import annotations
@@ -50,15 +49,15 @@ BATCH: Final = 64
 
 TEXT_CHARS_MAX: Final = 24_000
 QUERY_WAIT_S: Final = 5.0
-"""How long a search waits for its query's vector: a model may have to be loaded first."""
+"""How long a search waits for its query's vector: the model may have to be loaded first."""
 
 WEIGHT: Final = 0.05
-"""Of meaning beside words (`Similar.weight`), for an embedder that has no `weight` of its own."""
+"""The weight of meaning beside words (`Similar.weight`), for an embedder without a `weight`."""
 
 QUERIES_AT_ONCE: Final = 4
 QUERIES_KEPT: Final = 256
 REST_S: Final = 5.0
-"""How long an embedder that failed is left alone, doubled each time up to `REST_S_MAX`."""
+"""How long an embedder is not called after a failure, doubled each time up to `REST_S_MAX`."""
 
 REST_S_MAX: Final = 300.0
 
@@ -71,12 +70,12 @@ _CONTRACT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus:
-    """How far the vectors of a memory are."""
+    """The progress of a memory's vectors."""
 
-    embedder: str  # its name; nothing while its model cannot be had
+    embedder: str  # its name; empty while its model is unavailable
     embedded: int  # pages
-    missing: int  # pages that have none yet
-    failure: str = ""  # why the embedder failed last, if it did
+    missing: int  # pages without a vector
+    failure: str = ""  # of the embedder's last failure, if it failed
     hint: str = ""
 
 
@@ -84,8 +83,8 @@ class Embedding:
     """Implements `recall.semantic.Semantic`. Its thread begins with the first `wake`."""
 
     def __init__(self, embedder: Embedder, store: Store, clock: Clock, *, owned: bool) -> None:
-        """`owned` says that the embedder is closed with this. The store's vectors are open, if they
-        can be.
+        """`owned` means that the embedder is closed with this. The store's vectors are open, if
+        possible.
         """
         self._embedder = embedder
         self._store = store
@@ -96,7 +95,7 @@ class Embedding:
         self._stops: set[threading.Event] = {self._stop}
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
-        # Sessions without a page missing: with so many pages, and after this forgetting.
+        # Sessions without a missing page: at so many pages, and after this forget.
         self._whole: dict[SessionNo, tuple[int, Seq]] = {}
         self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.Lock()
@@ -106,35 +105,35 @@ class Embedding:
         self._again_s = 0.0  # when the embedder may be asked again
 
     def close(self) -> None:
-        """End the thread, after the batch that is under way. Harmless when repeated."""
+        """End the thread, after the current batch. Harmless when repeated."""
         self.stop()
         self._wanted.set()
         close = getattr(self._embedder, "close", None)
         if self._owned and close is not None:
-            close()  # which ends what waits for an answer
+            close()  # which ends waits for an answer
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
     def flush(self) -> None:
-        """Let go of what is kept of queries: a message that was forgotten may be one."""
+        """Drop cached queries: a message that was forgotten may be one."""
         with self._asking:
-            self._queries = OrderedDict()  # what is under way still goes into the old one
+            self._queries = OrderedDict()  # a running call still fills the old one
 
     def stop(self) -> None:
         """Embed no more batches. Returns at once."""
         for one in list(self._stops):
             one.set()
 
-    # --- making -------------------------------------------------------------------------------
+    # --- embedding ----------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Something was appended: embed what is missing, some time. Returns at once."""
+        """Something was appended: embed missing pages in the background. Returns at once."""
         if self._thread is None and not self._stop.is_set():
             thread = threading.Thread(target=self._work, name="pagefault-embed", daemon=True)
             try:
                 start(thread)
-            except RuntimeError:  # no thread is to be had: another append tries again
+            except RuntimeError:  # no thread is available: another append tries again
                 return
             self._thread = thread
         self._wanted.set()
@@ -151,15 +150,15 @@ class Embedding:
                     pass
             except StoreClosed:
                 return
-            except Exception as failure:  # nobody asked for it: `failure` tells
+            except Exception as failure:  # nobody awaits it: `failure` has it
                 self._failed(failure)
                 self._wanted.set()
 
     def embed_all(self, progress: Progress, stop: threading.Event, *, prune: bool = False) -> int:
-        """Embed every page that has no vector, now; how many that were. Blocks; `stop` ends it.
-        With `prune`, other embedders' vectors are deleted after that.
+        """Embed every page that has no vector, now. Returns how many there were. Blocks; `stop`
+        ends it. With `prune`, other embedders' vectors are deleted after that.
 
-        Raises what the embedder or the store raises; what was embedded before is kept.
+        Raises what the embedder or the store raises; earlier vectors are kept.
         """
         self._stops.add(stop)
         total = self._missing()
@@ -173,7 +172,7 @@ class Embedding:
         return done
 
     def _batch(self, stop: threading.Event) -> int:
-        """Embed some of the pages that are missing, and say how many; 0 once there are none."""
+        """Embed some of the missing pages, and return how many; 0 once there are none."""
         self._store.look()
         with self._turn.taken(stop) as had:
             if not had:
@@ -183,7 +182,7 @@ class Embedding:
                 forgotten = vectors.forgotten()  # before the pages are listed: see `VectorStore`
                 rows = next(self._lists(vectors, forgotten), [])
                 if not rows:
-                    if isinstance(self.failure, StoreError):  # the store answers again
+                    if isinstance(self.failure, StoreError):  # the store works again
                         self._recovered()
                     return 0
                 texts = [self._text(row) for row in rows]
@@ -205,7 +204,7 @@ class Embedding:
         return store.vectors
 
     def _lists(self, vectors: VectorStore, forgotten: Seq) -> Iterator[list[PageRow]]:
-        """The next pages that are missing, of each session where some are."""
+        """The next missing pages, by session."""
         name = self._embedder.name
         for session in self._store.index.sessions():
             known = session.pages, forgotten  # a scrub drops the vectors of whole sessions
@@ -222,7 +221,7 @@ class Embedding:
                 self._whole[session.session] = known
 
     def _rows(self, texts: list[str], kind: TextKind) -> NDArray[np.float32]:
-        """Raises `EngineError` for whatever an embedder of somebody else's gets wrong."""
+        """Raises `EngineError` for any mistake of a caller's embedder."""
         import numpy as np
 
         try:
@@ -239,14 +238,14 @@ class Embedding:
         return made
 
     def _text(self, row: PageRow) -> str:
-        """What is embedded of a page: nothing of one that is damaged, and so like nothing."""
+        """The text to embed for a page: empty for a damaged one, so it is similar to nothing."""
         try:
             body = self._store.log.get(row.seq).body
         except StoreCorrupt:
             return ""
         return text_to_embed(body) if isinstance(body, PageBody) else ""
 
-    # --- finding ------------------------------------------------------------------------------
+    # --- search -------------------------------------------------------------------------------
 
     def __call__(
         self,
@@ -270,7 +269,7 @@ class Embedding:
             ]
         except StoreClosed:
             raise
-        except PagefaultError as failure:  # search goes by words
+        except PagefaultError as failure:  # search uses words alone
             self.failure = failure
             return [nothing] * len(queries)
 
@@ -291,7 +290,7 @@ class Embedding:
         return Similar(places, scores, weight, scale)
 
     def _embedded(self, queries: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The vectors of queries: of those that were not asked before, if they can be had soon."""
+        """The vectors of queries: cached ones, and others if they can be had soon."""
         with self._asking:
             known = {query: self._queries[query] for query in queries if query in self._queries}
         missing = [query for query in dict.fromkeys(queries) if query not in known]
@@ -302,13 +301,13 @@ class Embedding:
         except CallTimedOut:
             self._failed(EngineUnreachable(f"no vector of a query within {QUERY_WAIT_S:g} s"))
         except CallRejected:
-            pass  # the one that is late has told
+            pass  # the late call has reported it
         except Exception as failure:
             self._failed(failure)
         return known
 
     def _embed_queries(self, queries: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        kept = self._queries  # of now: see `flush`
+        kept = self._queries  # the current one: see `flush`
         rows = self._rows([query[:TEXT_CHARS_MAX] for query in queries], "query")
         made = dict(zip(queries, rows, strict=True))
         with self._asking:
@@ -318,11 +317,11 @@ class Embedding:
         self._recovered()
         return made
 
-    # --- how it stands ------------------------------------------------------------------------
+    # --- status -------------------------------------------------------------------------------
 
     def status(self) -> EmbeddingStatus:
-        """Raises nothing: what keeps the embedder from telling its name, or the pages from being
-        counted, is in `failure`.
+        """Never raises: if the embedder cannot return its name, or the pages cannot be counted, the
+        reason is in `failure`.
         """
         name, embedded, pages = "", 0, 0
         unread: StoreError | None = None
@@ -334,9 +333,9 @@ class Embedding:
             pages = self._pages()
             if self._store.vectors is not None:
                 embedded = self._store.vectors.counts().get(name, 0)
-        except StoreError as failure:  # no fault of the embedder's: it is not left alone for it
+        except StoreError as failure:  # not the embedder's fault: it may still be called
             unread = failure
-        failed = unread or self.failure  # its thread may put another there
+        failed = unread or self.failure  # its thread may replace it
         return EmbeddingStatus(
             embedder=name,
             embedded=embedded,
@@ -357,11 +356,11 @@ class Embedding:
         )
 
     def _failed(self, failure: Exception) -> None:
-        if not isinstance(failure, PagefaultError):  # of an embedder that is somebody else's
+        if not isinstance(failure, PagefaultError):  # of a caller's embedder
             failure = _of_the_embedder(failure)
         self._rest_s = min(max(REST_S, 2 * self._rest_s), REST_S_MAX)
         self._again_s = self._clock.monotonic_s() + self._rest_s
-        self.failure = failure  # last: who is told of it finds the embedder left alone
+        self.failure = failure  # last: readers of it find the embedder resting
 
     def _recovered(self) -> None:
         self.failure = None
@@ -373,7 +372,7 @@ def _of_the_embedder(failure: Exception) -> EngineError:
 
 
 def text_to_embed(body: PageBody) -> str:
-    """A page's text, and who says it: what a question about somebody is near to."""
+    """A page's text with its speaker: questions about a person are similar to that."""
     text = body.text[:TEXT_CHARS_MAX]
     return f"{body.speaker}: {text}" if body.speaker else text
 
@@ -381,10 +380,12 @@ def text_to_embed(body: PageBody) -> str:
 def _scale(
     scores: NDArray[np.float64], wanted: NDArray[np.float64], limit: int
 ) -> tuple[float, float] | None:
-    """What is middling and what is near, for a question that wants some pages alone.
+    """The scores of an average and of a near page, for a query that has only some pages as
+    candidates.
 
-    Of many that are wanted, the `limit` nearest tell what is middling, as they do where all are
-    wanted. Few are all there, near or not: then it is what any page of the scope would have.
+    If there are many candidates, the `limit` nearest show the average, as they do for all pages. If
+    there are few, all are in the result, near or not: then the average is that of any page of the
+    scope.
     """
     import numpy as np
 
@@ -395,5 +396,5 @@ def _scale(
     elif len(scores) < limit:  # all pages of the scope
         middle = float(np.median(scores))
     else:
-        middle = 0.0  # what they share was left out of so many (`store/vector_cache.py`)
+        middle = 0.0  # the common part was subtracted (`store/vector_cache.py`)
     return middle, float(scores.max())

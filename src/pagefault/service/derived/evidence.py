@@ -1,7 +1,7 @@
-"""Finds the words that a claim rests on: a quotation becomes a span of a page, or is refused.
+"""Finds the evidence of a claim: a quotation becomes a span of a page, or is refused.
 
-Only what was said or handed in is evidence, as it stands now: no page that was made of others, and
-none in whose place other words were put.
+Only current pages that were said or handed in are evidence: no derived page, and none that was
+replaced by an edit.
 """
 
 from __future__ import annotations
@@ -28,22 +28,21 @@ from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 
 _NEGATION: Final = anywhere(Cue.NEGATION)
-_STRETCHES: Final = 256  # of four pages, in which words without a page are looked for
-_NEWEST: Final = 1_000  # pages that are read for words which no index has terms of
+_STRETCHES: Final = 256  # of four pages, searched for words without a page
+_NEWEST: Final = 1_000  # pages read for words that no index has terms of
 _TOLD_CHARS: Final = 60  # of a quotation, in an error
 _CLAUSE_CHARS: Final = 120  # of a clause, on each side of a quotation
 _CLAUSE_END: Final = re.compile(r"[.!?;:,()…–—\n。！？；：，、]")
 _LETTER: Final = "0-9A-Za-z_\u00c0-\u058f"
-"""Of scripts that put blanks between words: no quotation begins or ends within a word."""
+"""Scripts that put blanks between words: no quotation begins or ends within a word."""
 _MARKS: Final = ("'‘’ʼ´`", '"“”„«»')
-"""Forms of one mark: the apostrophe, the quotation mark."""
+"""Variants of one mark: the apostrophe, the quotation mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotedWords:
-    """Words of a page, where they stand, and whose they are (`origin`). `denial` is what is said
-    right before them, with them, or right behind them, that turns them into their opposite; empty,
-    if nothing.
+    """Words of a page, their position, and their `origin`. `denial` is a negation right before,
+    within or right behind them that reverses their meaning; empty if there is none.
     """
 
     span: Evidence
@@ -64,9 +63,7 @@ class EvidenceFinder:
         called: str,
         clean: Callable[[str], str],
     ) -> None:
-        """`called` is the session's name for a person; `clean` takes secrets out of a text, as they
-        were taken out of the pages.
-        """
+        """`called` is the session's name; `clean` redacts secrets from a text, as in the pages."""
         self._runtime = runtime
         self._labels = labels
         self._scope = runtime.scope(session)
@@ -74,8 +71,8 @@ class EvidenceFinder:
         self._clean = clean
 
     def find(self, given: str | Quote | Evidence) -> QuotedWords:
-        """Raises `BadInput` for words that stand nowhere, and for a span that is none; `NoSuchPage`
-        and `RecordGone` for the page.
+        """Raises `BadInput` for words that are nowhere, and for an invalid span; `NoSuchPage` and
+        `RecordGone` for the page.
         """
         quote = Quote(given) if isinstance(given, str) else given
         check_fields(quote)
@@ -115,8 +112,8 @@ class EvidenceFinder:
         return QuotedWords(given, words, page.row, self._origin(page), denial)
 
     def _origin(self, page: Page) -> Origin:
-        """Whose words a page has. What no user said has no user's authority, however it came,
-        unless somebody raised it.
+        """The origin of a page. Text that no user said has no user's authority, whatever channel it
+        came through, unless somebody raised it.
         """
         label = self._labels.label(page)
         is_said = page.row.role is Role.USER or label != page.row.origin
@@ -173,8 +170,8 @@ class EvidenceFinder:
         return other
 
     def _likely(self, words: str) -> Iterator[PageRow]:
-        """The pages that may say this, the newest first: those with every term of it, then those
-        with some, in case a page spells a term in a way that is analysed differently.
+        """The pages that may contain this, the newest first: those with every term of it, then
+        those with some, in case a page spells a term in a way that is analysed differently.
         """
         index = self._runtime.index
         terms = query_terms(words)
@@ -188,14 +185,14 @@ class EvidenceFinder:
 
 
 def _pattern(words: str) -> re.Pattern[str]:
-    """What a text has that says these words."""
+    """A pattern that matches these words in a text."""
     said = r"\s+".join(map(_escaped, words.split()))
     apart = rf"(?<![{_LETTER}])(?<![{_LETTER}][{_MARKS[0]}])(?=[{_LETTER}])"
     return re.compile(rf"(?:{apart}|(?![{_LETTER}])){said}")
 
 
 def _escaped(word: str) -> str:
-    """A word in whichever Unicode form, with whichever form of a mark."""
+    """A word in any Unicode form, with any variant of a mark."""
     for marks in _MARKS:
         word = re.sub(f"[{marks}]", marks[0], word)
     said = "".join(map(_spelled, unicodedata.normalize("NFC", word)))
@@ -206,14 +203,14 @@ def _escaped(word: str) -> str:
 
 
 def _spelled(char: str) -> str:
-    """A character, whole or in its pieces (`é`, `e` and an accent)."""
+    """A character, composed or decomposed (`é`, `e` and an accent)."""
     pieces = unicodedata.normalize("NFD", char)
     return re.escape(char) if pieces == char else f"(?:{char}|{pieces})"
 
 
 def _denial(text: str, start: int, end: int) -> str:
-    """The words at `start` to `end` with those of their clause that deny them: within three words
-    before, or in the one behind, where English has none.
+    """The words from `start` to `end` with those of their clause that negate them: within three
+    words before, or in the next one, for negations that English does not have.
     """
     before = _CLAUSE_END.split(text[max(start - _CLAUSE_CHARS, 0) : start])[-1].split()[-3:]
     after = _CLAUSE_END.split(text[end : end + _CLAUSE_CHARS])[0].split()[:1]
@@ -226,8 +223,9 @@ def _denial(text: str, start: int, end: int) -> str:
 
 
 def _denies(words: str, text: str) -> bool:
-    """Whether words of a text deny: in any language that has a cue for it, as a message may be in
-    several; or by a word that turns what is said in another than English that the text tells.
+    """Whether words of a text negate: in any language that has a cue for it, because a message may
+    mix several; or by a word that reverses the meaning in the text's own language, if that is not
+    English.
     """
     if _NEGATION.search(words):
         return True
@@ -236,7 +234,7 @@ def _denies(words: str, text: str) -> bool:
 
 
 def _says_something(words: str) -> bool:
-    """Whether there is more than blanks and marks of punctuation."""
+    """Whether there is more than blanks and punctuation."""
     return any(unicodedata.category(char)[0] not in "PZC" for char in words)
 
 

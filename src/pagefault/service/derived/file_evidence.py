@@ -1,9 +1,8 @@
-"""Evidence that stands in files: found when a claim is stated, looked for again when it is checked.
+"""Evidence in files: found when a claim is stated, and again when it is checked.
 
-Of the words nothing is kept but where they stand and a hash, which is keyed with the memory's
-secret: a file is not copied into memory by being cited, and the hash confirms no guess. A span that
-has moved is found again as long as it begins a line, or stands as far from the beginning of its
-line as before.
+Only the position of the words and a hash are stored. The hash is keyed with the memory's secret:
+citing a file does not copy it into memory, and the hash confirms no guess. A span that has moved is
+found again as long as it begins a line, or is at the same column as before.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from pagefault.model.page import FileEvidence, FileQuote
 from pagefault.model.signatures import check_fields
 
 FILE_BYTES_MAX: Final = 10_000_000
-"""A larger file is no evidence: it would be read whole at each check."""
+"""A larger file is not evidence: each check would read it whole."""
 
 
 def find_in_file(keyed: Callable[[str], str], quote: FileQuote) -> FileEvidence:
-    """Where a file says it. Blocks on the disk. Raises `BadInput` for a file that is not there, is
-    outside of its root, or does not say it.
+    """The position of the words in a file. Blocks on the disk. Raises `BadInput` for a file that
+    does not exist, is outside its root, or does not contain them.
     """
     check_fields(quote)
     words = quote.words.split()
@@ -52,7 +51,7 @@ def find_in_file(keyed: Callable[[str], str], quote: FileQuote) -> FileEvidence:
 
 
 def still_says(keyed: Callable[[str], str], evidence: FileEvidence, root: Path) -> bool | None:
-    """Whether a file says still what it said; None where it cannot be read. Blocks on the disk."""
+    """Whether a file still contains the words; None if it cannot be read. Blocks on the disk."""
     content = read_inside(root, evidence.path)
     if content is None:
         return None
@@ -71,7 +70,7 @@ def still_says(keyed: Callable[[str], str], evidence: FileEvidence, root: Path) 
 
 
 def read_inside(root: Path, path: str) -> bytes | None:
-    """A file's bytes, if it is a plain file inside of `root`, and not too large."""
+    """A file's bytes, if it is a plain file inside `root`, and not too large."""
     try:
         base = root.resolve(strict=True)
         file = (base / path).resolve(strict=True)

@@ -1,15 +1,15 @@
-"""The items of memory of one session, how near each is kept, and how it was used: a fold.
+"""The memory items of one session, their heat and their use: a fold.
 
-An item is a page: a note, or any other page that somebody made hot once. Hot items stand in every
-request of the session (they are pins that heat gives and takes); warm and cold ones are found by
-`Session.heat_recall`; archived ones by whoever searches. A note begins cold, unless it is moved in
-the batch that it is written in.
+An item is a page: a note, or any other page that somebody made hot once. Hot items are in every
+request of the session (pins that heat sets and removes); warm and cold ones are found by
+`Session.heat_recall`; archived ones by search. A note begins cold, unless it is moved in the batch
+in which it is written.
 
-    relevance   1 when an item is added and when it becomes hot; at each recall the mean of what it
-                was and of how likely the item bears on what was asked
-    accesses    recalls that found it
+- relevance: 1 when an item is added and when it becomes hot; after each recall the mean of its old
+  value and of the item's relevance to the query
+- accesses: recalls that found it
 
-Nothing of this is stored: what is hot stands in `heat_moved`, what was found in `heat_recalled`.
+None of this is stored: hot items are in `heat_moved`, recalls in `heat_recalled`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.state import SessionState
 
-NEW: Final = 1.0  # the relevance of what was just added, or made hot
+NEW: Final = 1.0  # of an item just added, or made hot
 _TYPES: Final = ("note", "heat_moved", "heat_recalled", "pinned")
 _TYPE_OF: Final = {Kind.TRANSCRIPT: NoteType.MESSAGE, Kind.CLAIM: NoteType.FACT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatItem:
-    """An item of memory. `content` is its text, "" where only its place was asked for."""
+    """A memory item. `content` is its text, or "" if only its place was asked for."""
 
     id: PageId
     session_id: str = ""
@@ -65,11 +65,11 @@ class HeatItem:
 
     @property
     def leaves_first(self) -> tuple[float, int]:
-        """The order in which items leave: the least relevant, and of equals the oldest."""
+        """The order in which items leave: the least relevant, and among equals the oldest."""
         return self.relevance_score, self.created_at_ms
 
     def as_dict(self) -> dict[str, Any]:
-        """As requirement 002 has it: `tier` there is what is called heat here."""
+        """In the form of requirement 002, where heat is called `tier`."""
         return {
             "id": self.id,
             "sessionId": self.session_id,
@@ -89,7 +89,7 @@ class HeatItem:
 
 
 class HeatBook:
-    """The items as of some record. Invariant: every item is in one heat."""
+    """The items as of some record. Invariant: every item has one heat."""
 
     def __init__(self) -> None:
         self.items: dict[PageId, HeatItem] = {}
@@ -121,7 +121,7 @@ class HeatBook:
         )
 
     def take_in(self, row: PageRow) -> None:
-        """Make an item of a page that is no note."""
+        """Make a page that is not a note an item."""
         kind = _TYPE_OF.get(row.kind, NoteType.CONTEXT)
         self.items.setdefault(
             row.page_id,
@@ -154,7 +154,7 @@ class HeatBook:
 
 
 class HeatReader:
-    """The fold of one session's records, as far as somebody asked. Blocks on the store."""
+    """The fold of one session's records, as far as asked for. Blocks on the store."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -164,8 +164,8 @@ class HeatReader:
         self._lock = Lock()
 
     def book(self, state: SessionState, scope: Scope) -> HeatBook:
-        """The items that a session sees now, less what was forgotten or withdrawn: whatever is
-        forgotten here makes it another state.
+        """The items that a session sees now, without forgotten and withdrawn ones: a forget here
+        replaces the state.
         """
         with self._lock:
             forgets, ruled = self._runtime.journal.forgets, self._runtime.quarantine.read_on()
@@ -194,14 +194,14 @@ class HeatReader:
             case HeatRecalled(hits=hits):
                 for hit in hits:
                     self._book.recalled(hit.page_id, hit.relevance, event.at_ms)
-            case Pinned(page_id=page_id):  # by a person: nothing that heat gives or takes
+            case Pinned(page_id=page_id):  # by a person: heat neither sets nor removes it
                 item = self._book.items.get(page_id)
                 if item is not None and item.tier == Heat.HOT:
                     self._book.move(page_id, Heat.WARM)
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Of what a caller gave; nothing where a scrub left no JSON."""
+    """A caller's JSON object; empty if a scrub left no JSON."""
     try:
         told = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -210,7 +210,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def with_texts(items: Iterable[HeatItem], read: Sequence[Page], session_id: str) -> list[HeatItem]:
-    """These items with what they say."""
+    """These items with their texts."""
     texts = {page.page_id: page.text for page in read}
     return [
         replace(item, content=texts[item.id], session_id=session_id)

@@ -1,9 +1,9 @@
-"""The labels of pages: whose word each is, at most, given all that it was made of and under.
+"""The labels of pages: the least trusted origin of everything that went into each.
 
 A record's origin is the channel that its text came through. The *label* is the least trusted of
-that and of what `flow.py` finds to have gone into it: so an answer that was written with a web page
-in the window is the web's word, whatever it says. Nothing of this is stored. It is a fold of the
-records of a session, made when first asked for, and so holds for logs of before.
+that and of the sources that `flow.py` finds: so an answer written with a web page in the window has
+the web's label, whatever it says. None of this is stored. It is a fold of a session's records, made
+when first asked for, and so works for old logs.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ _NEVER: Final = (NOTHING, -1)
 
 
 class Labels:
-    """The labels of one session's pages. Blocks on the store; safe from several threads."""
+    """The labels of one session's pages. Blocks on the store; thread-safe."""
 
     def __init__(self, runtime: Runtime, session: SessionNo) -> None:
         self._runtime = runtime
         self._session = session
         self._flow = Flow(self._rule, least_trusted)
-        self._as_of: tuple[Seq, int] = _NEVER  # the last ruling, and forgettings
+        self._as_of: tuple[Seq, int] = _NEVER  # the last ruling, and forgets
         self._folded = NOTHING
         self._folding = Lock()
 
     def label(self, page: Page) -> Origin:
-        """Whose word a page is. Raises `ArchiveMissing` where what was said before cannot be read:
-        nobody knows it then.
+        """The label of a page. Raises `ArchiveMissing` if earlier records cannot be read: then it
+        is unknown.
         """
         ruled = self._runtime.quarantine.label(page)
         is_users = page.derived is None and page.row.role is Role.USER
-        is_users = is_users or bool(page.derived and page.derived.digest)  # approved as it is
+        is_users = is_users or bool(
+            page.derived and page.derived.digest
+        )  # approved in this very text
         if is_untrusted(ruled) or ruled != page.row.origin or is_users:
-            return ruled  # nothing is less, a person said so, or nothing went into it
+            return ruled  # it is the least, a person ruled so, or nothing went into it
         with self._folding:
             marks = self._known().marks
         derived = page.derived or Derived()
@@ -55,21 +57,23 @@ class Labels:
         return least_trusted([ruled, *(marks[one] for one in made_of if one in marks)])
 
     def before_the_model(self) -> Origin | None:
-        """The least trusted of all that the window shows now; None where all of it is trusted.
-        Raises `ArchiveMissing` likewise.
+        """The least trusted label in the current window; None if all of it is trusted. Raises
+        `ArchiveMissing` likewise.
         """
         with self._folding:
             return self._known().before_the_model
 
     def written_now(self, channel: Origin) -> Origin:
-        """Whose word is written at most that comes through this channel now: a model's is that of
-        all that stands before it. Raises `ArchiveMissing` likewise.
+        """The label of text written through this channel now: a model's has the label of its
+        window. Raises `ArchiveMissing` likewise.
         """
         before = self.before_the_model() if channel == MODEL_GENERATED else None
         return channel if before is None else least_trusted([channel, before])
 
     def is_current(self, state: SessionState) -> bool:
-        """Whether the labels of what the last request showed are at hand, with no log to read."""
+        """Whether the labels of the last request's pages are cached, so that no log must be
+        read.
+        """
         rulings = self._runtime.quarantine.read_on(), self._runtime.journal.forgets
         return self._as_of == rulings and self._folded >= state.reply_cause
 
@@ -87,7 +91,7 @@ class Labels:
         return self._flow
 
     def _erased(self, scope: Scope) -> list[Event]:
-        """What was forgotten, and stood before the model all the same."""
+        """Forgotten texts that were in the model's window all the same."""
         return [
             event
             for session, upto in reversed(scope.parts)
@@ -106,7 +110,7 @@ class Labels:
 
 
 def closure(runtime: Runtime, session: SessionNo, seeds: frozenset[Seq]) -> dict[PageId, Seq]:
-    """The pages that a session sees of these records, and all that was made of them or written
+    """The pages that a session sees of these records, and all that was derived from them or written
     under them: their ids there, and their records.
     """
     flow = Flow[bool](lambda event, _, inherited: inherited or event.seq in seeds or None, any)
@@ -117,7 +121,7 @@ def closure(runtime: Runtime, session: SessionNo, seeds: frozenset[Seq]) -> dict
 
 
 def shared_with(runtime: Runtime, session: SessionNo, *, after: Seq = NOTHING) -> list[Event]:
-    """The pages of regions that a session may have seen, in the order of the log."""
+    """The pages of regions that a session may have seen, in log order."""
     own = {part for part, _ in runtime.scope(session).parts}
     seqs = {
         seq

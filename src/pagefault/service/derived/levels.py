@@ -1,8 +1,8 @@
-"""The levels of a page: what it comes to at each, found in the log or made on demand.
+"""The levels of a page: its representation at each, found in the log or made on demand.
 
-A representation is made once. It is folded at once and written with the next record of the
-session, whatever that is, and so before any request that could show it; the key of its record
-finds it again.
+A representation is made once. It is folded at once and written with the next record of the session,
+whatever that is, and so before any request that could show it; the key of its record finds it
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KEY: Final = "pagefault/represents/{page_id}/{level}"
 
 
 class Ladder(Mapping[Level, int]):
-    """One page's levels and their tokens. Those below the text are found or made when asked for."""
+    """One page's levels and their tokens. Those below the text are found or made on demand."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Ladder(Mapping[Level, int]):
         self.page = page
         self._find = find
         self._make = make
-        self._given = given or {}  # written by somebody else, for what is not found
+        self._given = given or {}  # written by a caller's compressor, for what is not found
         self._levels = offered_levels(page.row)
         self._known: dict[Level, Page | tuple[Made, int]] = {}
 
@@ -60,27 +60,27 @@ class Ladder(Mapping[Level, int]):
         return found.row.tokens if isinstance(found, Page) else found[1]
 
     def form(self, level: Level) -> Page | tuple[Made, int]:
-        """What stands for the page: a page that was written, or one to write, and its tokens."""
+        """The representation: a written page, or a draft, and its tokens."""
         if level not in self._known:
             found = self._find(self.page, level) or self._given.get(level)
             self._known[level] = found or self._make(self.page, level)
         return self._known[level]
 
     def text(self, level: Level) -> str:
-        """The page at a level that is offered."""
+        """The page at an offered level."""
         if level is Level.FULL:
             return self.page.text
         found = self.form(level)
         return found.text if isinstance(found, Page) else found[0].text
 
     def fullest(self, level: Level) -> Level:
-        """The fullest level that says the very same: what has nothing to leave out is whole."""
+        """The fullest level with the same content: a page with nothing to leave out is whole."""
         text = self.text(level)
         return next(other for other in self._levels if self.text(other) == text)
 
 
 class Levels:
-    """The ladders of one session's pages."""
+    """The levels of one session's pages."""
 
     def __init__(self, owned: Owned, runtime: Runtime) -> None:
         self._owned = owned
@@ -94,7 +94,7 @@ class Levels:
         return self._find(page, level) is not None
 
     def keep(self, ladder: Ladder, level: Level, actor: Actor) -> Page:
-        """What stands for the page at `level`, 1 to 3; from now on it is in L1."""
+        """The representation of the page at `level`, 1 to 3; from now on it is in L1."""
         form = ladder.form(level)
         if isinstance(form, Page):
             self._owned.state.l1.met(form)
@@ -118,7 +118,7 @@ class Levels:
         return known or self._stored(page.page_id, level)
 
     def _stored(self, page_id: PageId, level: Level) -> Page | None:
-        """As the log has it, of this session or one it was forked off."""
+        """From the log, of this session or one it was forked from."""
         runtime, key = self._runtime, _KEY.format(page_id=page_id, level=int(level))
         for session, upto in self._owned.scope.parts:
             seq = runtime.index.find_key(session, runtime.hash_key(session, key))
@@ -132,7 +132,7 @@ class Levels:
                 case Represented(represents=of, level=at) as body if (of, at) == (page_id, level):
                     return page_of(event, body)
                 case _:
-                    pass  # it was forgotten, or the key is somebody's own
+                    pass  # it was forgotten, or a caller used the key
         return None
 
     def _make(self, page: Page, level: Level) -> tuple[Made, int]:
@@ -140,8 +140,8 @@ class Levels:
 
 
 def representation(page: Page, level: Level, count: Callable[[str], int]) -> tuple[Made, int]:
-    """A page at `level` (1 to 3), to be written, and its tokens."""
-    # Only who comes to a level needs these.
+    """A page at `level` (1 to 3), as a draft, and its tokens."""
+    # Only callers of levels need these imports.
     from pagefault.represent.api import Source
     from pagefault.represent.extractive import compress_page
 
@@ -150,7 +150,7 @@ def representation(page: Page, level: Level, count: Callable[[str], int]) -> tup
 
 
 def made_of(page: Page, level: Level, written: Representation) -> Made:
-    """What a compressor wrote of a page, to be written down."""
+    """A compressor's form of a page, as a draft."""
     return Made(
         event_type=EventType.REPRESENTATION,
         text=written.text,

@@ -1,4 +1,4 @@
-"""What a setting that names a model means, and how `python:MODULE:NAME` in one is made."""
+"""Settings that name a model, and the loading of `python:MODULE:NAME`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Model = TypeVar("Model")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelSpec(ABC, Generic[Model]):
-    """A setting, and the endpoint that its remote form means without a URL of its own.
+    """A setting, and the default endpoint of its remote form.
 
-    `FORM:MODEL@URL` sends no key: the key is for the endpoint's address and no other.
+    `FORM:MODEL@URL` sends no key: the key is for the default endpoint only.
     """
 
     text: str
@@ -26,13 +26,13 @@ class ModelSpec(ABC, Generic[Model]):
     key_from: str = ""
     allow_http: bool = False
 
-    WHAT: ClassVar[str]  # "embedder"
-    NEEDS: ClassVar[Sequence[str]]  # what one of somebody's own has to have
-    REMOTE: ClassVar[str]  # the form that is asked over a network
-    LOCAL: ClassVar[Sequence[str]] = ()  # other forms, as they are told
+    WHAT: ClassVar[str]  # e.g. "embedder"
+    NEEDS: ClassVar[Sequence[str]]  # the attributes that a caller's own must have
+    REMOTE: ClassVar[str]  # the form that is called over a network
+    LOCAL: ClassVar[Sequence[str]] = ()  # other forms, as errors list them
 
     def make(self) -> Model:
-        """What is named, which loads its model when that is needed. Raises `BadInput`."""
+        """The named model, which loads itself when needed. Raises `BadInput`."""
         form, _, rest = self.text.partition(":")
         if rest and form == self.REMOTE:
             model, at, url = rest.partition("@")
@@ -53,19 +53,19 @@ class ModelSpec(ABC, Generic[Model]):
 
     @abstractmethod
     def remote(self, url: str, model: str, key: str) -> Model:
-        """One behind an endpoint. Raises `BadInput`."""
+        """The model behind an endpoint. Raises `BadInput`."""
 
     def local(self, form: str, rest: str) -> Model | None:
-        """One on this machine, if that is a form of one."""
+        """The model on this machine, if the form is a local one."""
         return None
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is asked over a network."""
+        """Whether it is called over a network."""
         return self.text.startswith(f"{self.REMOTE}:")
 
     def close(self, made: Model) -> None:
-        """Let go of what `make` made."""
+        """Close what `make` returned."""
         close = getattr(made, "close", None)
         if close is not None:
             close()
@@ -75,9 +75,9 @@ class ModelSpec(ABC, Generic[Model]):
 
 
 def made_by(place: str, what: str, attributes: Sequence[str]) -> Any:
-    """What the class or function at `MODULE:NAME` makes, called without arguments.
+    """The object that the class or function at `MODULE:NAME` makes, called without arguments.
 
-    `what` it is to be ("embedder"), and what such an object has. Raises `BadInput`.
+    `what` is its kind ("embedder"), with the attributes such an object needs. Raises `BadInput`.
     """
     module, _, name = place.partition(":")
     try:

@@ -1,7 +1,7 @@
-"""Procedures of a session: pages that tell how something is done, found where it is asked for.
+"""Procedures of a session: pages that say how something is done, found when relevant.
 
-They are made in the same append as the turn that states them. A later one for the same purpose
-takes the place of the earlier.
+They are written in the same append as the turn that states them. A later one for the same purpose
+replaces the earlier.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pagefault.truth.claim import Utterance
 from pagefault.truth.subjects import subject_key
 
 PROCEDURE: Final = PAGE_PREFIX["procedure"]
-RECALLED: Final = 2  # procedures that a turn brings at most
+RECALLED: Final = 2  # procedures that a turn recalls at most
 IMPORTANCE: Final = 0.8
 _ALL: Final = 2**31
 
@@ -39,7 +39,7 @@ class Procedures:
     def drafts(
         self, turn: Utterance, cause: Draft, state: SessionState, before: Sequence[Draft]
     ) -> list[Draft]:
-        """Drafts of the procedures that a turn states; what stands already is not written again."""
+        """Drafts of the procedures that a turn states; existing ones are not written again."""
         from pagefault.truth.procedures import procedures
 
         found = procedures(turn)
@@ -76,7 +76,7 @@ class Procedures:
         )
 
     def is_current(self, state: SessionState) -> bool:
-        """Whether those that stand are at hand, so that nothing waits for the store."""
+        """Whether the current ones are cached, so that nothing waits for the store."""
         return self._as_of == as_of(state, PROCEDURE, self._runtime.journal.forgets)
 
     def are_any(self, state: SessionState) -> bool:
@@ -84,7 +84,7 @@ class Procedures:
         return PROCEDURE in state.numbers
 
     def standing(self, state: SessionState) -> list[Page]:
-        """The procedures that hold now, oldest first. Reads the store where it must."""
+        """The procedures that hold now, oldest first. Reads the store if it must."""
         now = as_of(state, PROCEDURE, self._runtime.journal.forgets)
         if now != self._as_of:
             held: dict[str, Page] = {}

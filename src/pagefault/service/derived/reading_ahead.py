@@ -1,7 +1,7 @@
-"""Reading what the next epoch will sum up, while nobody waits.
+"""Reads the pages that the next epoch will summarise, in idle time.
 
-Nothing is decided by it: an epoch that comes before a page was read reads it then, and sums it up
-the same.
+It decides nothing: an epoch that comes before a page was read reads it then, and summarises it the
+same way.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from pagefault.service.window.eviction import target_tokens
 from pagefault.service.window.state import SessionState
 
 AT_ONCE_TOKENS: Final = 2_000
-"""What is read after one request, and a page more: some milliseconds, for which the next verb
-waits.
-"""
+"""Pages read after one request, plus one: some milliseconds, for which the next verb waits."""
 
 
 def awaits_reading(state: SessionState) -> bool:
@@ -23,8 +21,8 @@ def awaits_reading(state: SessionState) -> bool:
 
 
 def read_ahead(state: SessionState) -> None:
-    """Read the oldest of these pages: what each of their sentences is worth, and their topics."""
-    # Only who comes near an epoch needs these.
+    """Read the oldest of these pages: the worth of each of their sentences, and their topics."""
+    # Only needed near an epoch.
     from pagefault.represent.about import Found
     from pagefault.represent.api import Source
     from pagefault.represent.reading import read

@@ -1,6 +1,4 @@
-"""Which reranker a configuration means: `rerank:MODEL`, `rerank:MODEL@URL` or
-`python:MODULE:NAME`.
-"""
+"""The reranker of a setting: `rerank:MODEL`, `rerank:MODEL@URL` or `python:MODULE:NAME`."""
 
 from __future__ import annotations
 

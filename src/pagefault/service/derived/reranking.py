@@ -1,9 +1,8 @@
-"""A reranker as search asks it: bounded in time, left alone after a failure, never an error.
+"""A reranker for search: bounded in time, not called for a while after a failure, never an error.
 
-Invariants:
- (1) A search waits for `WAIT_S` at most, and no search fails for a reranker. While one answer is
-     late no other is asked for: the order by words stands at once.
- (2) After a failure the reranker is left alone for a while, longer each time; `status` says why.
+Invariants: (1) A search waits for `WAIT_S` at most, and never fails because of a reranker. While
+one answer is late no other is asked for: the order by words is used at once. (2) After a failure
+the reranker is not called for a while, longer each time; `status` says why.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from pagefault.engine.reranking import Reranker
 
 WAIT_S: Final = 5.0
-"""How long a search waits for an answer: a model may have to be loaded first."""
+"""How long a search waits for an answer: the model may have to be loaded first."""
 
 WEIGHT: Final = 0.1
-"""Of a reranker that has no `weight` of its own (`recall.reranking.Judged.weight`)."""
+"""For a reranker without a `weight` (`recall.reranking.Judged.weight`)."""
 
 CALLS_AT_ONCE: Final = 4
 REST_S: Final = 5.0
-"""How long a reranker that failed is left alone, doubled each time up to `REST_S_MAX`."""
+"""How long a reranker is not called after a failure, doubled each time up to `REST_S_MAX`."""
 
 REST_S_MAX: Final = 300.0
 _CONTRACT: Final = (
@@ -41,11 +40,11 @@ _CONTRACT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankingStatus:
-    """How the reranker of a memory does, since it was opened."""
+    """The state of a memory's reranker, since it was opened."""
 
-    reranker: str  # its name; nothing while it cannot be told
-    asked: int  # calls that were made: searches in which words were not sure
-    failure: str = ""  # why it failed last, if it did not answer since
+    reranker: str  # its name; empty while it is unknown
+    asked: int  # calls made: searches that words did not decide
+    failure: str = ""  # why it failed last, if it has not answered since
     hint: str = ""
 
 
@@ -53,7 +52,7 @@ class Reranking:
     """Implements `recall.reranking.Rerank`."""
 
     def __init__(self, reranker: Reranker, clock: Clock, *, owned: bool) -> None:
-        """`owned` says that the reranker is closed with this."""
+        """`owned` means that the reranker is closed with this."""
         self._reranker = reranker
         self._clock = clock
         self._owned = owned
@@ -62,16 +61,16 @@ class Reranking:
         self._asked = 0
         self._failure: PagefaultError | None = None
         self._rest_s = 0.0
-        self._again_s = 0.0  # when it may be asked again
+        self._again_s = 0.0  # when it may be called again
 
     def close(self) -> None:
-        """End what waits for an answer. Harmless when repeated."""
+        """End waits for an answer. Harmless when repeated."""
         close = getattr(self._reranker, "close", None)
         if self._owned and close is not None:
             close()
 
     def __call__(self, query: str, texts: Sequence[str]) -> Judged | None:
-        """Scores for the texts; nothing if they cannot be had soon."""
+        """Scores for the texts; None if they cannot be had soon."""
         if self._clock.monotonic_s() < self._again_s:
             return None
         try:
@@ -79,7 +78,7 @@ class Reranking:
         except CallTimedOut:
             self._failed(EngineUnreachable(f"the reranker gave no answer within {WAIT_S:g} s"))
         except CallRejected:
-            pass  # the one that is late has told
+            pass  # the late call has reported it
         except Exception as failure:
             self._failed(failure)
         else:
@@ -90,7 +89,7 @@ class Reranking:
         return None
 
     def status(self) -> RerankingStatus:
-        """Raises nothing: what keeps the reranker from telling its name is in `failure`."""
+        """Never raises: if the reranker cannot return its name, the reason is in `failure`."""
         name = ""
         try:
             name = self._reranker.name
@@ -105,7 +104,7 @@ class Reranking:
         )
 
     def _judged(self, query: str, texts: Sequence[str]) -> Judged:
-        """Raises `EngineError` for whatever a reranker of somebody else's gets wrong."""
+        """Raises `EngineError` for any mistake of a caller's reranker."""
         with self._lock:
             self._asked += 1
         try:

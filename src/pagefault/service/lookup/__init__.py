@@ -1,1 +1,1 @@
-"""How pages are asked for."""
+"""Look-up and search of pages."""

@@ -1,6 +1,4 @@
-"""What imports and exports tell, and which sessions were imported: told by names that no other may
-have.
-"""
+"""Reports of imports and exports, and the imported sessions: public names, unique in the API."""
 
 from __future__ import annotations
 
@@ -28,14 +26,14 @@ IMPORT_PREFIX: Final = "import:"
 
 
 def project_id(runtime: Runtime) -> str:
-    """What an export calls this memory, so that an import knows its own again."""
+    """This memory's id in its exports, by which an import recognises its own."""
     return f"pagefault:{runtime.keyed('project id')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCount:
-    """What an import found of one source: `messages` and `sessions` are new, `known` messages are
-    there already. Times are ISO 8601, "" where none is told.
+    """What an import found of one source: `messages` and `sessions` are new, `known` messages exist
+    already. Times are ISO 8601, "" if unknown.
     """
 
     source: str
@@ -53,9 +51,9 @@ class SourceCount:
 class ImportReport:
     """What an import would write (`dry_run`), or wrote: then `done`, and `run` names it.
 
-    `secrets` counts what looks like a secret, by its name: a mark takes its place. `flaws` are what
+    `secrets` counts apparent secrets by name: a mark takes the place of each. `flaws` lists what
     could not be read, or not all of it (`kept`); `flaws_left_out` more are not listed. `ignored`
-    files were none of a known program's.
+    files belong to no known program.
     """
 
     done: bool
@@ -90,9 +88,9 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSession:
-    """A session that was imported, by one run or several: `runs` names them, the latest last.
+    """An imported session, by one or several runs: `runs` names them, the latest last.
 
-    `is_approved` says that the runtime may recall all that is in it by now; `pages` are its own.
+    `is_approved` means that the runtime may recall all that is in it now; `pages` are its own.
     """
 
     session_id: str
@@ -115,9 +113,9 @@ class ExportForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export holds, or with `dry_run` would hold (`done` is false). `away` texts are left
-    out, as their segments are in an archive that is not there, or damaged; `redacted` ones held
-    what counts as a secret now, and did not when they were written.
+    """The contents of an export, or with `dry_run` what it would have (`done` is false). `away`
+    texts are left out, because their segments are damaged, or in an archive that is away;
+    `redacted` ones hold what counts as a secret now, and did not when they were written.
     """
 
     done: bool
@@ -133,13 +131,13 @@ class Exported:
 
 
 def is_from(name: str, source: str) -> bool:
-    """Whether a session of this name was imported from a source: "claude" is Claude Code, too."""
+    """Whether a session of this name was imported from a source: "claude" includes Claude Code."""
     kind = name.removeprefix(IMPORT_PREFIX) if name.startswith(IMPORT_PREFIX) else ""
     return bool(kind) and kind.partition(":")[0].startswith(source)
 
 
 def told_of(runtime: Runtime, session: SessionNo) -> list[Imported]:
-    """What the records of a session say of where it was imported from, oldest first. Blocks."""
+    """The import records of a session, oldest first. Blocks."""
     found = []
     for seq in runtime.index.events(session, types=("imported",)):
         with suppress(StoreCorrupt, ArchiveMissing):
@@ -150,7 +148,7 @@ def told_of(runtime: Runtime, session: SessionNo) -> list[Imported]:
 
 
 def imported_sessions(runtime: Runtime, source: str = "") -> list[ImportedSession]:
-    """Every session that was imported, the latest first. Blocks on the store."""
+    """Every imported session, the latest first. Blocks on the store."""
     rows = [row for row in runtime.index.sessions() if is_from(row.name, source)]
     return [one for row in rows if (one := _imported(runtime, row)) is not None]
 
@@ -185,8 +183,8 @@ def sessions_from(runtime: Runtime, source: str) -> frozenset[SessionNo]:
 
 
 def places_from(runtime: Runtime, source: str, wanted: SearchFilter = ANY) -> NDArray[np.int64]:
-    """Where pages imported from a source, and otherwise wanted, may stand, over everything,
-    ascending. Blocks on the store.
+    """The places, in all sessions, of pages imported from a source that pass the filter, ascending.
+    Blocks on the store.
     """
     import numpy as np
 

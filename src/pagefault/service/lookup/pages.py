@@ -1,4 +1,4 @@
-"""A page of a session by its id: what it says, or why there is none."""
+"""A page of a session by its id, or the reason that there is none."""
 
 from __future__ import annotations
 

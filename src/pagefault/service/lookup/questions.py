@@ -1,7 +1,7 @@
-"""Asking for pages: the latest, those of a time, of a topic or a task, or what bears on some words.
+"""Look-ups of pages: the latest, by time, by topic or task, or by relevance to a query.
 
-All take the same filter, look in a scope and no further, and tell where each hit is from. What
-was forgotten is in no index, so no way of asking finds it.
+All take the same filter, search one scope, and give the source of each hit. What was forgotten is
+in no index, so no look-up finds it.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
 @checked_verbs(usable=lambda asking: asking._runtime.journal.ready())
 class Asking:
-    """The verbs that ask for pages: a session answers of what it sees, a memory of every session.
+    """The look-up verbs: a session's search what it sees, a memory's search every session.
 
-    A memory's are for a person who may see all: a model's own search never leaves its session.
-    Page ids are unique in a session only; `hit.session_id` tells which.
+    A memory's are for a person who may see everything: a model's own search never leaves its
+    session. Page ids are unique in a session only; `hit.session_id` says which.
     """
 
     _runtime: Runtime
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
-        """Where to look, as it is now."""
+        """The scope to search, as it is now."""
         raise NotImplementedError
 
     async def _find(
         self, scope: Scope, query: str, limit: int, wanted: SearchFilter, profile: Profile | None
     ) -> SearchResult:
-        """What bears on a query there, best first."""
+        """The pages relevant to a query in a scope, best first."""
         raise NotImplementedError
 
     def _reach(self, scope: Scope, wanted: SearchFilter) -> list[Scope]:
-        """The regions that whoever asks may look into now, besides, where what was said is wanted.
-        Blocks on the store. A memory's own verbs look into all of them as it is.
+        """The regions that the caller may also search now, if the filter wants messages. Blocks on
+        the store. A memory's own verbs search all of them anyway.
         """
         return []
 
@@ -69,12 +69,12 @@ class Asking:
         tokens: int | None = None,
         profile: str = "",
     ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score and its source.
-        In a session, claims that answer it come before them, those that hold now.
+        """Pages relevant to `query`, best first, each with the parts of its score and its source.
+        In a session, claims that answer it and hold now come before them.
 
         With `topic` or `task` ("#42", "42", "ABC-7"), only pages that have it among their tags; the
-        query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
-        `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
+        query may then be empty. `tokens` bounds the total of the hits; omitted ones are reported.
+        `profile` ("measured", "studio-v1") selects the ranking, by default the configured one.
         """
         scope = await self._asked(wanted)
         _check(limit, tokens)
@@ -93,13 +93,13 @@ class Asking:
         return await with_sources(self._runtime, found, tokens, query or words_of(topic, task))
 
     async def _candidates(self, query: str, limit: int) -> SearchResult:
-        """The same hits, for who quotes pages by himself: nothing is read of them to show."""
+        """The same hits, for callers that quote pages themselves: no text is read to be shown."""
         return await self._find(await self._asked(ANY), query, limit, ANY, None)
 
     async def recent(
         self, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The pages that were said last, the latest first."""
+        """The latest pages that were said, newest first."""
         scope = await self._asked(wanted)
         regions = await asyncio.to_thread(self._reach, scope, wanted)
         return await listed(
@@ -107,8 +107,8 @@ class Asking:
         )
 
     async def _kinds(self, wanted: SearchFilter) -> dict[str, int]:
-        """How many pages of each kind it wants, less those that are none of."""
-        scope = await self._asked(wanted)  # once: of many sessions it takes a while
+        """How many pages of each kind pass the filter; kinds without any are left out."""
+        scope = await self._asked(wanted)  # once: it takes a while for many sessions
         regions = await asyncio.to_thread(self._reach, scope, wanted)
         told = {}
         for kind in Kind:
@@ -121,15 +121,13 @@ class Asking:
     async def by_topic(
         self, topic: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The pages of a topic, those first that are most about it."""
+        """The pages of a topic, the most relevant first."""
         return await self.recall(topic=topic, limit=limit, wanted=wanted, tokens=tokens)
 
     async def by_task(
         self, task: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The pages that name a task ("#42" or "42", "ABC-7"), those first that are most
-        about it.
-        """
+        """The pages that name a task ("#42" or "42", "ABC-7"), the most relevant first."""
         return await self.recall(task=task, limit=limit, wanted=wanted, tokens=tokens)
 
     async def timeline(
@@ -143,7 +141,7 @@ class Asking:
     ) -> SearchResult:
         """The first pages that were said from `start` on and before `end`, in that order.
 
-        Times are as in `SearchFilter`, and stand instead of those of `wanted`.
+        Times are as in `SearchFilter`, and replace those of `wanted`.
         """
         scope = await self._asked(wanted)
         spanned = wanted.between(start, end)
@@ -161,7 +159,7 @@ async def listed(
     tokens: int | None = None,
     newest_first: bool = False,
 ) -> SearchResult:
-    """Pages by when they were said; of equals by their order, those of regions last."""
+    """Pages by the time they were said; then by their order, those of regions last."""
     _check(limit, tokens)
     work = partial(_listed, runtime, scope, wanted, regions, limit, newest_first=newest_first)
     return await with_sources(runtime, await asyncio.to_thread(work), tokens)
@@ -179,8 +177,8 @@ async def _about(
     limit: int,
     profile: Profile | None,
 ) -> SearchResult:
-    """Pages that have this topic and this task, those first that bear most on the query; without
-    one, on topic and task. Each is told, though others say the same.
+    """Pages with this topic and this task, the most relevant to the query first, or without one, to
+    topic and task. Duplicates are not dropped.
     """
     import numpy as np
 
@@ -198,7 +196,7 @@ async def _about(
             replace(hit, page=row, also=()) for hit in found.hits for row in (hit.page, *hit.also)
         ]
     hits = list({hit.page.seq: hit for hit in hits}.values())  # two regions may share a page
-    hits.sort(key=lambda hit: -hit.score)  # stable: of one part they stand as they were found
+    hits.sort(key=lambda hit: -hit.score)  # stable: ties keep their order
     return SearchResult(tuple(hits[:limit]), len(hits))
 
 
@@ -209,7 +207,7 @@ def _check(limit: int, tokens: int | None) -> None:
 
 
 def parts_of(scope: Scope, wanted: SearchFilter) -> list[Scope]:
-    """Where pages of the wanted kinds are: what was said, what was made of that, or both."""
+    """The scopes that hold pages of the wanted kinds: messages, derived pages, or both."""
     if scope.is_wide or not wanted.kinds:
         return [scope]
     parts = [scope] if any(kind in SAID for kind in wanted.kinds) else []
@@ -244,7 +242,7 @@ def _listed(
         ordered = order[::-1] if newest_first else order
         is_unseen = runtime.quarantine.is_unseen
         rows = runtime.index.pages_at(part, matching.places[ordered[:limit]].tolist())
-        if any(map(is_unseen, rows)):  # they take nobody's room
+        if any(map(is_unseen, rows)):  # they take no other page's room
             rows = runtime.index.pages_at(part, matching.places[ordered].tolist())
         is_region = number >= len(own)
         home = part if is_region else scope
@@ -263,7 +261,7 @@ def _listed(
 
 
 def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np.int64]:
-    """Where the pages about these are, ascending."""
+    """The places of the pages with these tags, ascending."""
     import numpy as np
 
     rows = pages_about(runtime, scope, topic, task)
@@ -273,7 +271,7 @@ def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np
 async def with_sources(
     runtime: Runtime, found: SearchResult, tokens: int | None, query: str = ""
 ) -> SearchResult:
-    """As many of these as the tokens hold, each with its source and its excerpt."""
+    """As many of these as the token limit allows, each with its source and its excerpt."""
     if tokens is not None:
         found = found.within(tokens)
     return await asyncio.to_thread(_sourced, runtime, found, query)

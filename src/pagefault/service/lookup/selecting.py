@@ -1,4 +1,4 @@
-"""Every page that a filter wants, rather than the best few: for what is done to all of them."""
+"""Every page that passes a filter, rather than the best few: for bulk actions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ALL: Final = 1 << 40  # stretches of an index: more than any has
 
 
 def select(runtime: Runtime, scope: Scope, wanted: SearchFilter, query: str = "") -> list[PageRow]:
-    """The pages in scope that pass a filter and hold every word of `query`, in any of its forms,
-    whether or not other words stand in their place by now. Blocks on the index.
+    """The pages in scope that pass a filter and contain every word of `query`, in any of its forms,
+    including earlier versions of edited pages. Blocks on the index.
 
-    Unlike a search this ranks nothing, and stops at nothing. Raises `BadInput` for a query that has
-    no word.
+    Unlike a search this ranks nothing, and has no limit. Raises `BadInput` for a query without a
+    word.
     """
     import numpy as np
 

@@ -1,8 +1,8 @@
-"""What a search of one session finds: what was said, and the claims that answer it.
+"""Search of one session: its messages, and the claims that answer the query.
 
-What was said and what was made of it are searched apart, since a score means something only among
-its own kind. Claims that bear on a query come before the pages; other derived pages are found by
-who asks for their kind.
+Messages and derived pages are searched separately, because scores are comparable only within one
+kind. Claims relevant to a query come before the pages; other derived pages are found only by asking
+for their kind.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.claim_pages import CLAIM
 
-ANSWERS_MAX: Final = 3  # claims that a search finds which asks for no kind
+ANSWERS_MAX: Final = 3  # claims in a search that asks for no kind
 ANSWERS_COVERAGE: Final = 0.5  # of the query's words that any claim has: below, it answers little
 SAID: Final = frozenset({Kind.TRANSCRIPT, Kind.ARTIFACT})
-"""The kinds of pages that were said or handed in; the others were made of these."""
+"""The kinds of pages that were said or handed in; others are derived."""
 
 
 class Finder:
@@ -44,9 +44,9 @@ class Finder:
         wanted: SearchFilter = ANY,
         profile: Profile | None = None,
     ) -> SearchResult:
-        """Wanted pages that bear on a query. Without kinds: what was said, and before it the few
-        claims that answer, if any do. Claims are those that hold now; but a profile other than the
-        measured one orders all that was ever claimed as it orders the rest.
+        """Wanted pages relevant to a query. Without kinds: messages, preceded by the few claims
+        that answer, if any do. Claims are those that hold now; but any profile except the measured
+        one ranks all claims ever made along with the rest.
         """
         search, kinds = self._runtime.search, frozenset(map(Kind, wanted.kinds))
         is_measured = (profile or self._runtime.profile) is Profile.MEASURED
@@ -82,9 +82,9 @@ class Finder:
         wanted: SearchFilter = ANY,
         strict: bool = False,
     ) -> list[SearchHit]:
-        """The claims that bear on a query by their own words, best first; in the place of one that
-        was closed stands what closed it, unless that is a note of ours. With history it stands
-        itself, marked. `strict` is as of `Searcher.search`.
+        """The claims relevant to a query by their own words, best first. A closed claim is replaced
+        by the one that closed it, unless that is a note of ours. With history it is in the result
+        itself, marked. `strict` is as for `Searcher.search`.
         """
         state = self._owned.state
         if CLAIM not in state.numbers:
@@ -99,7 +99,7 @@ class Finder:
             profile=Profile.MEASURED,
             strict=strict,
         )
-        # By their own words: what stands beside a claim is another claim.
+        # Only by their own words: the pages next to a claim are other claims.
         hits = [hit for hit in result.hits if hit.parts["own"] > 0]
         rows = await asyncio.to_thread(self._claims.current, [hit.page for hit in hits], state)
         current = {old: new for old, new in rows if new.seq <= _last(scope)}
@@ -116,9 +116,9 @@ class Finder:
 
 
 def merged(found: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
-    """Hits of several scopes as one list: always the likeliest of those that come next, of equals
-    that of the earlier scope. Scores are of one scope and cannot be compared; each keeps its order.
-    A page that several of them see stands once.
+    """Hits of several scopes as one list: always the likeliest of the next ones, and for ties the
+    one of the earlier scope. Scores belong to one scope and cannot be compared; each scope keeps
+    its order. A page that several of them see is listed once.
     """
     left = [deque(hits) for hits in found]
     order: dict[Seq, SearchHit] = {}

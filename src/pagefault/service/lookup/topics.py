@@ -1,7 +1,7 @@
-"""Pages by what they are about: their topics, and the tasks they name.
+"""Pages by topic and task.
 
-Tags are found by form alone (`represent/topics.py`), in the pages that have the word: a tag is a
-word of its page, so the words of the index lead to it.
+Tags are found by form alone (`represent/topics.py`), in the pages that contain the word: a tag is a
+word of its page, so the index's terms lead to it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.languages import languages_in
 
 LOOKED_AT: Final = 5_000
-"""Pages that have the word, the latest of which are asked for their tags."""
+"""Pages containing the word, the latest of which are checked for their tags."""
 
 _NUMBER: Final = re.compile(r"#?(\d+)")
 
 
 def is_about(page: Page, topic: str, task: str) -> bool:
-    """Whether a page has this topic and this task; an empty one is any."""
+    """Whether a page has this topic and this task; an empty one matches any."""
     if task and _as_named(task) not in map(str.casefold, page.task_refs):
         return False
     wanted = topic.casefold().rstrip("s")
@@ -34,13 +34,13 @@ def is_about(page: Page, topic: str, task: str) -> bool:
 
 
 def _as_named(task: str) -> str:
-    """A task as tags name it: a number alone is that of an issue, `4711` is `#4711`."""
+    """A task in the form of tags: a bare number is an issue's, `4711` is `#4711`."""
     number = _NUMBER.fullmatch(task)
     return f"#{number[1]}" if number else task.casefold()
 
 
 def words_of(topic: str, task: str) -> str:
-    """The words that every page about these has."""
+    """The words that every page with these tags has."""
     number = _NUMBER.fullmatch(task)
     return " ".join(filter(None, (topic, number[1] if number else task)))
 

@@ -1,1 +1,1 @@
-"""What happens in a turn: what is said, what is brought in for it, and how calls are served."""
+"""The steps of a turn: logging messages, recalling pages for them, serving calls."""

@@ -19,7 +19,7 @@ UNKNOWN: Final = "application/octet-stream"
 def describe(
     data: bytes, *, name: str, media_type: str, text: str, key: str, bytes_max: int
 ) -> Incoming:
-    """The page of an artifact, before its bytes have a place. Raises `BadInput`."""
+    """The page of an artifact, before its bytes are stored. Raises `BadInput`."""
     if len(data) > bytes_max:
         raise BadInput(
             f"{name!r} has {len(data):,} bytes; an artifact has at most {bytes_max:,}",
@@ -46,7 +46,7 @@ def describe(
 
 
 def bytes_of(page: Page, state: SessionState, runtime: Runtime) -> bytes:
-    """The bytes that a page stands for. Reads the store. `BadInput` for a page that has none."""
+    """The bytes of a page. Reads the store. `BadInput` for a page that has none."""
     if not page.blob:
         raise BadInput(f"{page.page_id} is text and has no bytes", hint="use `page` for its text")
     try:
@@ -62,6 +62,6 @@ def bytes_of(page: Page, state: SessionState, runtime: Runtime) -> bytes:
 
 
 def modality_of(media_type: str) -> Modality:
-    """What a media type is made of; what is no text, image, sound or film is structured."""
+    """The modality of a media type; anything but text, image, audio or video is structured."""
     top = media_type.partition("/")[0].strip().lower()
     return Modality(top) if top in ("image", "audio", "video", "text") else Modality.STRUCTURED

@@ -12,13 +12,13 @@ from pagefault.pack.breakpoints import worth_marking
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.prefix import Prefix
 
-_BEFORE_MESSAGES: Final = 1  # blocks of a prefix: the tools are the first
+_BEFORE_MESSAGES: Final = 1  # blocks of a prefix: the tools come first
 
 
 class Marker:
-    """Remembers the request before, whose end is where a provider's entry is found again.
+    """Remembers the end of the previous request, where a provider looks for its cache entry.
 
-    `key` is the routing key of providers that take one: the same for all requests of the session.
+    `key` is the routing key for providers that take one: the same for all requests of the session.
     """
 
     def __init__(self, counter: TokenCounter, key: str) -> None:
@@ -29,16 +29,15 @@ class Marker:
     def marked(
         self, request: Request, format: Format | None, *, prices: PriceList, front_messages: int
     ) -> Request:
-        """The request with the hints that help in this format (None: of the session's own engine).
+        """The request with the cache hints of this format (None: of the session's own engine).
 
-        `front_messages` are those that outlive this epoch's turns: the head, and what the epoch put
-        in front.
+        `front_messages` counts those that outlive this epoch's turns: the head, and the front.
         """
         is_openai = prices.name.startswith("openai") and format != "gemini"
         if is_openai or format == "openai-responses":
             request = replace(request, cache_key=self._key)
         if format == "anthropic" and not prices.takes_marks:
-            # Of which model nobody knows; a mark on a prefix too short for it costs nothing.
+            # The model is unknown; a mark on a prefix too short for it costs nothing.
             prices = replace(prices, takes_marks=True, min_tokens=0, quantum=1)
         if not prices.takes_marks or not (is_openai or format == "anthropic"):
             return request

@@ -1,6 +1,6 @@
-"""Serving the model's calls: what each of them found, as the record that says so.
+"""Serves the model's calls, and records the result of each.
 
-Never raises for what the model got wrong: a refusal is a result too.
+Never raises for the model's mistakes: a refusal is a result too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pagefault.service.window.room import exchange_tokens, fault_room, fits
 from pagefault.service.window.state import SessionState
 
 ARGUMENTS_MAX: Final = 1_000  # characters of a call's arguments; no call of ours needs more
-REFUSAL_TOKENS: Final = 200  # of a refused call without its arguments, and the refusal, at most
+REFUSAL_TOKENS: Final = 200  # of a refusal and its call without arguments, at most
 
 Find = Callable[[str, int, Modality | None], Awaitable[SearchResult]]
 
@@ -56,12 +56,12 @@ class CallServer:
         self._prefetcher = prefetcher
 
     def fit(self) -> int:
-        """How many more calls the window can take in this turn, were each of them refused."""
+        """How many more calls the window can take in this turn, if each were refused."""
         return max(0, self._owned.state.room_for_results()) // REFUSAL_TOKENS
 
     async def serve(self, call: ToolCall, said: str = "", *, cause: Seq | None = None) -> str:
-        """Serve a call and queue its record. The result's text; where there is no room for it, a
-        refusal that is not kept.
+        """Serve a call and queue its record. Returns the result's text; if there is no room for it,
+        a refusal that is not recorded.
         """
 
         async def verb() -> str:
@@ -90,11 +90,11 @@ class CallServer:
     async def _body(
         self, call: ToolCall, said: str, state: SessionState
     ) -> CallRefused | Faulted | Searched:
-        """What becomes of a call, and of the words that came with it; nothing is written.
+        """The record of a call and of the text with it; nothing is written.
 
-        What no request could carry is cut off the words and the arguments. A page that is served in
-        full is LOADING until the record is folded: to be called in `PageTable.faults`, which ends
-        that if it never is.
+        Text and arguments are cut to what a request can carry. A page served in full is LOADING
+        until the record is folded: call this within `PageTable.faults`, which ends that if the
+        record is never folded.
         """
         clean = self._runtime.journal.clean
         action = read_call(call)
@@ -120,7 +120,7 @@ class CallServer:
 
 
 def _said_beside(said: str, state: SessionState) -> str:
-    """What the model said with its calls; its beginning, where it would crowd them out."""
+    """The model's text beside its calls; only its beginning, if it would crowd them out."""
     room = state.room_for_results() // 4
     while said and exchange_tokens(state, said) > room:
         said = said[: len(said) // 2]
@@ -128,7 +128,7 @@ def _said_beside(said: str, state: SessionState) -> str:
 
 
 def _as_kept(call: ToolCall, said: str, state: SessionState) -> ToolCall:
-    """The call as it is written down and shown."""
+    """The call as it is recorded and shown."""
     room = state.room_for_results() - exchange_tokens(state, said)
     if len(call.arguments) > min(ARGUMENTS_MAX, room - REFUSAL_TOKENS):
         return replace(call, arguments="{}")
@@ -149,11 +149,11 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
             why="no searches are left in this turn: answer from what you can see",
             faults_left=state.budget.faults_left,
         )
-    # Pages in the window are not news to the model, so they do not crowd out those that are.
+    # Pages in the window are known to the model, so they do not crowd out others.
     seen = state.working_set
     result = await find(action.query, action.limit + len(seen), action.modality)
     hits = [hit for hit in result.hits if hit.page.page_id not in seen]
-    told = [hit for hit in hits if not hit.archive]  # of the others nothing could be shown
+    told = [hit for hit in hits if not hit.archive]  # the others could not be shown
     found = replace(
         asked,
         hits=tuple(
@@ -194,7 +194,7 @@ def _fault(
         return replace(asked, level=mapped, already_mapped=True)
     state.table.begin_fault(row, action.level)
     try:
-        page = runtime.pages.read(row)  # one read of a file: less than a hop to a thread costs
+        page = runtime.pages.read(row)  # one read of a file: cheaper than a hop to a thread
         ladder = levels.ladder(page)
         room = fault_room(state, asked, page)
         level = state.budget.grant(row.page_id, action.level, action.reason, ladder, room)
@@ -215,7 +215,7 @@ def _fault(
             level_tokens=tuple(told.values()),
         )
     shows = PageId("")
-    if level is not Level.FULL:  # what stands for the page is another page
+    if level is not Level.FULL:  # the representation is another page
         state.table.failed(row.page_id)
         shows = levels.keep(ladder, level, Actor.MODEL).page_id
     return replace(

@@ -1,7 +1,7 @@
-"""Checks of claims, as records: what was found of each, or what a person says of one.
+"""Checks of claims, as records: the findings for each, or a person's verdict.
 
-A check that finds what the last one found is written once an hour. Trust is counted in days, so an
-earlier one tells nothing new, and nobody's loop fills the log with checks of one claim.
+A check with the same finding as the last one is written at most once an hour. Trust is counted in
+days, so an earlier one says nothing new, and a loop cannot fill the log with checks of one claim.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pagefault.truth.held import Held
 
 
 class ClaimChecks:
-    """Plans the records of one session. Blocks on the store and on the disk."""
+    """Plans the check records of one session. Blocks on the store and on the disk."""
 
     def __init__(
         self, owned: Owned, claims: Claims, stated: StatedClaims, root: Path | None
@@ -38,8 +38,8 @@ class ClaimChecks:
     def plan(
         self, claim_ids: Sequence[PageId], verdict: CheckOutcome | None
     ) -> tuple[list[Draft], tuple[ClaimCheck, ...]]:
-        """The records of checks of these claims, or of all that stand, and what came of each. What
-        came to nothing is not written.
+        """The records of checks of these claims, or of all that hold, and the result of each.
+        Checks without a result are not written.
         """
         book = self._claims.book(self._owned.state)
         held = [self._stated.standing(book, one) for one in claim_ids] or book.standing()
@@ -49,14 +49,14 @@ class ClaimChecks:
             return [self._draft(told[0], Actor.USER)], tuple(told)
         told = []
         for one in held:
-            with suppress(RecordGone, ArchiveMissing, KeyError):  # it is not there to be looked at
+            with suppress(RecordGone, ArchiveMissing, KeyError):  # it cannot be checked
                 page = self._owned.state.read_page(one.claim_id)
                 looks = [*self._validators.look(page), *self._premises(one)]
                 told.append(self._check(one.claim_id, looks))
         return [self._draft(one, Actor.SYSTEM) for one in told if one.done], tuple(told)
 
     def _premises(self, held: Held) -> Iterator[Look]:
-        """Whether what a claim was derived from holds."""
+        """Whether the premises of a claim hold."""
         book = self._claims.book(self._owned.state)
         holding = {one.claim_id for one in book.holding(self._owned.runtime.clock.now_ms())}
         for premise in map(book.now, held.premises):
@@ -69,8 +69,8 @@ class ClaimChecks:
             )
 
     def _check(self, claim_id: PageId, looks: Sequence[Look]) -> ClaimCheck:
-        """What was found comes to. Where a source fails nothing is written: the claim is stale by
-        itself then, and no more so once the source holds again.
+        """The outcome of the findings. If a source fails, nothing is written: the claim is stale
+        anyway, and valid again once the source is.
         """
         outcome = outcome_of(looks)
         failed = {one.validator for one in looks if one.outcome is CheckOutcome.FAIL}
@@ -79,7 +79,7 @@ class ClaimChecks:
         return replace(check, done=is_told and self._is_news(check))
 
     def _is_news(self, check: ClaimCheck) -> bool:
-        """Whether the last check came to something else, by others, or was an hour ago."""
+        """Whether the last check had another outcome or author, or was an hour ago."""
         last = self._claims.book(self._owned.state).checked(check.claim_id)
         if last is None or Validator.PERSON in check.validators:
             return True

@@ -1,12 +1,12 @@
-"""What becomes of claims after they were made: edited, merged, confirmed, ended, contradicted.
+"""Revisions of claims: edits, merges, confirmations, ends, contradictions.
 
-An edit of the words is another claim in the place of the first, so that what was derived from the
-first is stale. An edit of anything else *restates* it: the same claim, which keeps its age, its
-checks and what rests on it. Whatever a person does here is an act that `undo` takes back.
+An edit of the words makes another claim in place of the first, so what was derived from the first
+is stale. An edit of anything else *restates* it: the same claim, which keeps its age, its checks
+and what rests on it. `undo` reverts every revision by a person.
 
-*Confirming* lifts what was proposed to the user's authority. It takes the digest of the very words
-that the person was shown, so that no words can be put in their place meanwhile; no agent has a way
-here (`warden.py` says why).
+*Confirming* gives a proposed claim the user's authority. It takes the digest of the exact words
+that the person was shown, so that no others can be substituted meanwhile; no agent can call it
+(`warden.py` says why).
 """
 
 from __future__ import annotations
@@ -31,15 +31,13 @@ from pagefault.truth.claims import ClaimBook, ClaimEntry
 from pagefault.truth.held import Held
 from pagefault.truth.subjects import value_key
 
-CONTRADICTED_MAX: Final = (
-    16  # others that one claim is said to contradict: no claim has more rulings
-)
+CONTRADICTED_MAX: Final = 16  # others that contradict one claim; no claim has more rulings
 Given = Sequence[str | Quote | Evidence | FileQuote]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What is to be another of a claim; None leaves it as it is."""
+    """The new values of a claim; None leaves a field as it is."""
 
     value: str | None
     subject: str | None
@@ -50,7 +48,7 @@ class Revision:
 
 
 class ClaimRevisions:
-    """Plans the records of one session. Blocks on the store."""
+    """Plans the revision records of one session. Blocks on the store."""
 
     def __init__(self, owned: Owned, claims: Claims, stated: StatedClaims) -> None:
         self._owned = owned
@@ -61,7 +59,7 @@ class ClaimRevisions:
     def plan_edit(
         self, claim_id: PageId, edit: Revision, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
-        """The records of an edited claim, and its id; none, where nothing is another."""
+        """The records of an edited claim, and its id; no records if nothing changes."""
         known = self._stated.known(key, is_retraction=False)
         if known:
             return [], known
@@ -101,7 +99,7 @@ class ClaimRevisions:
     def plan_merge(
         self, claim_ids: Sequence[PageId], value: str, subject: str, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
-        """The records of one claim in the place of several, on the evidence of all of them."""
+        """The records of one claim in place of several, on the evidence of all of them."""
         known = self._stated.known(key, is_retraction=False)
         if known:
             return [], known
@@ -142,7 +140,7 @@ class ClaimRevisions:
     def plan_confirmation(
         self, claim_id: PageId, digest: str, key: str
     ) -> tuple[list[Draft], PageId]:
-        """The records that give a proposal the user's authority, and the id it has from then on."""
+        """The records that give a proposed claim the user's authority, and its new id."""
         known = self._stated.known(key, is_retraction=False)
         if known:
             return [], known
@@ -151,7 +149,7 @@ class ClaimRevisions:
         page = self._page(old)
         if old.authority is Authority.USER:
             if page.derived is not None and page.derived.digest == digest:
-                return [], claim_id  # by just this digest, before
+                return [], claim_id  # confirmed earlier with this digest
             raise BadInput(f"{claim_id} is not proposed: it has the user's authority")
         lapse = book.lapses(self._runtime.clock.now_ms()).get(claim_id)
         if lapse is not None:
@@ -198,7 +196,7 @@ class ClaimRevisions:
         )
 
     def plan_end(self, claim_id: PageId, origin: Origin) -> tuple[list[Draft], PageId]:
-        """The record that ends a claim; none, where its time is over already."""
+        """The record that ends a claim; none if it is expired already."""
         book = self._book
         held = self._stated.closable(book, claim_id, authority_of(origin))
         if book.rulings(held.claim_id, RulingKind.ENDED):
@@ -209,7 +207,7 @@ class ClaimRevisions:
     def plan_contradiction(
         self, claim_id: PageId, other: PageId, origin: Origin
     ) -> tuple[list[Draft], PageId]:
-        """The record that says that two claims cannot both be true; none, where it is known."""
+        """The record that two claims contradict each other; none if that is known."""
         book = self._book
         if claim_id == other:
             raise BadInput("a claim cannot contradict itself", hint="name two claims")
@@ -240,7 +238,7 @@ class ClaimRevisions:
         return derived
 
     def _check_sound(self, book: ClaimBook, claim_id: PageId, premises: Sequence[PageId]) -> None:
-        """Raise `BadInput` where a claim would rest on itself."""
+        """Raise `BadInput` if a claim would rest on itself."""
         rests = {claim_id, *(one.claim_id for one in book.resting_on(claim_id))}
         for premise in premises:
             if premise in rests:

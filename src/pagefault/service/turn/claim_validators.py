@@ -1,9 +1,9 @@
-"""Checks of claims: whether what a claim rests on is still there and still says so.
+"""Validators of claims: whether the evidence of a claim still exists and still says so.
 
-Each looks at one kind of evidence, and at nothing where a claim has none of it. A claim passes if
-something was looked at and nothing failed. Where the project's folder is not named, files and
-branches are not looked at; no program is run, and git is not asked: what it would tell stands in
-plain files, and asking runs what a repository's settings name.
+Each validator looks at one kind of evidence, if a claim has any of it. A claim passes if something
+was checked and nothing failed. Without the project's folder, files and branches are not checked. No
+program is run, not even git: the answers are in plain files, and running git executes what a
+repository's settings name.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find
 from pagefault.service.ownership import Owned
 
 _REF: Final = re.compile(r"[0-9a-f]{40,64} refs/heads/(.+)")
-_EVENTS: Final = 10_000  # of work in a session that are looked at
+_EVENTS: Final = 10_000  # of work in a session that are searched
 _RUNS: Final = frozenset({EventType.COMMAND_RUN, EventType.TEST_RESULT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What one validator found of one thing that a claim rests on (`ref`)."""
+    """One validator's finding about one piece of a claim's evidence (`ref`)."""
 
     validator: Validator
     ref: str
@@ -40,8 +40,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """What a check of a claim came to: `outcome` is pass, fail, or unknown where nothing that it
-    rests on could be looked at. `done` is whether it was written down.
+    """The result of a check of a claim: `outcome` is pass, fail, or unknown if nothing could be
+    checked. `done` is whether it was recorded.
     """
 
     claim_id: PageId
@@ -51,7 +51,7 @@ class ClaimCheck:
 
     @property
     def validators(self) -> tuple[Validator, ...]:
-        """Who told anything."""
+        """The validators that found anything."""
         told = [one for one in self.looks if one.outcome is not CheckOutcome.UNKNOWN]
         return tuple(dict.fromkeys(one.validator for one in told))
 
@@ -74,7 +74,7 @@ class Validators:
         self._work: list[WorkEvent] | None = None
 
     def look(self, claim: Page) -> list[Look]:
-        """What there is to be found of a claim now."""
+        """The findings about a claim now."""
         derived = claim.derived
         assert derived is not None
         looks = [self._span(span) for span in derived.evidence]
@@ -124,7 +124,7 @@ class Validators:
             yield Look(validator=Validator.FILES, ref=ref, outcome=outcome, why=why)
 
     def _branch(self, card: CardFacts) -> Iterator[Look]:
-        """Whether the branch that a claim is true of is there, in a repository of git."""
+        """Whether the branch that a claim is limited to exists, in a git repository."""
         if not card.branch:
             return
         known = None if self._root is None else branches(self._root)
@@ -137,7 +137,7 @@ class Validators:
         yield Look(validator=Validator.BRANCH, ref=card.branch, outcome=outcome, why=why)
 
     def _runs(self, pages: set[PageId]) -> Iterator[Look]:
-        """How what was run in evidence went when it was run last in this session."""
+        """The latest outcome in this session of the command or tests in the evidence."""
         rows = (self._owned.state.find_row(page_id) for page_id in pages)
         if not any(row is not None and row.role is Role.TOOL for row in rows):
             return
@@ -155,7 +155,7 @@ class Validators:
             )
 
     def _events(self) -> list[WorkEvent]:
-        """What was done in this session, newest first."""
+        """The events of this session, newest first."""
         if self._work is None:
             row = self._runtime.index.session(self._owned.session)
             asked = WorkFilter()
@@ -172,10 +172,10 @@ def _is_same_run(one: WorkEvent, other: WorkEvent) -> bool:
 
 
 def branches(root: Path) -> frozenset[str] | None:
-    """The branches of the repository in this folder; None where there is none to be read."""
+    """The branches of the repository in this folder; None if they cannot be read."""
     git = root / ".git"
     with suppress(OSError, UnicodeDecodeError):
-        if git.is_file():  # a worktree's, which names where its repository is
+        if git.is_file():  # a worktree's, which has its repository's path
             git = (root / git.read_text().partition("gitdir:")[2].strip()).resolve()
             common = git / "commondir"
             git = (git / common.read_text().strip()).resolve() if common.is_file() else git

@@ -1,4 +1,4 @@
-"""Writing down what was said: a text becomes pages, and pages become drafts of records.
+"""Drafts of records: a message's text becomes pages, and pages become drafts.
 
 Nothing is appended here, and a text that may not be written raises before anything is.
 """
@@ -60,17 +60,18 @@ _NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality, "s
 
 
 PREVIOUS: Final = "<previous>"
-"""What an item `follows`, and what its key has in the place of that page's id, where that is the
-page of the item before it in the same call: nobody knows its id before it is written."""
+"""A value of `follows` for the page of the previous item in the same call, and its placeholder in
+the key: that page has no id before it is written.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
-    """One thing to be written down: what a verb, or a line of a transcript, hands in.
+    """One message or text to be written: the input of a verb, or a line of a transcript.
 
-    Role, event type, modality and source may be given by their names. Raises `BadInput` for what is
-    not what it should be, for a time that is none, for a type of record that is made of others
-    (summaries, claims …) and for a user who says nothing: no record could be read back.
+    Role, event type, modality and source may be given by their names. Raises `BadInput` for an
+    invalid value or time, for a record type that is derived (summaries, claims …) and for an empty
+    message of the user: no record could be read back.
     """
 
     text: str
@@ -80,22 +81,22 @@ class Incoming:
     title: str = ""
     occurred_at: str = ""
     call_id: str = ""
-    given_id: str = ""  # of a call that is kept under another
+    given_id: str = ""  # of a call that is stored under another
     importance: float = 0.5
     key: str = ""
     modality: Modality = Modality.TEXT
     source: Source = Source.CHAT
-    model: str = ""  # that said it, or called
-    blob: str = ""  # of an artifact, whose text only describes it
+    model: str = ""  # the author, or the caller
+    blob: str = ""  # of an artifact, which its text only describes
     mime_type: str = ""
     size_bytes: int = 0
-    follows: str = ""  # the page before it, in the history of a proxy's client, or `PREVIOUS`
-    supersedes: str = ""  # the page whose place it takes: the same message, in other words
+    follows: str = ""  # the previous page in a proxied client's history, or `PREVIOUS`
+    supersedes: str = ""  # the page that it replaces: an earlier version of the same message
     spliced: tuple[Splice, ...] = ()  # calls that the proxy served in it
     is_error: bool = False  # of a tool's result: the call failed
-    is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
-    goes_on: bool = False  # on for a block of a message that another began: no turn opens with it
-    origin: Origin | None = None  # whose word it is, if another's than that of all it is said with
+    is_whole: bool = True  # off for a block of a message that has others: no claims from it
+    goes_on: bool = False  # on for a block of a message that another began: it opens no turn
+    origin: Origin | None = None  # if another's than that of the whole batch
 
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
@@ -129,8 +130,8 @@ class Incoming:
 
     @property
     def opens_turn(self) -> bool:
-        """Whether a new turn begins with it: with a message, not with what is handed in, and not
-        with other words for a message that there was, or more of one.
+        """Whether it opens a turn: a message does, but not a document, an edit of an existing
+        message, or a continuation of one.
         """
         begins = not self.supersedes and not self.goes_on
         return self.role is Role.USER and not self._is_handed_in and begins
@@ -141,14 +142,14 @@ class Incoming:
 
     @property
     def stem(self) -> str:
-        """What the ids of its pages begin with."""
+        """The prefix of its pages' ids."""
         if self._is_handed_in:
             return PAGE_PREFIX["artifact"]
         return PAGE_PREFIX["tool" if self.role is Role.TOOL else "message"]
 
 
 def placed(item: Incoming, previous: PageId) -> Incoming:
-    """The same where `PREVIOUS` is this page."""
+    """The same, with this page in place of `PREVIOUS`."""
     if item.follows != PREVIOUS:
         return item
     return replace(item, follows=previous, key=item.key.replace(PREVIOUS, previous))
@@ -163,9 +164,9 @@ def write_down(
     counter: TokenCounter,
     clean: Callable[[str], str],
 ) -> list[Draft]:
-    """Drafts of the pages that these items become, one after another, as `state` stands.
+    """Drafts of the pages that these items become, in order, given the current `state`.
 
-    `clean` takes secrets out, before anything is counted or split. Raises `MessageTooLarge` for a
+    `clean` redacts secrets, before anything is counted or split. Raises `MessageTooLarge` for a
     user's message that no request could show whole.
     """
     numbers, order, turn = dict(state.numbers), state.order_next, state.turn
@@ -216,8 +217,8 @@ def pages_of(
     order: int,
     clean: Callable[[str], str],
 ) -> list[Draft]:
-    """Drafts of one item, whose text has these parts, each with its tokens: its first page has this
-    number among those of its stem, and this order.
+    """Drafts of one item, whose text has these parts, each with its tokens. Its first page has this
+    number under its prefix, and this order.
     """
     stem = item.stem
     return [

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 CANCELLED: Final = "cancelled before there was a result"
 HOST_CALLS_PER_REPLY_MAX: Final = 64
-"""The same where the host has tools, of which a reply may call many at once."""
+"""The limit on requests if the host has tools, of which a reply may call many at once."""
 
 CALLS_PER_REPLY_MAX = 8
-"""Of one reply; what a model calls beyond that is dropped, as if it had not been said."""
+"""Of one reply; calls beyond that are dropped, as if they had not been made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A finished turn. A citation is valid if the model could see the page it names, in full.
+    """A finished turn. A citation is valid if the model could see the cited page, in full.
 
-    Where `calls` wait for their results, it is not finished yet: they are of tools that were given
-    as schemas, and `run` goes on once each has its `tool_result`.
+    If `calls` wait for results, the turn is not finished yet: they are of tools given as schemas,
+    and `run` continues once each has its `tool_result`.
     """
 
     text: str
@@ -46,19 +46,19 @@ class Answer:
     faults: int
     faults_refused: int
     searches: int
-    paged_in_tokens: int  # brought in by recall and by faults, in this turn
+    paged_in_tokens: int  # by recall and by faults, in this turn
     request_tokens: int  # of the last request, by our count
-    usage: Usage | None  # of the last request, by the provider's
+    usage: Usage | None  # of the last request, by the provider's count
     complete: bool
-    tool_calls: int = 0  # of the host's tools, those that failed or were refused included
+    tool_calls: int = 0  # of the host's tools, including failed and refused ones
     calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What one run may take."""
+    """The limits of one run."""
 
-    steps_max: int  # requests, beside those that bring results of the host's tools
+    steps_max: int  # requests, besides those with results of the host's tools
     calls_max: int = CALLS_MAX  # of the host's tools
     timeout_s: float = TIMEOUT_S  # of one such call; 0: none
 
@@ -73,8 +73,8 @@ async def drive(
     """Run one turn to its answer.
 
     Each pass is a request, its reply, and one of three: the turn ends, memory's own calls are
-    served, or the host's are run (bounded by `calls_max`, not by steps). It ends early where calls
-    are left to the caller (`Answer.calls`), or where nothing more fits (`complete` is False).
+    served, or the host's are run (bounded by `calls_max`, not by steps). It ends early if calls are
+    left to the caller (`Answer.calls`), or if nothing more fits (`complete` is False).
     """
     turn = Turn(bounds.steps_max)
     host = HostCalls(session, toolbox, bounds)
@@ -95,11 +95,11 @@ async def drive(
             str(requests),
             used={call.call_id for message in request.messages for call in message.tool_calls},
         )
-        # It calls on, and nothing more fits.
+        # It keeps calling, and nothing more fits.
         is_cut_off = bool(reply.tool_calls) and not reply_calls
         reply = replace(reply, tool_calls=reply_calls)
         of_host = host.are_called(reply_calls)
-        if not (of_host and host.calls_left > 0):  # those have a bound of their own
+        if not (of_host and host.calls_left > 0):  # those have their own limit
             actions = turn.receive(reply)
             match actions:
                 case [Finish(text=text, complete=complete)]:
@@ -108,7 +108,7 @@ async def drive(
         if of_host:
             text = encodable(without_label(reply.text))
             searches += sum(call.name == SEARCH_PAGES for call in reply_calls)
-            asked = [  # a function gets what the model wrote: what is kept of it has no secrets
+            asked = [  # functions get the model's arguments: stored ones have no secrets
                 ToolCall(kept.call_id, kept.name, given.arguments)
                 for kept, given in zip(reply_calls, given_calls, strict=True)
             ]
@@ -120,7 +120,7 @@ async def drive(
         for number, action in enumerate(actions):
             assert not isinstance(action, Finish)
             if number and not session.calls_that_fit():
-                break  # the rest is dropped too: what came before it took the room
+                break  # the rest is dropped too: earlier calls took the room
             await session.call(action.call, said=reply.text if number == 0 else "")
             searches += action.call.name == "search_pages"
     visible = session.visible()
@@ -149,7 +149,7 @@ async def drive(
 
 
 class HostCalls:
-    """The calls of the host's tools in one run: each gets a result, whatever becomes of it."""
+    """The calls of the host's tools in one run: each gets a result, whatever happens."""
 
     def __init__(self, session: Session, toolbox: Toolbox | None, bounds: Bounds) -> None:
         self.calls = 0
@@ -162,23 +162,23 @@ class HostCalls:
         return self._bounds.calls_max - self.calls
 
     def are_called(self, calls: Sequence[ToolCall]) -> bool:
-        """Whether one of these is for the host to answer: where it offers tools, all but memory's
-        own are.
+        """Whether the host must answer any of these: if it offers tools, all calls but those of
+        memory's own.
         """
         return bool(self._session.host_tools()) and not all(map(self._session.is_of_memory, calls))
 
     async def serve(
         self, said: str, calls: Sequence[ToolCall], model: str
     ) -> tuple[PageId, tuple[ToolCall, ...]]:
-        """Log a reply, run what it calls, and log what came of it: its first page, and the calls
-        that are left to whoever runs this.
+        """Log a reply, run its calls, and log their results. Returns its first page, and the calls
+        that are left to the caller.
 
-        Cancelled, it says so in place of the results that are not there yet.
+        If cancelled, it logs that in place of the missing results.
         """
         reply = asyncio.ensure_future(self._session.replied(said, calls, model))
         tasks: list[asyncio.Future[None]] = []
         try:
-            # Shielded: calls that are half logged nobody could answer.
+            # Shielded: nobody could answer calls that are half logged.
             page_id, opened = await asyncio.shield(reply)
             tasks += [asyncio.ensure_future(self._answer(call)) for call in opened]
             await asyncio.gather(*tasks)
@@ -208,7 +208,7 @@ class HostCalls:
             result, failed = await self._toolbox.run(call, self._bounds.timeout_s)
         try:
             await self._session.tool_result(call.call_id, result, is_error=failed)
-        except BadInput as refused:  # by what it is, or how large; or somebody else gave one
+        except BadInput as refused:  # of the wrong type or size; or another caller gave one
             if self._still_open([call]):
                 await self._session.tool_result(call.call_id, refused.message, is_error=True)
 

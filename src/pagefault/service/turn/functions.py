@@ -1,7 +1,7 @@
-"""Functions of the host as tools: a schema from their type hints, and calls of them.
+"""The host's functions as tools: schemas from their type hints, and calls.
 
-`msgspec` makes the schema and checks what a model gives by it, so a function gets values of the
-types that it names, and never what only looks like them.
+`msgspec` makes the schema and validates the model's arguments by it, so a function gets values of
+exactly the types that it names.
 """
 
 from __future__ import annotations
@@ -27,35 +27,37 @@ from pagefault.service.turn.toolset import Tool
 RunnableTool = Tool | Callable[..., Any]
 
 CALLS_MAX: Final = 32
-"""Of the host's tools in one turn, unless somebody says otherwise: a model that loops is stopped
-after a while, one that reads a few files is not.
+"""Default limit on calls of the host's tools in one turn: it stops a model that loops, but not one
+that reads a few files.
 """
 
 TIMEOUT_S: Final = 60.0
-"""Of one call: a user waits for it. What takes longer is better started, and asked for later."""
+"""Default time limit of one call: a user waits for it. Slower work should be started, and polled
+later.
+"""
 
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _HINT: Final = "annotate it with plain types, or give a ToolSpec and run the call yourself"
 
 
 class ToolFailed(Exception):
-    """A call did not succeed; the model reads why."""
+    """A failed call; the model reads why."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostFunction:
-    """A function that a model may call, and what it takes."""
+    """A function that a model may call, and its parameters."""
 
     function: Callable[..., Any]
     takes: type[msgspec.Struct]
     spec: ToolSpec
 
     async def call(self, arguments: str, alone: asyncio.Lock, timeout_s: float) -> Any:
-        """What the function returns. One that is not `async` runs on a thread, `alone` among
-        those; what is cancelled meanwhile goes on there, and its result is lost. `timeout_s` counts
-        from when it runs; 0 sets no bound.
+        """Call the function. One that is not `async` runs on a thread, and only one of those at a
+        time (`alone`); a cancelled one continues there, and its result is lost. `timeout_s` counts
+        from its start; 0 means no limit.
 
-        Raises `ToolFailed` for arguments that it does not take, and whatever it raises.
+        Raises `ToolFailed` for invalid arguments, and whatever the function raises.
         """
         try:
             told = json.loads(arguments or "{}")
@@ -72,7 +74,7 @@ class HostFunction:
                 return _plain(await _contained(self.function(**named)))
         async with alone, asyncio.timeout(timeout_s or None) as bound:
             returned = await _on_a_thread(lambda: self.function(**named))
-        if inspect.isawaitable(returned):  # of an object whose call is `async`
+        if inspect.isawaitable(returned):  # of an object with an `async` __call__
             async with asyncio.timeout_at(bound.when()):
                 returned = await _contained(returned)
         return _plain(returned)
@@ -80,7 +82,7 @@ class HostFunction:
 
 def host_function(function: Callable[..., Any]) -> HostFunction:
     """A function as a tool: its name, its docstring, and the types of its parameters. Raises
-    `BadInput` for one of which no schema can be made.
+    `BadInput` if no schema can be made of it.
     """
     name = getattr(function, "__name__", type(function).__name__)
     try:
@@ -118,7 +120,7 @@ def host_function(function: Callable[..., Any]) -> HostFunction:
 
 
 def _annotated(function: Callable[..., Any]) -> Any:
-    """What holds the annotations: of an object that can be called, its method."""
+    """The object with the annotations: for a callable object, its method."""
     if inspect.isfunction(function) or inspect.ismethod(function):
         return inspect.unwrap(function)
     inner = getattr(function, "func", None)  # of a partial
@@ -126,7 +128,7 @@ def _annotated(function: Callable[..., Any]) -> Any:
 
 
 def _schema(takes: type[msgspec.Struct]) -> dict[str, Any]:
-    """JSON Schema of an object, its own definition in place of a reference to it."""
+    """The JSON Schema of an object, with its own definition in place of a reference to it."""
     (reference,), components = msgspec.json.schema_components(
         (takes,), ref_template="#/$defs/{name}"
     )
@@ -144,7 +146,7 @@ def _is_json(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can say it, where it has a way: of dataclasses, times, sets and the like."""
+    """A value as JSON, if it has a form: dataclasses, times, sets and the like."""
     if isinstance(value, str | bytes | bytearray | memoryview | MemoryAnswer):
         return value
     try:
@@ -154,8 +156,8 @@ def _plain(value: Any) -> Any:
 
 
 async def _contained(awaited: Awaitable[Any]) -> Any:
-    """What is awaited. What it raises to end a program, or to cancel who awaits it, is its failure:
-    the loop, and a run that nobody cancelled, go on.
+    """Await the call. If it raises `SystemExit` or a cancellation of its own, that is its failure:
+    the loop and the run continue.
     """
     try:
         return await awaited
@@ -169,8 +171,8 @@ async def _contained(awaited: Awaitable[Any]) -> Any:
 
 
 async def _on_a_thread(function: Callable[[], Any]) -> Any:
-    """What a function returns that would block the loop. Its thread is a daemon: one that is stuck
-    keeps no program from ending.
+    """Run a blocking function outside the loop. Its thread is a daemon: a stuck one does not keep
+    the program from ending.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
@@ -189,7 +191,7 @@ async def _on_a_thread(function: Callable[[], Any]) -> Any:
         problem: Exception | None = None
         try:
             value = context.run(function)
-        except StopIteration as stopped:  # which no future can hold
+        except StopIteration as stopped:  # a future cannot hold it
             problem = RuntimeError(f"StopIteration: {stopped}")
         except BaseException as raised:
             problem = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
@@ -201,8 +203,8 @@ async def _on_a_thread(function: Callable[[], Any]) -> Any:
 
 
 class Toolbox:
-    """The tools of one run: functions that it calls, and schemas whose calls are left to who runs
-    it.
+    """The tools of one run: functions that it calls, and schemas whose calls are left to the
+    caller.
     """
 
     def __init__(self, tools: Sequence[RunnableTool]) -> None:
@@ -220,7 +222,7 @@ class Toolbox:
         return call.name in self._functions
 
     async def run(self, call: ToolCall, timeout_s: float) -> tuple[Any, bool]:
-        """What a call came to, and whether it failed. Only cancelling it raises."""
+        """The result of a call, and whether it failed. Raises only if cancelled."""
         try:
             function = self._functions[call.name]
             return await function.call(call.arguments, self._alone, timeout_s), False
@@ -235,5 +237,5 @@ class Toolbox:
 def _words(problem: Exception) -> str:
     try:
         return str(problem)
-    except Exception:  # an error of the host's, which cannot even say what it is
+    except Exception:  # an error of the host's that fails even to describe itself
         return "(it does not say what it is)"

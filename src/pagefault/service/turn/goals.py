@@ -1,4 +1,4 @@
-"""The active goal: one page, on the user's word, pinned until the next takes its place."""
+"""The active goal: one page, in the user's words, pinned until the next one replaces it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pagefault.service.window.state import SessionState, turn_now
 
 
 def active_goal(state: SessionState) -> Page | None:
-    """The goal that stands, if one does."""
+    """The active goal, if there is one."""
     goals = [
         page
         for page in state.core.values()
@@ -35,8 +35,8 @@ def active_goal(state: SessionState) -> Page | None:
 
 
 def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], PageId | None]:
-    """The records that make `text` the goal, and its page's id; nothing but the end of the one
-    before, if empty. `PinsFull` if the pins leave no room for it, `BadInput` for blanks.
+    """The records that make `text` the goal, and its page's id; if empty, only the end of the
+    previous goal. `PinsFull` if the pins leave no room for it, `BadInput` for blanks.
     """
     if text and not text.strip():
         raise BadInput("a goal must not be blank", hint='give its text; "" ends the goal')

@@ -1,15 +1,15 @@
-"""Plans what moves between hot, warm, cold and archived memory. Nothing is written here.
+"""Plans moves between hot, warm, cold and archived memory. Nothing is written here.
 
-What is hot stands in every request, so it is bounded twice: by `Limits.hot_limit`, in tokens of its
+Hot items are in every request, so they are bounded twice: by `Limits.hot_limit`, in tokens of their
 texts, and by what the window can hold beside its newest message. An item that becomes hot makes
-room first: the least relevant leave, of equals the oldest, so many at a time, until it fits. What
-left goes to warm memory if it was recalled more than `warm_accesses` times, else to cold. Of cold
-items `cold_items_max` are kept at hand; the least relevant beyond that are archived, never erased.
+room first: the least relevant leave, the oldest first among equals, so many at a time, until it
+fits. They go to warm memory if they were recalled more than `warm_accesses` times, else to cold. Of
+cold items `cold_items_max` are kept; the least relevant beyond that are archived, never erased.
 
-What a stranger wrote (`model/trust.py`) may take half of hot memory, as of what recall brings in by
-itself, and what reads like an order never becomes hot. It is shown as data wherever it stands.
+Untrusted text (`model/trust.py`) may take half of hot memory, as it may of recall, and text that
+reads like an order never becomes hot. It is always shown as data.
 
-Invariant, after every plan: what is hot comes to no more than the limit.
+Invariant, after every plan: hot items take no more than the limit.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from pagefault.service.derived.heat import HeatBook, HeatItem
 from pagefault.service.window.room import check_window
 from pagefault.service.window.state import SessionState
 
-NEAR_FULL: Final = 0.8  # of a limit: from there on something is suggested
+NEAR_FULL: Final = 0.8  # of a limit: from there on there is a suggestion
 
 
 @dataclass(slots=True)
 class HeatPlan:
-    """What one act moves, over a copy of the items. `records` are what is to be written of it."""
+    """The moves of one action, over a copy of the items. `records` are the ones to write."""
 
     state: SessionState
     book: HeatBook
-    called: str  # the session, by a person
+    called: str  # the session's name
     records: list[HeatMoved] = field(default_factory=list)
 
     @property
@@ -56,8 +56,8 @@ class HeatPlan:
         return found
 
     def spill(self, page_ids: Sequence[str] = (), count: int = 0) -> list[HeatItem]:
-        """Take items out of hot memory: these, or the `count` that are needed least. What is not
-        hot stays where it is.
+        """Move items out of hot memory: these, or the `count` with the lowest relevance. Items that
+        are not hot stay where they are.
         """
         named = [self.item(page_id) for page_id in dict.fromkeys(page_ids)]
         victims = [item for item in named if item.tier == Heat.HOT]
@@ -91,7 +91,7 @@ class HeatPlan:
         self._move([(item.id, Heat.HOT)], why=why)
 
     def try_to_heat(self, page: Page, *, at_once: int) -> bool:
-        """Make an item hot that was recalled; where it has no room, nothing moves."""
+        """Make a recalled item hot; if it does not fit, nothing moves."""
         before = self.book.copy(), list(self.records)
         try:
             self.heat(page, why="recalled", at_once=at_once)
@@ -101,7 +101,7 @@ class HeatPlan:
         return True
 
     def archive(self, page_ids: Sequence[str] = (), count: int = 0) -> list[HeatItem]:
-        """Archive these cold or warm items, or the `count` cold ones that are needed least."""
+        """Archive these cold or warm items, or the `count` cold ones with the lowest relevance."""
         named = [self.item(page_id) for page_id in dict.fromkeys(page_ids)]
         for item in named:
             if item.tier == Heat.HOT:
@@ -114,7 +114,7 @@ class HeatPlan:
         return named
 
     def keep_the_cap(self) -> None:
-        """Archive what is beyond the bound of cold items."""
+        """Archive cold items beyond the limit."""
         cold = sorted(self.book.of(Heat.COLD), key=lambda item: item.leaves_first)
         beyond = cold[: self._beyond_the_cap()]
         self._move([(item.id, Heat.ARCHIVED) for item in beyond], why="cold_full")
@@ -168,7 +168,7 @@ class HeatPlan:
 
 
 def suggestions(plan: HeatPlan) -> list[dict[str, object]]:
-    """What somebody could do now, as requirement 002 has it: spill, recall or prune."""
+    """What to do now, in the terms of requirement 002: spill, recall or prune."""
     limits, book = plan.state.limits, plan.book
     found: list[dict[str, object]] = []
 
@@ -195,8 +195,6 @@ def suggestions(plan: HeatPlan) -> list[dict[str, object]]:
 
 
 def promotes(item: HeatItem, relevance: float, state: SessionState) -> bool:
-    """Whether an item that was just recalled becomes hot by that: as it bears on the question, or
-    as it is recalled again and again.
-    """
+    """Whether recall makes an item hot: it is relevant enough, or was recalled often enough."""
     limits = state.limits
     return relevance > limits.promote_relevance or item.access_count > limits.warm_accesses

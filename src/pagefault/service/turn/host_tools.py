@@ -1,4 +1,4 @@
-"""What the host tells of its own tools' calls and results, as what is written of them."""
+"""Calls and results of the host's own tools, as they are recorded."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pagefault.service.window.state import SessionState
 ToolOutput = Annotated[
     str | bytes | bool | int | float | Mapping[Any, Any] | Sequence[Any] | None, ANY_VALUE
 ]
-"""What a tool may give: a text, bytes, or whatever JSON can say; `None` is no output. `a_result`
-looks at it.
+"""The return type of a tool: a text, bytes, or any JSON value; `None` is no output. `a_result`
+validates it.
 """
 
 
 class MemoryAnswer(dict[str, Any]):
-    """What a tool of core or archival memory returns: JSON, and whose word it is at most. Given to
-    `tool_result`, it is logged as that, and not as the word of some tool.
+    """The result of a core or archival memory tool: JSON, and its least trusted origin. Given to
+    `tool_result`, it is logged with that origin, and not as some tool's.
     """
 
     def __init__(self, told: Mapping[str, Any], origin: Origin) -> None:
@@ -51,9 +51,8 @@ _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 def told_apart(
     calls: Sequence[ToolCall], state: SessionState, clean: Callable[[str], str]
 ) -> list[tuple[ToolCall, str]]:
-    """The calls of a reply as they are kept, each with an id that no other in the window has, and
-    with that which the reply has for it. Raises `BadInput` where a result could not be told whose
-    it is.
+    """The calls of a reply as they are stored, each with an id that is unique in the window, and
+    with its id in the reply. Raises `BadInput` if a result would be ambiguous.
     """
     for call in calls:
         if not call.call_id:
@@ -88,12 +87,12 @@ def a_call(call: ToolCall, given_id: str, model: str) -> Incoming:
 
 
 def a_result(result: ToolOutput) -> str | bytes:
-    """What a tool gave, as a text or as bytes. Raises `BadInput` for what JSON cannot say."""
+    """A tool's result, as a text or as bytes. Raises `BadInput` for values that are not JSON."""
     match result:
         case None:
             return NO_OUTPUT
         case str():
-            return str.__str__(result)  # the plain value of an enumeration's member, say
+            return str.__str__(result)  # e.g. the plain value of an enumeration's member
         case bytes() | bytearray() | memoryview():
             return bytes(result)
     try:
@@ -108,22 +107,22 @@ def a_result(result: ToolOutput) -> str | bytes:
 
 
 def kept_as(state: SessionState, artifact: Incoming) -> str:
-    """The result of a tool that gave bytes, which the next artifact keeps."""
+    """The result of a tool that returned bytes, which become the next artifact."""
     stem = PAGE_PREFIX["artifact"]
     page_id = f"{stem}_{state.numbers.get(stem, 0) + 1}"
     return f"{artifact.mime_type}, {artifact.size_bytes:,} bytes, kept as {page_id}"
 
 
 def sniffed(data: bytes) -> str:
-    """The type of media that the first bytes tell, "application/octet-stream" if they do not."""
+    """The media type by the first bytes, or "application/octet-stream"."""
     if data[:4] == b"RIFF":
         return _RIFF.get(data[8:12], UNKNOWN)
     return next((kind for sign, kind in _SIGNS if data.startswith(sign)), UNKNOWN)
 
 
 def check_answered(waiting: Sequence[ToolCall]) -> None:
-    """Raise `BadInput` while calls are waiting for results: every provider refuses a request that
-    has a call without one, and to make one up would be to lie to the model.
+    """Raise `BadInput` while calls wait for their results: every provider refuses a request that
+    has a call without one, and an invented result would be a lie to the model.
     """
     if waiting:
         raise BadInput(
@@ -134,7 +133,7 @@ def check_answered(waiting: Sequence[ToolCall]) -> None:
 
 
 def not_open(call_id: str, state: SessionState) -> BadInput:
-    """The error for a result whose call does not wait for it."""
+    """The error for a result whose call is not open."""
     waiting = state.calls_awaited()
     known = (call.call_id for call in state.calls_shown())
     told = f"; these do: {_listed(waiting)}" if waiting else ""

@@ -1,7 +1,7 @@
-"""What the first bytes of media tell of them: pixels of a picture, seconds of a recording.
+"""Media headers: the pixels of a picture, the seconds of a recording.
 
-Only headers are read, of the formats that most pictures have and of uncompressed sound. Of others,
-and of what is damaged, nothing is told.
+Only headers are read, of the most common picture formats and of uncompressed sound. Other formats
+and damaged files give None.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _JPEG_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})  # markers without a l
 
 
 def dimensions(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a PNG, GIF, WebP or JPEG, as it is stored; None of anything else."""
+    """Width and height of a PNG, GIF, WebP or JPEG, as stored; None for anything else."""
     try:
         width, height = _dimensions(data)
-    except (error, IndexError):  # it ends before it tells
+    except (error, IndexError):  # truncated
         return None
     return (width, height) if width and height else None
 
@@ -37,7 +37,7 @@ def _dimensions(data: bytes) -> tuple[int, int]:
 
 
 def _webp(data: bytes) -> tuple[int, int]:
-    """RFC 9649: an extended file tells its canvas, a plain one its only frame."""
+    """RFC 9649: an extended file has the size of its canvas, a plain one that of its only frame."""
     match data[12:16]:
         case b"VP8X":
             return 1 + _three_bytes(data, 24), 1 + _three_bytes(data, 27)
@@ -57,7 +57,7 @@ def _three_bytes(data: bytes, at: int) -> int:
 
 
 def _jpeg(data: bytes) -> tuple[int, int]:
-    """The size stands in the frame header, behind segments that tell their own lengths."""
+    """The size is in the frame header, behind segments that begin with their lengths."""
     at = 2
     while data[at] == 0xFF:
         marker = data[at + 1]
@@ -73,7 +73,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
 
 
 def duration_seconds(data: bytes) -> float | None:
-    """How long a WAV file plays; None of anything else."""
+    """The duration of a WAV file; None for anything else."""
     if not (data.startswith(b"RIFF") and data[8:12] == b"WAVE"):
         return None
     try:

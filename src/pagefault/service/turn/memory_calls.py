@@ -1,8 +1,8 @@
-"""Serving the tools of core and archival memory in a conversation that a proxy passes on.
+"""Serves the tools of core and archival memory in a proxied conversation.
 
-A record of each call says what came of it by the pages that it names, so that what the model read
-is made anew of these, less what was forgotten since. Notes of other sessions have no id here: a
-search tells of this conversation's alone.
+The record of each call refers to pages by id, so that the model's result is rendered again from
+them, without what was forgotten since. Notes of other sessions have no id here: a search finds only
+this conversation's.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pagefault.service.turn.memory_tools import tools_of
 if TYPE_CHECKING:
     from pagefault.service.session import Session
 
-TEXT_CHARS: Final = 1_000  # of a text that is told
+TEXT_CHARS: Final = 1_000  # of a text that is shown
 _SEARCHES: Final = (ARCHIVAL_SEARCH, CONVERSATION_SEARCH)
 
 
 def memory_specs() -> tuple[ToolSpec, ...]:
-    """The five tools, as a request offers them, sorted by name."""
+    """The five tools as a request offers them, sorted by name."""
     functions = tools_of(cast("Session", None))
     return tuple(sorted((host_function(one).spec for one in functions), key=lambda one: one.name))
 
@@ -47,7 +47,7 @@ class MemoryCalls:
         return name in MEMORY_TOOLS
 
     async def serve(self, call: ToolCall, kept: ToolCall) -> MemoryCalled:
-        """What came of a call, to be written down as `kept`."""
+        """The result of a call, to be recorded as `kept`."""
         answer, failed = await self._toolbox.run(call, TIMEOUT_S)
         told = MemoryCalled(
             call_id=kept.call_id, name=kept.name, arguments=kept.arguments, status="refused"
@@ -69,7 +69,7 @@ class MemoryCalls:
 
 
 def memory_result(body: MemoryCalled, found: Sequence[tuple[Hit, Page]]) -> str:
-    """What the model reads of a call: `found` are the pages of its hits that are there."""
+    """The result that the model reads: `found` are the pages of its hits that still exist."""
     if body.status == "refused":
         return refusal("refused", body.why, faults_left=0)
     if body.name in _SEARCHES:

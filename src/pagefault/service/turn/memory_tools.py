@@ -1,7 +1,7 @@
 """The tools of core and archival memory, by requirement 003's names, as functions a model calls.
 
-What they answer is JSON, with an id and the session of whatever it tells of. What they refuse
-raises an error of the library's, which the model reads as a failed call.
+They answer in JSON, with an id and a session for each item. A refusal raises one of the library's
+errors, which the model reads as a failed call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
 
 TOP_K_MAX: Final = 20
-SAID_TOKENS: Final = 120  # of a message that is told whole
+SAID_TOKENS: Final = 120  # of a message that is shown whole
 
 Section = Annotated[
     str, msgspec.Meta(description="A section of core memory: human, persona, task, …")
@@ -73,7 +73,7 @@ def tools_of(session: Session) -> list[Callable[..., Any]]:
 
     async def conversation_search(query: Query, top_k: TopK = HEAT_RECALL_LIMIT) -> dict[str, Any]:
         """Find what was said earlier in this conversation, also what has left your window."""
-        turn = (await session.status()).turns - 1  # of which the window shows all
+        turn = (await session.status()).turns - 1  # the window shows all of this turn
         found = await session.conversation_search(query, limit=top_k + 2)
         results: list[dict[str, Any]] = []
         origins = [MODEL_GENERATED]
@@ -93,7 +93,7 @@ def tools_of(session: Session) -> list[Callable[..., Any]]:
 
 
 def core_answer(told: Any) -> dict[str, Any]:
-    """What a model is told of a section that it wrote to."""
+    """The model's view of a section that it wrote to."""
     status = "proposed" if told.proposed else "ok"
     if told.archived:
         status = "archived"
@@ -131,7 +131,7 @@ def archival_answer(hit: Any) -> dict[str, Any]:
 
 
 def said_answer(hit: Any, text: str, session_id: str) -> dict[str, Any]:
-    """What was said, as a model reads it: the part that was found, of what is long."""
+    """A message as a model reads it; of a long one, the part that was found."""
     return {
         "id": hit.page.page_id,
         "session": hit.session_id or session_id,

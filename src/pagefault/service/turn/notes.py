@@ -1,7 +1,7 @@
-"""Notes, as what is to be written of them: records of archival memory, and items of hot memory.
+"""Drafts of notes: records of archival memory, and items of hot memory.
 
-A note's origin is the least trusted of its channel and, where a model wrote it, of all that stood
-before that model: so nothing gains authority by being noted down.
+A note's origin is the least trusted of its channel and, if a model wrote it, of everything in that
+model's window: so nothing gains authority by being noted down.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from pagefault.store.likeness import told_by
 
 _STEM: Final = PAGE_PREFIX["note"]
 _METADATA_CHARS: Final = 4_000
-_ALIKE: Final = 0.5  # of what the shorter of two notes tells: so much is about the same
-_NAME: Final = "'"  # what `told_by` says of a name begins so
+_ALIKE: Final = 0.5  # of the shorter note's terms: then both have one subject
+_NAME: Final = "'"  # the prefix of a name in `told_by`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewNote:
-    """What somebody notes down. Raises `BadInput` for what no note can be."""
+    """A note to be inserted. Raises `BadInput` for an invalid one."""
 
     text: str
     type: str = NoteType.CONTEXT
@@ -71,7 +71,7 @@ class NewNote:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is an object of JSON."""
+    """Whether a text is a JSON object."""
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def is_object(text: str) -> bool:
 
 
 def is_hostile(text: str, origin: Origin) -> bool:
-    """Whether a stranger's text reads like an order; what a person types is no order to itself."""
+    """Whether an untrusted text reads like an order; a person's own text never is hostile."""
     return is_untrusted(origin) and reads_like_an_order(text)
 
 
@@ -90,8 +90,8 @@ def note_drafts(
     state: SessionState,
     clean: Callable[[str], str],
 ) -> list[Draft]:
-    """Drafts of these, one after another, as `state` stands. Raises `BadInput` for one that is
-    hostile, where such are rejected.
+    """Drafts of these notes, in order, given the current `state`. Raises `BadInput` for a hostile
+    one, if such are rejected.
     """
     drafts: list[Draft] = []
     number, order = state.numbers.get(_STEM, 0), state.order_next
@@ -140,9 +140,9 @@ def actor_of(origin: Origin) -> Actor:
 
 
 def may_contradict(one: str, other: str) -> bool:
-    """Whether two notes tell of the same and differ in a number, a sign, a denial, or in a name
-    beside one that both have. A flag for a reader, by form alone: it does not know which holds, and
-    misses whatever is said in other words.
+    """Whether two notes have one subject and differ in a number, a sign, a negation, or in a name
+    beside a common one. A hint for a reader, by form alone: it does not know which is right, and
+    misses contradictions in other words.
     """
     terms, others = telling(one), telling(other)
     told, others_told = _details(one), _details(other)

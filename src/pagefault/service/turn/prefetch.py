@@ -1,8 +1,9 @@
-"""Prefetch: pages that may be wanted soon are read while nobody waits, into memory and no further.
+"""Prefetch: reads pages that may be wanted soon into memory, in idle time.
 
-What is prefetched is at hand when the model faults it or recall brings it; it is not in the window,
-and costs no fault, no token and no place there. A request records which pages were prefetched since
-the one before, and which of those that ever were have been used since: the log judges it.
+A prefetched page is ready when the model faults it or recall brings it; it is not in the window,
+and costs no fault, no token and no room there. A request records which pages were prefetched since
+the previous one, and which prefetched pages were used since, so the log shows how useful prefetch
+is.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from pagefault.service.inspection.status import PrefetchStatus
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.state import SessionState
 
-AT_ONCE: Final = 4  # pages read between two looks at whether somebody changed the topic
+AT_ONCE: Final = 4  # pages read between two checks for a change of topic
 _ID: Final = re.compile(rf"\b(?:{'|'.join(sorted(PAGE_PREFIX.values()))})_[1-9]\d{{0,8}}\b")
-REMEMBERED: Final = 256  # pages that were prefetched, and may still turn out to be of use
+REMEMBERED: Final = 256  # prefetched pages that may still count as used
 
 
 class Prefetcher:
-    """Of one session. `depth` is how many pages a turn may prefetch."""
+    """The prefetcher of one session. `depth` is how many pages a turn may prefetch."""
 
     def __init__(
         self, runtime: Runtime, *, strategies: Sequence[Strategy], depth: int, gauge: Gauge
@@ -42,7 +43,7 @@ class Prefetcher:
         self._gauge = gauge
         self._habits = Habits()
         self._tools: deque[str] = deque(maxlen=3)
-        self._recent: deque[PageId] = deque(maxlen=4)  # wanted lately, the last one last
+        self._recent: deque[PageId] = deque(maxlen=4)  # recently wanted, the last one last
         self._queue: list[Wish] = []
         self._task: asyncio.Task[None] | None = None
         self._topic: frozenset[str] = frozenset()
@@ -66,7 +67,7 @@ class Prefetcher:
         )
 
     def used(self, page_ids: Iterable[PageId]) -> None:
-        """Somebody wanted these pages: those that were at hand count."""
+        """Note that these pages were wanted: prefetched ones count as used."""
         for page_id in page_ids:
             self._habits.used(page_id, self._recent[-1] if self._recent else None)
             self._recent.append(page_id)
@@ -80,7 +81,9 @@ class Prefetcher:
         self._tools.append(name)
 
     def facts(self, state: SessionState, *, bearing: Sequence[PageId], text: str) -> Facts:
-        """What there is to go by: the session, what bears on its newest message, a text of it."""
+        """The inputs of a plan: the session, pages relevant to its newest message, and a text of
+        it.
+        """
         return Facts(
             summaries=[page.page_id for page, _ in reversed(state.summaries)],
             claims=list(reversed(state.core)),
@@ -92,15 +95,15 @@ class Prefetcher:
         )
 
     def take_record(self) -> tuple[tuple[PageId, ...], tuple[PageId, ...]]:
-        """What was prefetched, and what of all that was used, since this was asked last."""
+        """The pages prefetched, and those of all prefetched that were used, since the last call."""
         told = tuple(self._since), tuple(self._used_since)
         self._since, self._used_since = [], []
         return told
 
     def plan(self, state: SessionState, facts: Facts, topic: frozenset[str]) -> None:
-        """Wish for what these facts call for, and begin to read it once nobody waits.
+        """Queue the pages that these facts suggest, and begin to read them in idle time.
 
-        A topic that shares nothing with the one before ends what was wished for that.
+        A topic that shares nothing with the previous one clears the queue.
         """
         if not self.is_on or self._gauge.level is Pressure.CRITICAL:
             return
@@ -120,8 +123,8 @@ class Prefetcher:
             self._task.add_done_callback(self._runtime.under_way.discard)
 
     def _wishes(self, facts: Facts) -> list[Wish]:
-        """What all strategies wish for. One that fails wishes for nothing, and the status says so:
-        no request is lost for what nobody asked for.
+        """The candidates of all strategies. One that fails has none, and the status says so: a
+        failure here must not fail a request.
         """
         found: list[Wish] = []
         for strategy in self._strategies:
@@ -133,7 +136,7 @@ class Prefetcher:
         return found
 
     def cancel(self) -> None:
-        """Drop what is waiting. What is just being read is read to its end."""
+        """Clear the queue. A read in progress is finished."""
         self._cancelled += len(self._queue)
         self._queue = []
 
@@ -143,7 +146,7 @@ class Prefetcher:
             await asyncio.wait([self._task])
 
     async def _read_on(self, state: SessionState) -> None:
-        await asyncio.sleep(0)  # whoever waits for the request goes first
+        await asyncio.sleep(0)  # let the request's caller go first
         while self._queue:
             batch = [heapq.heappop(self._queue) for _ in range(min(AT_ONCE, len(self._queue)))]
             read = await asyncio.to_thread(self._read, state, [wish.page_id for wish in batch])
@@ -165,5 +168,5 @@ class Prefetcher:
                     self._runtime.pages.read(row)
                     read.append(row)
             except (PagefaultError, OSError, MemoryError):
-                continue  # nobody asked for it: who does will be told
+                continue  # nobody asked for it: a later fault reports the error
         return read

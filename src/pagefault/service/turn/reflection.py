@@ -1,10 +1,10 @@
-"""Lessons of finished work: what failed, what was changed, and that it went well then.
+"""Lessons of finished work: a failure, the changes after it, and the success that followed.
 
-A command, or a runner's tests, that failed in a session and succeeded in it later is a lesson: the
-next time it fails somebody may want to know what helped. It is told by what the log has of calls
-and their results (`work_events.py`), without a model and without a guess at causes: the files are
-those that were changed in between, and nothing says that the change was the reason. A lesson is a
-claim of the kind `gotcha`, on both results, and proposed: results are a tool's words.
+A command, or a runner's tests, that failed in a session and later succeeded is a lesson for the
+next time it fails. It is found from the calls and results in the log (`work_events.py`), without a
+model and without a guess at causes: the files are those changed in between, and nothing says that
+the change was the reason. A lesson is a claim of the kind `gotcha`, on both results, and proposed:
+results have a tool's origin.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pagefault.model.page import Evidence
 from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
 from pagefault.service.ownership import Owned
 
-_EVENTS: Final = 10_000  # of work in a session that are looked at
+_EVENTS: Final = 10_000  # of work in a session that are searched
 _COMMAND_CHARS: Final = 120
 _PATHS: Final = 3
-_QUOTED_BYTES: Final = 400  # of a result: its beginning is evidence enough that it is that one
+_QUOTED_BYTES: Final = 400  # of a result: its beginning identifies it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """A lesson, and the claim that holds it; no id where it was only looked for."""
+    """A lesson, and its claim; no id in a dry run."""
 
     value: str
     evidence: tuple[Evidence, ...]
@@ -55,7 +55,7 @@ def lessons(owned: Owned) -> list[Lesson]:
 
 
 def _recovered(events: Sequence[WorkEvent]) -> Iterator[tuple[WorkEvent, WorkEvent, list[str]]]:
-    """What failed first, and the same as it went well next, with the files changed in between."""
+    """Failures with the next success of the same command, and the files changed in between."""
     open_: dict[tuple[object, ...], tuple[WorkEvent, list[str]]] = {}
     for event in events:
         if event.event_type is EventType.FILE_CHANGE:

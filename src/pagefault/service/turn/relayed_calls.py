@@ -1,10 +1,10 @@
-"""Serving the calls that a model makes of memory's tools in a request that a proxy passed on.
+"""Serves a model's calls of memory's tools in a proxied request.
 
-What the request shows is the client's affair, so the caller says it: which pages it shows, which it
-had and does not show, and for how many tokens there is room. Nothing else is found or loaded: a
-model is told of its own conversation alone, and of no branch of it that its client left.
+The client decides what the request shows, so the caller passes it: the pages shown, those that it
+had and does not show, and the tokens of room. Nothing else is found or loaded: a model reads only
+its own conversation, and no branch that its client left.
 
-Never raises for what the model got wrong: a refusal is a result too.
+Never raises for the model's mistakes: a refusal is a result too.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from pagefault.service.turn.turn import Refuse, ServeFault, ServeSearch, as_kept
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.state import turn_now
 
-FRAMING_TOKENS: Final = 120  # of a result beside what it loads
-CANDIDATES: Final = 50  # that a search looks at for each that may be told
+FRAMING_TOKENS: Final = 120  # of a result besides the page that it loads
+CANDIDATES: Final = 50  # that a search looks at for each hit that may be shown
 
 Body = CallRefused | Faulted | MemoryCalled | Searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a request shows, and what it had and does not show, by page ids; of pages that the model
-    was served before, and that it still shows, at which level.
+    """The pages that a request shows, and those that it had and does not show, by id; and the level
+    of each page that the model was served before and still sees.
     """
 
     shown: Collection[PageId]
@@ -54,7 +54,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A call as it was kept, what the model reads, and the record; NOTHING where none could be
+    """A call as it was stored, the model's result, and the record; NOTHING if none could be
     written, and then why.
     """
 
@@ -70,8 +70,8 @@ ReadPage = Callable[[str], Awaitable[Page]]
 
 
 class RelayedCalls:
-    """Of one session. `find` searches it, `read` reads a page of it; `keep` serves the tools of
-    core and archival memory, where they are offered.
+    """The calls of one session. `find` searches it, `read` reads a page of it; `keep` serves the
+    tools of core and archival memory, if they are offered.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class RelayedCalls:
         self._read = read
 
     async def serve(self, call: ToolCall, view: View, *, room: int, cause: Seq) -> Served:
-        """Serve a call in so many tokens, and write down what came of it. `cause` is the record of
-        the request.
+        """Serve a call within so many tokens, and record the result. `cause` is the record of the
+        request.
         """
         runtime = self._owned.runtime
         action = read_call(call)
@@ -116,7 +116,7 @@ class RelayedCalls:
         return await self._write(kept, self._refuse(kept, code, why), cause)
 
     async def result(self, body: Body) -> str:
-        """What the model reads of a record: less what was forgotten or withdrawn since."""
+        """The model's result from a record, without what was forgotten or withdrawn since."""
         pages: dict[PageId, Page] = {}
         match body:
             case MemoryCalled(hits=hits):
@@ -137,7 +137,7 @@ class RelayedCalls:
         return fault_result(body, pages.get)[0]
 
     async def _that_fits(self, body: MemoryCalled, room: int) -> MemoryCalled:
-        """The same, with as many hits as there is room for."""
+        """The same, with as many hits as fit."""
         counter = self._owned.runtime.counter
         while body.hits and counter.count(await self.result(body)) > room:
             body = replace(body, hits=body.hits[:-1])
@@ -272,7 +272,7 @@ class RelayedCalls:
             )
         level = ladder.fullest(level)
         shows = PageId("")
-        if level is not Level.FULL:  # what stands for the page is another page
+        if level is not Level.FULL:  # the representation is another page
             shows = self._levels.keep(ladder, level, Actor.MODEL).page_id
         return replace(
             asked,
@@ -284,7 +284,7 @@ class RelayedCalls:
 
     @staticmethod
     def _is_of(page: Page, view: View) -> bool:
-        """Whether a page is one that the conversation had, or was made of nothing else."""
+        """Whether a page is from the conversation, or derived from nothing else."""
         if page.page_id in view.hidden:
             return True
         if page.derived is None:

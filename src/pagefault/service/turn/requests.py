@@ -1,4 +1,4 @@
-"""The next request: what a turn brings in, what is planned of it, what is read ahead after it."""
+"""The next request: its recall, its plan, and the prefetch after it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Requests:
         self._prefetcher = prefetcher
         self._pressure = pressure
         self._faults_noted = 0
-        self.asked_s: float | None = None  # when a request was packed last, by a steady clock
+        self.asked_s: float | None = None  # when a request was packed last, by a monotonic clock
 
     async def next(self) -> Request:
         """The next request, durable in the log."""
@@ -66,8 +66,8 @@ class Requests:
         return due(self._owned.state, self._pressure.level, now_ms=now_ms)
 
     async def _prepare(self) -> None:
-        """Make what is old shorter and read what will leave, for the next epoch, while the model is
-        at work.
+        """Compress old pages and read those about to leave, for the next epoch, while the model
+        works.
         """
         compress_due(self._owned.state, self._levels, self._due())
         read_ahead(self._owned.state)
@@ -94,7 +94,7 @@ class Requests:
         )
 
     def _with_prefetches(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The same, with what was read ahead since the request before."""
+        """The same plan, with the prefetches since the previous request."""
         *before, last = drafts
         assert isinstance(last.body, Packed)
         loaded, used = self._prefetcher.take_record()
@@ -102,7 +102,7 @@ class Requests:
         return [*before, replace(last, body=body)]
 
     def _priced(self) -> list[Draft]:
-        """The record of what this request is weighed by, where somebody said so and it is new."""
+        """The record of the prices for this request, if they were given and are new."""
         state, prices = self._owned.state, self._runtime.epochs.prices
         if prices == UNKNOWN.prices and not find_model(self._runtime.model).is_known:
             return []
@@ -113,7 +113,7 @@ class Requests:
         return [Draft(session=session, turn=turn, actor=Actor.SYSTEM, origin=RUNTIME, body=body)]
 
     def look_ahead(self, text: str = "") -> None:
-        """Read what may be wanted next, once nobody waits."""
+        """Prefetch what may be wanted next, in idle time."""
         state = self._owned.state
         if not self._prefetcher.is_on:
             return
@@ -124,15 +124,15 @@ class Requests:
         self._prefetcher.plan(state, facts, topic)
 
     def _note(self) -> None:
-        """A request was packed: what it says of the pressure on the window."""
+        """Note that a request was packed: its size decides the pressure on the window."""
         state = self._owned.state
         faults = state.faults_served - self._faults_noted
         self._faults_noted = state.faults_served
         self._pressure.note(state.layout.tokens() / state.window_room, max(0, faults))
 
     def _is_cold(self) -> bool:
-        """Whether the provider has forgotten this session's prefix, as far as we can tell: after a
-        restart nobody knows when it was asked last.
+        """Whether the provider's cache of this session's prefix has lapsed, as far as we know:
+        after a restart the time of the last request is unknown.
         """
         if self.asked_s is None:
             return True

@@ -25,16 +25,16 @@ _SEAMS: Final = tuple(
 _ANY_SEAM: Final = re.compile(r"[\s。！？]")
 
 _CHARACTER_TOKENS: Final = 4  # at most: its bytes in UTF-8
-_CHARACTER_MAX: Final = 1 << 12  # code points of what a reader sees as one, or of a row of flags
-_FULL: Final = 0.9  # of the tokens allowed, where nothing says where to cut
+_CHARACTER_MAX: Final = 1 << 12  # code points of one visible character, or of a row of flags
+_FULL: Final = 0.9  # of the tokens allowed, if there is no good place to cut
 
 
 def split(text: str, tokens_max: int, counter: TokenCounter) -> list[tuple[str, int]]:
     """Parts and their tokens: `"".join(parts) == text`, each part of at most `tokens_max` tokens.
 
-    What a reader sees as one character is cut only if it alone takes more, and a single code point
-    that alone takes more stays whole. A long text is cut in blocks, and no piece of it is looked at
-    that surely fits with its neighbour: time and memory grow with its length, whatever it says.
+    A visible character is cut only if it alone takes more, and a single code point that alone takes
+    more stays whole. A long text is cut in blocks, and pieces that surely fit with their neighbours
+    are not examined: time and memory grow linearly with any text.
     """
     tokens = counter.count(text) if len(text) <= BLOCK_CHARS else None
     if tokens is not None and tokens <= tokens_max:
@@ -79,10 +79,10 @@ def _blocks(text: str) -> Iterator[str]:
 def _joined(
     pieces: Sequence[str], tokens: int, tokens_max: int, counter: TokenCounter
 ) -> Iterator[tuple[str, int]]:
-    """The pieces as one part; as two if together they take more than their counts added up to.
+    """The pieces as one part; as two if together they take more than the sum of their counts.
 
-    They seldom do: a vocabulary may cut a word that begins in one piece and ends in the next into
-    more tokens than it cut the two halves.
+    They seldom do: a vocabulary may cut a word across the joint into more tokens than its two
+    halves.
     """
     if tokens <= tokens_max or len(pieces) == 1:
         yield "".join(pieces), tokens
@@ -97,8 +97,7 @@ def _pieces(
 ) -> Iterator[tuple[str, int]]:
     """Pieces that each fit, with their tokens, cut at the best seams that achieve it.
 
-    A block is not counted (`tokens` is None): what it costs to count a long word grows faster than
-    its length.
+    A block is not counted (`tokens` is None): the cost of counting a long word is more than linear.
     """
     if tokens is None and len(text) <= tokens_max:
         tokens = counter.count(text)
@@ -131,7 +130,7 @@ def _cut(text: str, seam: re.Pattern[str], least: int) -> list[str]:
 
 
 def _cut_anywhere(text: str, pieces: int) -> list[str]:
-    """`text` in so many pieces, about, and in two at least."""
+    """`text` in about so many pieces, at least two."""
     pieces = max(2, min(pieces, len(text)))
     cuts = [0]
     for number in range(1, pieces):
@@ -153,9 +152,9 @@ def _between_characters(text: str, at: int, after: int) -> int:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether a reader sees the code points around `at` as one character, or a line break.
+    """Whether the code points around `at` are one visible character, or a line break.
 
-    The rules of Unicode's annex 29 that matter for what people write, not all of them.
+    Implements the rules of Unicode's annex 29 that matter in practice, not all of them.
     """
     before, after = text[at - 1], text[at]
     if before == "\u200d" or (before == "\r" and after == "\n"):
@@ -168,8 +167,8 @@ def _joins(text: str, at: int) -> bool:
     return (
         after in "\u200c\u200d"
         or unicodedata.category(after).startswith("M")  # accents, vowel signs, variation selectors
-        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin
-        or "\U000e0020" <= after <= "\U000e007f"  # the letters of England's flag
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or "\U000e0020" <= after <= "\U000e007f"  # tag letters, as in England's flag
         or "\u1160" <= after <= "\u11ff"  # what follows the first letter of a Korean syllable
     )
 

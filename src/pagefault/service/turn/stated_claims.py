@@ -1,13 +1,12 @@
-"""Claims that a person or a program states, and takes back: the sure way to hold something true.
+"""Claims that a person or a program states and retracts: the sure way to hold something true.
 
 Authority comes from the channel and from the evidence, never from the words: a stated claim has the
-user's if it came through a channel of the user's *and* every quotation stands in what a user typed.
-It has no more than the least trusted of these otherwise, and is only proposed: it can be recalled,
-it never stands in the core, and it closes nothing that has the user's authority.
+user's if it came through a channel of the user's *and* every quotation is in text that a user
+typed. Otherwise it has the least trusted of these origins, and is only proposed: it can be
+recalled, is never in the core, and closes nothing that has the user's authority.
 
-A claim takes the place of the one that it is said to replace, or of the one on its subject. The
-records are those that a message's claims become, so that every fold takes them as such; a person's
-is an act that `undo` takes back.
+A claim replaces the one that it names, or the one on its subject. The records are those of claims
+found in a message, so every fold takes them as such; a person's are an action that `undo` reverts.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ VALUE_CHARS: Final = 500
 """Of a claim's value: it is one line, and the core holds many."""
 KINDS: Final = tuple(kind for kind in ClaimType if kind not in ("goal", "retraction"))
 TASK_STATE: Final = "task_state"
-"""What requirement 004 calls a card of the kind `task`."""
+"""Requirement 004's card kind `task`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What somebody states; without a `value`, what the first quotation says, word for word."""
+    """A claim to be stated; without a `value`, it has the words of the first quotation."""
 
     value: str
     evidence: Sequence[str | Quote | Evidence | FileQuote]
@@ -68,7 +67,7 @@ class Stated:
     replaces: PageId
     origin: Origin
     key: str
-    how: str = ""  # it came to be a claim, where its words are to tell
+    how: str = ""  # how the claim came about, if its text should say so
     derived_from: tuple[PageId, ...] = ()
     facts: CardFacts = NO_FACTS
 
@@ -91,7 +90,7 @@ def a_kind(text: str) -> ClaimType:
 
 
 def check_facts(facts: CardFacts, kind: str) -> CardFacts:
-    """Raise `BadInput` for what cannot be said of a claim."""
+    """Raise `BadInput` for facts that a claim cannot have."""
     check_fields(facts)
     for called in ("project_id", "branch", "path", "owner"):
         a_short_text(getattr(facts, called), called=called)
@@ -108,7 +107,7 @@ def check_facts(facts: CardFacts, kind: str) -> CardFacts:
 
 
 def a_channel(text: str) -> Origin:
-    """The channel that a claim came through. Raises `BadInput`, for our own bookkeeping too."""
+    """The channel that the claim came through. Raises `BadInput`, also for our internal ones."""
     origin = an_origin(text)
     if origin == RUNTIME:
         raise BadInput("a claim needs a channel", hint="name the channel it came through")
@@ -125,7 +124,7 @@ class StatedClaims:
         self._claims = claims
 
     def plan(self, stated: Stated) -> tuple[list[Draft], PageId]:
-        """The records of a claim, and its id; none, where it stands already, or was stated with
+        """The records of a claim, and its id; no records if it holds already, or was stated with
         this key.
         """
         known = self.known(stated.key, is_retraction=False)
@@ -152,7 +151,7 @@ class StatedClaims:
     def plan_retraction(
         self, claim_id: PageId, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
-        """The records that take a claim back, and the id of the note that says so."""
+        """The records that retract a claim, and the id of the retraction note."""
         known = self.known(key, is_retraction=True)
         if known:
             return [], known
@@ -161,7 +160,7 @@ class StatedClaims:
         old = self.closable(book, claim_id, authority)
         claim = Claim(
             type=ClaimType.RETRACTION,
-            subject="",  # its words go with it when it is forgotten
+            subject="",  # its words are erased with it
             value="",
             text=wording(ClaimType.RETRACTION, "it no longer holds"),
             evidence=(),
@@ -175,8 +174,8 @@ class StatedClaims:
         return [draft], page_id_of(draft)
 
     def known(self, key: str, *, is_retraction: bool) -> PageId | None:
-        """The claim that was stated, or the note of one that was taken back, with this key before.
-        Raises `BadInput` where the key stands for another call.
+        """The claim stated, or the retraction note written, with this key before. Raises `BadInput`
+        if the key belongs to another call.
         """
         self._runtime.journal.clean(key)
         pages = self._runtime.pages_of_key(self._owned.session, key)
@@ -193,7 +192,7 @@ class StatedClaims:
         return pages[0]
 
     def claim(self, stated: Stated) -> Claim:
-        """What somebody states as a claim, on evidence that stands in the pages. Raises `BadInput`,
+        """A claim from a statement, on evidence that is in the pages. Raises `BadInput`,
         `NoSuchPage` and `RecordGone`.
         """
         clean = self._runtime.journal.clean
@@ -240,8 +239,8 @@ class StatedClaims:
         )
 
     def premises(self, derived_from: Sequence[PageId]) -> tuple[tuple[PageId, ...], list[Origin]]:
-        """The claims that one is derived from, as they read now, and whose word each is. Raises
-        `BadInput` where one does not hold, and `NoSuchPage`.
+        """The premises of a claim, as they read now, and the origin of each. Raises `BadInput` if
+        one does not hold, and `NoSuchPage`.
         """
         state = self._owned.state
         book = self._claims.book(state)
@@ -258,7 +257,7 @@ class StatedClaims:
         return tuple(found), list(found.values())
 
     def closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
-        """The claim of this id, if it stands, and whoever speaks may close it."""
+        """The claim with this id, if it holds and the channel may close it."""
         held = self.standing(book, claim_id)
         if not may_close(authority, held):
             raise BadInput(
@@ -268,7 +267,7 @@ class StatedClaims:
         return held
 
     def standing(self, book: ClaimBook, claim_id: PageId) -> Held:
-        """The claim of this id, if it stands. Raises `BadInput` and `NoSuchPage`."""
+        """The claim with this id, if it holds. Raises `BadInput` and `NoSuchPage`."""
         held = book.find(claim_id)
         if held is None:
             row = self._runtime.index.find_page(self._owned.scope.derived, claim_id)
@@ -290,7 +289,9 @@ class StatedClaims:
 
     @staticmethod
     def check_rival(book: ClaimBook, claim: Claim, old: Held | None) -> None:
-        """Raise `BadInput` where a claim would close two: the named, and that on its subject."""
+        """Raise `BadInput` if a claim would close two: the named one, and the one on its
+        subject.
+        """
         rival = book.rival(claim)
         if old is not None and rival is not None and rival != old:
             raise BadInput(
@@ -300,7 +301,7 @@ class StatedClaims:
 
     def draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
         state, made = self._owned.state, made_of(entry)
-        if entry.claim.type is ClaimType.RETRACTION:  # it is forgotten with what it took back
+        if entry.claim.type is ClaimType.RETRACTION:  # forgotten with the claim that it retracted
             made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
         [draft] = write_derived(
             [made],
@@ -312,7 +313,7 @@ class StatedClaims:
         return replace(draft, actor=actor_of(channel), key=key)
 
     def check_recited(self, draft: Draft, *instead: PageId) -> None:
-        """Raise `BadInput` unless all standing rules of the user could be recited with this one."""
+        """Raise `BadInput` unless all the user's rules that hold could be recited with this one."""
         assert isinstance(draft.body, PageBody)
         page, state = page_of(expected(draft), draft.body), self._owned.state
         if not state.recites([page]):
@@ -330,7 +331,7 @@ class StatedClaims:
 
 
 def check_whole(found: Sequence[QuotedWords], value: str) -> None:
-    """Raise `BadInput` where a quotation leaves out that it is denied, and the claim says it."""
+    """Raise `BadInput` if a quotation leaves out its negation, and the claim asserts it."""
     for one in found:
         if one.denial and not shows(Cue.NEGATION, value):
             raise BadInput(

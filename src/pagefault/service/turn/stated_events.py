@@ -1,5 +1,5 @@
-"""What a host states to have happened, as it is written down: facts in JSON on the first line, then
-the text. `service/inspection/work_events.py` reads it.
+"""Events that a host states, as they are recorded: facts in JSON on the first line, then the text.
+`service/inspection/work_events.py` reads it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STATED_BY: Final[Mapping[EventType, Origin]] = {
     EventType.FILE_CHANGE: COMMAND_OUTPUT,
     EventType.TEST_RESULT: COMMAND_OUTPUT,
 }
-"""The channel of each. What a user intends or says aloud is the user's, as what they type."""
+"""The channel of each. What a user intends or says aloud is the user's, like typed text."""
 
 _COUNTS: Final = ("duration_ms", "passed", "failed", "skipped")
 _LISTS: Final = ("argv", "passing", "failing")
@@ -48,7 +48,7 @@ _NEEDED: Final = {EventType.COMMAND_RUN: "argv", EventType.FILE_CHANGE: "path"}
 def stated(
     event_type: str, text: str, facts: Mapping[str, object], hashed: Callable[[str], str]
 ) -> Incoming:
-    """What is written of it. `hashed` gives a keyed hash. Raises `BadInput`."""
+    """The text to record. `hashed` computes a keyed hash. Raises `BadInput`."""
     kind = one_of(EventType, event_type, "event type")
     if kind not in _FACTS:
         raise BadInput(f"a {kind} cannot be recorded", hint=f"one of {', '.join(_FACTS)}")

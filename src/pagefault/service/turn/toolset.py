@@ -1,4 +1,4 @@
-"""The tools of the host that a request offers, whatever form they come in, as they are kept."""
+"""The host's tools in a request, in one internal form, whatever form they come in."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 Tool = ToolSpec | Mapping[str, Any]
 
 TOOLS_MAX: Final = 128
-"""What OpenAI takes. No other provider is known to take fewer."""
+"""OpenAI's limit. No other provider is known to take fewer."""
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _SCHEMAS: Final = ("parameters", "input_schema", "parametersJsonSchema")
 
 
 def a_toolset(tools: Sequence[Tool], clean: Callable[[str], str]) -> tuple[OfferedTool, ...]:
-    """These tools sorted by name, since their order says nothing and would break a cached prefix.
-    Raises `BadInput` for what no provider takes, and for a name that is taken.
+    """These tools sorted by name, because their order means nothing and would break a cached
+    prefix. Raises `BadInput` for what no provider takes, and for a name that is taken.
     """
     offered = sorted((a_tool(tool, clean) for tool in tools), key=lambda tool: tool.name)
     if len(offered) > TOOLS_MAX:
@@ -40,7 +40,7 @@ def a_toolset(tools: Sequence[Tool], clean: Callable[[str], str]) -> tuple[Offer
 
 def a_tool(tool: Tool, clean: Callable[[str], str]) -> OfferedTool:
     spec = tool if isinstance(tool, ToolSpec) else _spec(tool)
-    name: object = spec.name  # whatever a dict had there
+    name: object = spec.name  # any value that a dict had
     if not isinstance(name, str) or not _NAME.fullmatch(name) or clean(name) != name:
         raise BadInput(
             f"{clean(repr(name)):.80} cannot be a tool's name",
@@ -68,7 +68,7 @@ def a_tool(tool: Tool, clean: Callable[[str], str]) -> OfferedTool:
 
 
 def _spec(told: Mapping[str, Any]) -> ToolSpec:
-    """A tool as a provider's request has it: OpenAI's two ways, Anthropic's or Gemini's."""
+    """A tool in a provider's form: OpenAI's two ways, Anthropic's or Gemini's."""
     inner = told.get("function", told)
     if not isinstance(inner, Mapping) or told.get("type", "function") not in ("function", "custom"):
         raise BadInput(

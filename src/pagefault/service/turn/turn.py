@@ -1,7 +1,7 @@
-"""One model turn, as data in and data out. Nothing here awaits, sleeps, logs or knows HTTP.
+"""One model turn as a state machine without I/O: nothing here awaits, sleeps, logs or knows HTTP.
 
-The driver, a proxy, a simulator and the tests all ask this same machine what a reply obliges them
-to do. What a fault may cost is checked later, when its page is known (`paging/fault.py`).
+The driver, a proxy, a simulator and the tests all ask this same machine what a reply requires of
+them. The cost of a fault is checked later, when its page is known (`paging/fault.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pagefault.model.request import CALL_ID_MAX, Reply, ToolCall
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_LIMIT_MAX, SEARCH_PAGES
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with any other
+_NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ServeSearch:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """A call that cannot be served whatever memory holds. `code` is stable."""
+    """A call that can never be served. `code` is stable."""
 
     call: ToolCall
     code: str
@@ -51,8 +51,8 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The turn is over. `complete` is False where the model was still calling at the last step, or
-    its text was cut off at the provider's limit.
+    """The turn is over. `complete` is False if the model was still calling at the last step, or its
+    text was cut off at the provider's limit.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Turn:
         self._steps_left = steps_max
 
     def receive(self, reply: Reply) -> list[Action]:
-        """What the reply obliges the driver to do next, in order. A `Finish` comes alone."""
+        """The driver's next actions after a reply, in order. A `Finish` comes alone."""
         self._steps_left -= 1
         if not reply.tool_calls:
             return [Finish(reply.text, complete=reply.finish != "length")]
@@ -81,10 +81,10 @@ class Turn:
 
 
 def read_call(call: ToolCall) -> ServeFault | ServeSearch | Refuse:
-    """A call as the model wrote it becomes typed values here, and only here."""
+    """The only place where a model's call becomes typed values."""
     try:
         arguments = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):  # the latter: brackets nested beyond all reason
+    except (ValueError, RecursionError):  # the latter: absurdly nested brackets
         return Refuse(call, "bad_arguments", "the arguments are not JSON")
     if not isinstance(arguments, dict):
         return Refuse(call, "bad_arguments", "the arguments are not a JSON object")
@@ -100,7 +100,7 @@ def read_call(call: ToolCall) -> ServeFault | ServeSearch | Refuse:
 
 
 class _Bad(Exception):
-    """Why an argument cannot be used."""
+    """Why an argument is invalid."""
 
 
 def _fault(call: ToolCall, arguments: dict[str, Any]) -> ServeFault:
@@ -135,18 +135,18 @@ def _text(arguments: dict[str, Any], name: str, *, empty: bool = False) -> str:
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether it can be written down: JSON can spell halves of surrogate pairs, UTF-8 cannot."""
+    """Whether it can be written: JSON can spell halves of surrogate pairs, UTF-8 cannot."""
     return encodable(text) == text
 
 
 def encodable(text: str) -> str:
-    """The text with a question mark for what cannot be written down."""
+    """The text with a question mark for each unencodable character."""
     return text.encode(errors="replace").decode()
 
 
 def as_kept(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
-    """The call as it can be written down and sent back to any provider. `clean` takes secrets out,
-    before anything is cut.
+    """The call as it can be recorded and sent back to any provider. `clean` redacts secrets, before
+    anything is cut.
     """
     name, call_id = clean(encodable(call.name)), clean(encodable(call.call_id))
     name = _NO_TOOL_NAME.sub("_", name)[:CALL_ID_MAX] or "_"
@@ -155,7 +155,7 @@ def as_kept(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
 
 
 def _sendable(arguments: str) -> str:
-    """The arguments with nothing in them, spelled out or not, that cannot be encoded."""
+    """The arguments without anything, spelled out or not, that cannot be encoded."""
     if "\\ud" in arguments.lower():
         with suppress(ValueError, RecursionError):
             arguments = json.dumps(json.loads(arguments), ensure_ascii=False)
@@ -165,7 +165,7 @@ def _sendable(arguments: str) -> str:
 def unique_call_ids(
     calls: Sequence[ToolCall], taken: str, *, used: Collection[str] = ()
 ) -> tuple[ToolCall, ...]:
-    """The same calls with ids that are present and differ, as every provider's protocol requires.
+    """The same calls, each with a unique id, as every provider's protocol requires.
 
     `used` are those of earlier replies: some servers count from 0 in each.
     """

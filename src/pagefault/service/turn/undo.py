@@ -1,19 +1,19 @@
 """Undo and redo of pins, goals, claims, and rulings on claims.
 
-The log is only appended to, so undoing an act appends its inverse: an unpin for a pin, a pin for an
-unpin; for a claim a note that takes it back, and the claim whose place it took written once more,
-with the same words, origin and evidence. Redoing appends what was undone in the same way. These are
-ordinary records, so every fold takes them as such, and a pin or a goal that comes back takes effect
-as one that is set.
+The log is only appended to, so undoing an action appends its inverse: an unpin for a pin, a pin for
+an unpin; for a claim a retraction note, and another copy of the claim that it replaced, with the
+same words, origin and evidence. Redoing appends the undone action in the same way. These are
+ordinary records, so every fold takes them as such, and a pin or goal that is restored takes effect
+like a new one.
 
-An act is what a person did with one call or one message: a pin, an unpin, a goal with its pins, a
-ruling on a claim, or the claims of a message. Which can be undone and redone is a fold of the
-records, as in an editor: two stacks, and a new act clears the second. A record of an undo or a redo
-is told by its header, which forgetting leaves: a person acted, and its `cause` is the act, undo or
-redo that it reverses. No other pin, goal, ruling or claim has both.
+An action is what a person did with one call or one message: a pin, an unpin, a goal with its pins,
+a ruling on a claim, or the claims of a message. What can be undone and redone is a fold of the
+records, as in an editor: two stacks, and a new action clears the second. A record of an undo or a
+redo is recognised by its header, which a forget leaves: its actor is a person, and its `cause` is
+the action, undo or redo that it reverses. No other pin, goal, ruling or claim has both.
 
-What a client took back by editing a message is no act any more: nobody says it now. A claim comes
-back only while the words that it rests on are there, and are no history.
+What a client took back by editing a message is no longer an action. A claim is restored only while
+the words that it rests on exist, and are current.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ _STEM = PAGE_PREFIX["claim"]
 class Undone:
     """What was undone, or redone: a "pin", an "unpin", a "goal", "claims", or a "ruling" on one.
 
-    `page_ids` are the pages that it was about; `standing` those that stand or are pinned again
-    because of it, under their present ids: a claim or a goal that comes back is a new page.
+    `page_ids` are the pages affected; `standing` those that hold or are pinned again because of it,
+    under their current ids: a restored claim or goal is a new page.
     """
 
     what: str
@@ -73,7 +73,7 @@ UndoPlan = Callable[[Owned, Runtime], tuple[list[Draft], Undone]]
 
 @dataclass(frozen=True, slots=True)
 class _Act:
-    seq: Seq  # of the record that did it, undid it or redid it last
+    seq: Seq  # of the record that last did, undid or redid it
     records: tuple[Event, ...]
 
     @property
@@ -97,7 +97,7 @@ class _Act:
 
 
 def plan_undo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
-    """The records that undo the newest act. Blocks on the store."""
+    """The records that undo the newest action. Blocks on the store."""
     acts = _Acts(records(runtime, owned.scope, types=_TYPES))
     while acts.done and acts.done[-1].is_gone:
         acts.done.pop()
@@ -123,7 +123,7 @@ def plan_undo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
 
 
 def plan_redo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
-    """The records that do again what was undone last. Blocks on the store."""
+    """The records that redo the last undone action. Blocks on the store."""
     acts = _Acts(records(runtime, owned.scope, types=_TYPES))
     if not acts.undone:
         raise CannotUndo(
@@ -152,20 +152,20 @@ _TYPES = ("pinned", "unpinned", "claim", "claim_ruled", "formation_begun")
 
 
 class _Acts:
-    """What was done and not undone, and what was undone, the newest last."""
+    """Two stacks: actions done and not undone, and actions undone, the newest last."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.done: list[_Act] = []
         self.undone: list[_Act] = []
-        self.restated: dict[PageId, PageId] = {}  # claims that were written once more, as which
-        self.closer: dict[PageId, PageId] = {}  # claims that stand no more, and what closed each
+        self.restated: dict[PageId, PageId] = {}  # claims that were restated, and their copies
+        self.closer: dict[PageId, PageId] = {}  # claims that no longer hold, and what closed each
         self._moved = NOTHING
         self._formations: set[Seq] = set()
         for event in events:
             self._fold(event)
 
     def now(self, page_id: PageId) -> PageId:
-        """The page that a page is now: the last that restates it, or itself."""
+        """The current page for a page: its last copy, or itself."""
         seen = {page_id}
         while (later := self.restated.get(page_id, page_id)) not in seen:
             seen.add(later)
@@ -182,9 +182,9 @@ class _Acts:
         elif not isinstance(body, Pinned | Unpinned | ClaimRuled | Erased):
             return
         if event.type == "claim_ruled" and event.actor is not Actor.USER:
-            return  # what was found by looking: whoever doubts it looks again
+            return  # a check's finding: a new check settles doubts
         if event.cause in self._formations:
-            return  # proposed in the background: nobody's act
+            return  # proposed in the background: not an action
         if event.actor is Actor.USER and event.cause:
             self._move(event)
         elif event.type == "claim" and event.actor is not Actor.USER and event.origin == RUNTIME:
@@ -204,7 +204,9 @@ class _Acts:
             self.restated[claim.restates] = claim.page_id
 
     def _move(self, event: Event) -> None:
-        """Take an act from one stack to the other; the records of one undo have the same cause."""
+        """Move an action from one stack to the other; the records of one undo have the same
+        cause.
+        """
         if event.cause == self._moved:
             return
         self._moved = event.cause
@@ -218,7 +220,7 @@ class _Acts:
         self.undone.append(_Act(event.seq, ()))
 
     def _edited(self, page_id: PageId) -> None:
-        """The words of a claim stand nowhere any more: it can be neither undone nor redone."""
+        """The words of a claim were edited away: it can be neither undone nor redone."""
 
         def rest(act: _Act) -> _Act:
             return replace(act, records=tuple(e for e in act.records if not self._is(e, page_id)))
@@ -230,7 +232,7 @@ class _Acts:
 
 
 def _goes_on(act: _Act, event: Event) -> bool:
-    """Whether a record belongs to the act before it: to a goal, or to the claims of a message."""
+    """Whether a record belongs to the previous action: to a goal, or to the claims of a message."""
     first, last = act.records[0], act.records[-1]
     if event.type == "claim":
         return event.cause == last.cause != NOTHING and event.session == last.session
@@ -250,7 +252,7 @@ def _is_goal(body: Body) -> bool:
 
 
 class _Plan:
-    """The records of one undo or redo, as they are put together."""
+    """The records of one undo or redo, while they are collected."""
 
     def __init__(self, owned: Owned, runtime: Runtime, acts: _Acts, act: _Act) -> None:
         self._owned = owned
@@ -265,7 +267,7 @@ class _Plan:
             raise CannotUndo("a part of it was forgotten since, so the rest stays as it is")
 
     def take_back(self, claim: Claimed) -> None:
-        """A claim stands no more; what it closed stands again."""
+        """Withdraw a claim; what it closed holds again."""
         page_id = self._standing(claim.page_id)
         note = self._claim(
             Claimed(
@@ -285,7 +287,7 @@ class _Plan:
             place = PageId("")
 
     def claim_again(self, claim: Claimed) -> None:
-        """A claim stands again, and closes what it closed."""
+        """Restore a claim, which closes again what it closed."""
         if claim.supersedes:
             place = self._standing(claim.supersedes)
         else:
@@ -308,7 +310,7 @@ class _Plan:
         self._add(Unpinned(page_id=page_id), RUNTIME)
 
     def turn(self, claim_id: PageId) -> None:
-        """A ruling counts no more, or again."""
+        """Revert a ruling, or restore it."""
         what = RulingKind.UNDONE
         self._add(ClaimRuled(claim_id=claim_id, what=what, undoes=self._cause), RUNTIME)
 
@@ -320,7 +322,7 @@ class _Plan:
         return now
 
     def _restate(self, page_id: PageId, place: PageId) -> None:
-        """Write a claim once more, in the place of another; `CannotUndo` if it was forgotten."""
+        """Copy a claim, in place of another; `CannotUndo` if it was forgotten."""
         runtime, scope = self._runtime, self._owned.scope
         row = runtime.index.find_page(scope, page_id)
         if row is None:

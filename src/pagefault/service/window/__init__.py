@@ -1,1 +1,1 @@
-"""What a session's window holds: the fold of its records, the plans of requests and epochs."""
+"""A session's window: the fold of its records, and the plans of requests and epochs."""

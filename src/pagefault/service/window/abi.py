@@ -1,4 +1,4 @@
-"""The window as a program reads it: what it holds, and what it could still take."""
+"""The window for programs: what it holds, and how much more fits."""
 
 from __future__ import annotations
 

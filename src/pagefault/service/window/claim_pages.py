@@ -1,4 +1,4 @@
-"""What the page of a claim says, as the folds of claims take it."""
+"""Claims from their pages, for the folds of claims."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CLAIM: Final = PAGE_PREFIX["claim"]
 
 
 def is_claim(page_id: PageId) -> bool:
-    """Whether the page of this id is a claim."""
+    """Whether this page is a claim."""
     return page_id.startswith(f"{CLAIM}_")
 
 
 def held_as_written(page: Page, *, is_adopted: bool) -> Held:
-    """A claim as its page tells it. Where nobody vouches for the memory, it is only proposed."""
+    """The claim on a page. If nobody vouches for the memory, it is only proposed."""
     derived = page.derived
     assert page.row.kind is Kind.CLAIM
     assert derived is not None
@@ -36,7 +36,8 @@ def held_as_written(page: Page, *, is_adopted: bool) -> Held:
         merges=derived.merges,
         restates=derived.restates,
         premises=()
-        if kind is ClaimType.RETRACTION  # it names what it took back, to be forgotten with it
+        if kind
+        is ClaimType.RETRACTION  # a retraction names its claim, so that both are forgotten together
         else tuple(filter(is_claim, derived.provenance)),
         made_ms=page.row.at_ms,
         decay_ms=in_ms(decay_days(kind, derived.card)),

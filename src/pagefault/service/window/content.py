@@ -1,4 +1,4 @@
-"""What a record is a page of, and what kind of thing was said."""
+"""The page of a record, and the classes of its content."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def page_of(event: Event, body: PageBody) -> Page:
 
 
 def _size_bytes(body: PageBody) -> int | None:
-    """Of what a page stands for; records of before told neither type nor size."""
+    """The size of the bytes behind a page; old records have neither type nor size."""
     if isinstance(body, Stored):
         return body.size_bytes if body.mime_type else None
     return len(body.text.encode())
@@ -84,7 +84,7 @@ def _derived(event: Event, body: DerivedBody) -> Derived:
 
 
 def _about(body: PageBody) -> About:
-    """As the record tells it; where it tells nothing of what was said, as the text does."""
+    """From the record, or else from the text."""
     told = bool(body.topic_tags or body.entities or body.task_refs)
     if told or isinstance(body, DerivedBody):
         return Told(topic_tags=body.topic_tags, entities=body.entities, task_refs=body.task_refs)
@@ -92,5 +92,5 @@ def _about(body: PageBody) -> About:
 
 
 def is_user_message(said: PageRow | PageBody) -> bool:
-    """Whether a page is (part of) something a user said, and not a document handed in."""
+    """Whether a page is (part of) a user's message, and not a document handed in."""
     return said.role is Role.USER and said.kind is Kind.TRANSCRIPT

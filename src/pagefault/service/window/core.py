@@ -1,4 +1,4 @@
-"""The core of a session: the claims that hold on the user's word, and what is recited of them."""
+"""The core of a session: the claims with the user's authority, and the rules that are recited."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from pagefault.truth.lapses import Ruled
 
 class Core:
     def __init__(self, counter: TokenCounter, *, is_adopted: bool) -> None:
-        """Without `is_adopted` nobody vouches for what the log says users said: no claim stands."""
+        """Without `is_adopted` nobody vouches for the user's messages in the log: no claim
+        holds.
+        """
         self._counter = counter
         self._is_adopted = is_adopted
-        self.is_silent = False  # nothing is brought into requests: no rule is recited
-        self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
-        self.now_ms = 0  # what lapses with time is told as of then
-        self._standing: dict[PageId, Page] = {}  # claims of the user's, oldest first
-        self._rules: dict[PageId, Page] = {}  # of these, what is recited
-        self._holding: dict[PageId, Page] | None = None  # of these, less what `_lapsed`
+        self.is_silent = False  # in a mode without recall: no rule is recited
+        self.closed_by: dict[PageId, PageId] = {}  # claims that no longer hold, and what ended each
+        self.now_ms = 0  # the time at which expiry is judged
+        self._standing: dict[PageId, Page] = {}  # the user's claims, oldest first
+        self._rules: dict[PageId, Page] = {}  # those of them that are recited
+        self._holding: dict[PageId, Page] | None = None  # those of them that have not lapsed
         self._lapsed: Mapping[PageId, Lapse] = {}
-        self._book = ClaimBook()  # of every claim but the goal, which lapses never
+        self._book = ClaimBook()  # of every claim but the goal, which never lapses
         self._told: tuple[tuple[PageId, ...], str, int] | None = None  # the tail of these rules
 
     def fold(self, page: Page, derived: Derived) -> None:
-        """Take one more claim into account: it may close older ones."""
+        """Fold one more claim: it may close older ones."""
         self._holding = None
         for closed in filter(None, (derived.supersedes, *derived.merges)):
             self._standing.pop(closed, None)
@@ -47,29 +49,29 @@ class Core:
             self._book.fold(held_as_written(page, is_adopted=self._is_adopted))
 
     def rule(self, ruled: Ruled) -> None:
-        """Take one more ruling on a claim into account."""
+        """Fold one more ruling on a claim."""
         self._book.rule(ruled)
 
     @property
     def lapses(self) -> Mapping[PageId, Lapse]:
-        """The claims that do not hold though nothing closed them, and why."""
+        """The claims that have lapsed though nothing closed them, and why."""
         return self._book.lapses(self.now_ms)
 
     @property
     def claims(self) -> dict[PageId, Page]:
         """The claims that hold, oldest first."""
         lapsed = self.lapses
-        if self._holding is None or lapsed is not self._lapsed:  # it is asked for at every turn
+        if self._holding is None or lapsed is not self._lapsed:  # called at every turn
             self._lapsed = lapsed
             self._holding = {one: page for one, page in self._standing.items() if one not in lapsed}
         return self._holding
 
     def tail(self) -> str:
-        """The standing rules of the user, recited where a model attends most: at the very end."""
+        """The user's rules, recited where a model attends most: at the very end."""
         return "" if self.is_silent else self._tail()[0]
 
     def tail_tokens(self) -> int:
-        """What the tail adds to a request that ends with it."""
+        """The tokens that the tail adds to a request."""
         return 0 if self.is_silent else self._tail()[1]
 
     def _tail(self) -> tuple[str, int]:
@@ -81,7 +83,7 @@ class Core:
         return self._told[1:]
 
     def rules(self) -> list[Page]:
-        """The standing rules of the user, oldest first, whether there is room to recite them."""
+        """The user's rules, oldest first, whether or not there is room to recite them."""
         lapsed = self.lapses
         return [page for one, page in self._rules.items() if one not in lapsed]
 

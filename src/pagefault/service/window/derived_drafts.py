@@ -1,6 +1,6 @@
-"""Writing down what was made of other pages: claims, summaries, representations.
+"""Drafts of derived pages: claims, summaries, representations.
 
-As in `writing.py`, nothing is appended here. A derived page does not enter the window by being
+As in `drafts.py`, nothing is appended here. A derived page does not enter the window when it is
 written; a request brings it.
 """
 
@@ -40,10 +40,10 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """One derived page, before it has an id.
+    """A derived page that has no id yet.
 
-    `origin` is the least trusted of its sources, `cause` the last record among them that is written
-    already: `with_causes` finds those of the same batch.
+    `origin` is the least trusted of its sources, `cause` the last of its sources that is already
+    written: `with_causes` finds those of the same batch.
     """
 
     event_type: EventType
@@ -69,7 +69,7 @@ def write_derived(
     turn: TurnNo | None = None,
     before: Sequence[Draft] = (),
 ) -> list[Draft]:
-    """Drafts of these pages, as `state` stands; `turn` is the present one unless it is given.
+    """Drafts of these pages, given the current `state`; `turn` is the current one by default.
 
     `before` are drafts of derived pages that will be written before them.
     """
@@ -100,7 +100,7 @@ def write_derived(
 
 
 def with_causes(batch: Sequence[Draft]) -> list[Draft]:
-    """The same drafts; a page that was made of others of the batch has the last of them as its
+    """The same drafts; a page derived from others of the batch has the last of them as its
     cause.
     """
     places: dict[PageId, int] = {}

@@ -1,7 +1,8 @@
-"""What leaves the window of a session with an epoch: pages, by a policy, down to a target.
+"""Eviction at an epoch: which pages leave the window, by a policy, down to a target.
 
 A policy says which pages are wanted least. From the last of these on, everything stays in its place
-word for word; what stays of the rest goes in front, as lines; what loses its place is summed up.
+word for word; pages before that which stay move to the front, as lines; pages that lose their place
+are summarised.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from pagefault.window.slots import Item, Window
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """How much an epoch spares. The first of the rounds whose result fits is taken."""
+    """How much an epoch spares. The first round whose result fits is taken."""
 
     last_turns: int
     down_to: float  # tokens
     bring: list[Page]
     unsent: Sequence[Exchange]
-    in_place: bool = True  # whether messages stay in their places; else as recalled lines
+    in_place: bool = True  # whether messages stay in their places, or become recalled lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving(Offer):
-    """An epoch, and what comes with it."""
+    """An epoch, with its summaries."""
 
     epoch: EpochBegun
     front: Front
@@ -44,9 +45,9 @@ class Leaving(Offer):
 
 
 class PagesByPolicy:
-    """The choice for sessions: first what the policy lets go, then whatever it takes to fit.
+    """The choice for sessions: first the policy's victims, then whatever is needed to fit.
 
-    Offers raise `WindowTooSmall` where what must be in the request does not fit.
+    Offers raise `WindowTooSmall` if the request's required contents do not fit.
     """
 
     def __init__(self, state: SessionState, session: SessionNo, view: View, pages: list[Page]):
@@ -65,11 +66,11 @@ class PagesByPolicy:
         yield from self.whatever_it_takes(reason)
 
     def whatever_it_takes(self, reason: str) -> Offers[Leaving]:
-        """Epochs that spare of what need not stay less and less."""
+        """Epochs that spare less and less of what may leave."""
         state, pages = self._state, self._pages
         pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
         unsent = state.unsent()
-        # Of a long turn, what was called last.
+        # Of a long turn, the last calls.
         latest = [state.latest_exchanges(state.window_room // share) for share in (2, 4)]
         target = target_tokens(state)
         for spared in (
@@ -87,12 +88,12 @@ class PagesByPolicy:
         )
 
     def offer(self, reason: str, spared: Round) -> Leaving:
-        """One epoch, planned: what it would be if it spares so much.
+        """Plan one epoch that spares so much.
 
         Pages fall into four sets: in front (core and summaries), in place (verbatim, from
         `verbatim_from` on), kept (lines in front), and evicted (the rest of the working set). Pins,
-        the newest message of the user and exchanges that were not sent are never victims. With
-        `down_to` 0 everything that may leave does, and no policy is asked.
+        the newest user message and exchanges that were not sent are never victims. With `down_to` 0
+        everything that may leave does, and no policy is asked.
         """
         state = self._state
         entries = state.layout.entries()
@@ -174,7 +175,7 @@ class PagesByPolicy:
             evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
             if spared.down_to:
                 victims = set(state.working_set.victims(evictable, needed))
-            else:  # where all must go that may, no policy is asked whom it would protect
+            else:  # all that may leave does: no policy is asked
                 victims = {p for p in evictable if not state.working_set.is_held(p)}
         moved = {page.page_id for page in state.out_of_place()}
         gone = {*state.closed_by, *state.lapsed(), *(state.leaving & moved)}
@@ -183,8 +184,8 @@ class PagesByPolicy:
     def _kept(
         self, leaving: Set[PageId], *, elsewhere: Set[PageId], brought: Set[PageId]
     ) -> list[PageId]:
-        """What stays of what loses its place: lines in front, each as short as it was asked to be,
-        and for each claim among them that holds no more what closed it.
+        """The pages that stay without their place: lines in front, each at its requested level, and
+        for each lapsed claim among them the one that closed it.
         """
         state = self._state
         staying = [p for p in state.working_set if p not in leaving and p not in elsewhere]
@@ -198,13 +199,13 @@ class PagesByPolicy:
 
 
 def target_tokens(state: SessionState) -> float:
-    """How many tokens an epoch leaves: rules and tools, and a share of the room beside them."""
+    """The tokens that an epoch leaves: rules and tools, and a share of the room beside them."""
     head = state.layout.head_tokens
     return head + (state.window_room - head) * state.limits.epoch_target_share
 
 
 def _core(state: SessionState) -> tuple[list[Page], int]:
-    """The claims that go in front, and how many have no room there: the latest come first.
+    """The claims for the front, the latest first, and how many do not fit.
 
     Pins and claims share the core's room.
     """
@@ -222,7 +223,7 @@ def _core(state: SessionState) -> tuple[list[Page], int]:
 
 
 def _last_turns(state: SessionState, shown: Sequence[Shown], turns: int) -> set[PageId]:
-    """The pages of the last turns, but never more than half of the window."""
+    """The pages of the last turns, at most half of the window."""
     last: set[PageId] = set()
     tokens = 0
     for entry in reversed(shown):
@@ -236,9 +237,9 @@ def _last_turns(state: SessionState, shown: Sequence[Shown], turns: int) -> set[
 def _verbatim_from(
     state: SessionState, shown: Sequence[Shown], victims: set[PageId], unsent: Sequence[Exchange]
 ) -> Seq:
-    """Where the unbroken run of messages begins that stay word for word in their places.
+    """The start of the unbroken run of messages that stay word for word in their places.
 
-    At the first part of a text: a message is kept in its place whole, or as recalled lines.
+    It is at the first part of a text: a message stays in its place whole, or as recalled lines.
     """
     after_all = max((entry.seq for entry in state.layout.entries()), default=NOTHING) + 1
     start = unsent[0].seq if unsent else Seq(after_all)

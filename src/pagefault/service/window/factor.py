@@ -1,4 +1,4 @@
-"""How many tokens of a model's own one of ours may be, as learned from what providers report."""
+"""The model's tokens for one of ours, learned from providers' reports."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ _RATIOS: Final = 16  # reports that a lower factor rests on
 
 
 class TokenFactor:
-    """Grows at once, as it gates what is admitted: a model whose tokenizer is less frugal than
-    o200k is never sent more than its window. It falls at an epoch, to the most that was reported
-    lately. Never below 1, and in steps of a thousandth.
+    """Rises at once, because admission depends on it: a model with a less frugal tokenizer than
+    o200k is never sent more than its window. Falls only at an epoch, to the highest recent report.
+    Never below 1, in steps of a thousandth.
     """
 
     def __init__(self) -> None:
         self.value = 1.0
-        self._ratios: deque[float] = deque(maxlen=_RATIOS)  # reported by counted, lately
+        self._ratios: deque[float] = deque(maxlen=_RATIOS)  # recent ratios of reported to counted
 
     def observe(self, reported_tokens: int, counted: int, *, most: Callable[[], float]) -> None:
-        """A provider counted `reported_tokens` for what we had `counted`."""
+        """Note that a provider counted `reported_tokens` for our `counted`."""
         ratio = math.ceil(1000 * reported_tokens / counted) / 1000
         self._ratios.append(ratio)
         self._set(max(self.value, ratio), most)
 
     def relearn(self, *, most: Callable[[], float]) -> None:
-        """Let it fall to the most that was reported lately, once there was enough."""
+        """Let it fall to the highest recent ratio, if there are enough reports."""
         if len(self._ratios) == self._ratios.maxlen:
             self._set(max(self._ratios), most)
 

@@ -1,14 +1,14 @@
-"""Calls of the host's tools in the window: each stands beside its result, or neither does.
+"""Calls of the host's tools in the window: each with its result, or neither.
 
-The words of a reply, its calls and their results are records of their own, and come one by one, the
-results in any order. They name one `cause`, by which they find one another: together they are one
-`Exchange`, which a layout shows whole, moves whole and lets go whole. Every record tells how much
-of its text is shown (`OriginalBody.shown`); that was decided when it was written (`allotted`), so
-that a restart, which may know less of the window of that time, shows the same.
+The text of a reply, its calls and their results are records of their own, and come one by one, the
+results in any order. They share one `cause`, and together are one `Exchange`, which a layout shows,
+moves and evicts whole. Every record has the amount of its text that is shown
+(`OriginalBody.shown`), decided when it was written (`allotted`), so that a restart, which may know
+less of that window, shows the same.
 
-No request is packed while a call waits for its result (`awaited`). So whatever lacks its
-counterpart when records are folded lost it since, to a forgetting or to damage: a call has then no
-result, visibly, and a result is quoted like any page that is out of its place.
+No request is packed while a call waits for its result (`awaited`). So a record without its
+counterpart in a fold lost it since, to a forget or to damage: a call then has no result, visibly,
+and a result is quoted like any page out of its place.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 NO_RESULT: Final = "(no result)"
 FAILED: Final = "The call failed."
-_STUB_TOKENS: Final = 150  # of a call, and of a result, of which nothing is shown, about
+_STUB_TOKENS: Final = 150  # of a call, and of a result, with no text shown, about
 _CALL: Final = re.compile(r"\[calls [^\]]*\] ")
 
 
 def called(name: str, arguments: str) -> str:
-    """The text of a call, as it is kept, searched and quoted."""
+    """The text of a call, as it is stored, searched and quoted."""
     return f"[calls {name}] {arguments}"
 
 
 def awaited(entries: Iterable[Entry]) -> Iterator[tuple[Exchange, ToolCall]]:
-    """The calls that wait for a result, in their order, with their arguments as they are kept."""
+    """The calls that wait for a result, in order, with their arguments as stored."""
     for entry in entries:
         if isinstance(entry, Exchange) and entry.awaited:
             for call, _, _ in entry.calls:
@@ -53,7 +53,7 @@ def awaited(entries: Iterable[Entry]) -> Iterator[tuple[Exchange, ToolCall]]:
 
 
 def exchange_of(entries: Sequence[Entry], cause: Seq) -> Exchange | None:
-    """The exchange of that cause among entries that were not sent yet."""
+    """The exchange with that cause among entries that were not sent yet."""
     if entries and isinstance(entries[-1], Exchange) and entries[-1].cause == cause:
         return entries[-1]
     found = (e for e in reversed(entries) if isinstance(e, Exchange) and e.of_host)
@@ -61,14 +61,14 @@ def exchange_of(entries: Sequence[Entry], cause: Seq) -> Exchange | None:
 
 
 def answered(entries: Sequence[Entry], cause: Seq, call_id: str) -> Exchange | None:
-    """The exchange of that cause in which that call was made."""
+    """The exchange with that cause in which that call was made."""
     of_cause = (e for e in reversed(entries) if isinstance(e, Exchange) and e.cause == cause)
     return next((e for e in of_cause if any(c.call_id == call_id for c, _, _ in e.calls)), None)
 
 
 def place_of(layout: Layout, cause: Seq, body: Said | Called | Returned) -> Exchange | None:
-    """The exchange that a record is a part of: for a reply that begins, a new one; for what lost
-    what it belongs to, none. Words begin one, unless calls alone came before them.
+    """The exchange that a record belongs to: a new one for the first record of a reply, none for a
+    record whose exchange is lost. Text begins one, unless calls alone came before it.
     """
     if isinstance(body, Returned) or (isinstance(body, Called) and body.part):
         return answered(layout.pending, cause, body.call_id)
@@ -84,9 +84,9 @@ def shown_parts(body: OriginalBody) -> int:
 
 
 def take(exchange: Exchange, page: Page, body: Said | Called | Returned) -> None:
-    """Put one more part of words, of a call or of a result where it belongs.
+    """Add one more part of text, of a call or of a result.
 
-    Of a call all parts are shown, or none: arguments that are cut off are no arguments.
+    All parts of a call are shown, or none: truncated arguments are useless.
     """
     exchange.of_host = True
     shown = shown_parts(body)
@@ -134,7 +134,7 @@ def _place(exchange: Exchange, call_id: str) -> int:
 
 
 def _parts(exchange: Exchange, page: Page) -> list[Page]:
-    """What the exchange shows of the text that a page is a part of."""
+    """The parts of the page's text that the exchange shows."""
     first = page.part_of or page.page_id
     return [one for one in exchange.pages if first in (one.page_id, one.part_of)]
 
@@ -148,12 +148,12 @@ def _told(parts: Sequence[Page], page: Page, shown: int) -> str:
 
 
 def allotted(drafts: Sequence[Draft], state: SessionState, cause: Seq) -> list[Draft]:
-    """Drafts of words, calls or results as parts of the exchange of that cause: each tells how much
-    of its text is shown, which is what there is room for beside what has not been sent yet.
+    """Drafts of text, calls or results as parts of the exchange with that cause. Each has the
+    amount of its text that is shown: as much as fits beside what was not sent yet.
 
-    Words get a quarter of the room at most, calls together half of it; a result leaves room to say
-    of the calls that still wait that theirs are not shown. What a tool gave beside its result, in
-    bytes, is not shown by itself.
+    Text gets a quarter of the room at most, all calls together half of it; a result leaves room to
+    say that the results of open calls are not shown. Bytes that a tool returned beside its result
+    are not shown.
     """
     made = exchange_of(state.layout.pending, cause)
     exchange = _copy(made) if made is not None else Exchange(cause, cause, "")
@@ -218,8 +218,8 @@ def _copy(exchange: Exchange) -> Exchange:
 
 
 def unused(call_ids: Sequence[str], entries: Iterable[Entry]) -> list[str]:
-    """The ids under which these calls are kept: some servers count from 0 in each reply, and a
-    request must not have two calls of one id.
+    """Unique ids to store these calls under: some servers count from 0 in each reply, and a request
+    must not have two calls with one id.
     """
     used = {call.call_id for e in entries if isinstance(e, Exchange) for call, _, _ in e.calls}
     named: list[str] = []
@@ -234,8 +234,8 @@ def unused(call_ids: Sequence[str], entries: Iterable[Entry]) -> list[str]:
 
 
 def meant(call_id: str, entries: Iterable[Entry]) -> ToolCall | None:
-    """The call that a result of that id answers: one that waits for it and is kept under it, or
-    that the reply called so (`unused`).
+    """The call that a result with this id answers: one that waits for it and is stored under that
+    id, or had it in the reply (`unused`).
     """
     waiting = list(awaited(entries))
     exact = [call for _, call in waiting if call.call_id == call_id]

@@ -1,9 +1,9 @@
-"""What the next request of the developer-message layout will be, as records yet to be written.
+"""The next request of the developer-message layout, as records to be written.
 
-The message is made anew each time, so nothing is spared by keeping what was sent: pages leave when
-room is needed, and only about as many as it takes. They leave in runs of a few turns, so that what
-leaves can be summed up as one. A manifest lists what is not shown; it takes what is left over, up
-to its share of the window.
+The message is new in each request, so keeping what was sent saves nothing: pages leave when room is
+needed, and only about as many as needed. They leave in runs of a few turns, so that a run gets one
+summary. A manifest lists the pages that are not shown, in the room that is left, up to its share of
+the window.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import WINDOW_FULL, Offers, step
 from pagefault.window.slots import Item, Window
 
-_TRIES = 4  # at leaving just enough, before whatever it takes leaves
+_TRIES = 4  # at evicting just enough, before evicting all that is needed
 
 
 def plan_developer(
@@ -39,19 +39,19 @@ def plan_developer(
     *,
     is_cold: bool = False,
 ) -> list[Draft]:
-    """The records of the next request: a `Packed`, after an `EpochBegun` where something leaves.
+    """The records of the next request: a `Packed`, after an `EpochBegun` if something leaves.
 
-    `recalled` are pages that the runtime would bring in, best first. In turn are listed in the
-    manifest those that bear on the newest message (`bearing`, best first), and what is near: what
-    leaves now, what was listed before, the newest of all (`recent`). Raises `WindowTooSmall`.
+    `recalled` are the pages that recall would bring in, best first. The manifest lists, in this
+    order, pages relevant to the newest message (`bearing`, best first), and near ones: those that
+    leave now, those listed before, and the newest (`recent`). Raises `WindowTooSmall`.
     """
     layout = state.layout
     assert isinstance(layout, DeveloperLayout)
     pages = to_bring(state, recalled)
     near = [item.row.page_id for item in layout.listed]
-    is_anew = bool(bearing or recent or state.epoch_due)  # within a turn a listing stays as it is
+    is_anew = bool(bearing or recent or state.epoch_due)  # within a turn the listing stays
     share = int(state.window_room * state.limits.manifest_window_share)
-    # A listing that stays is counted: a request that is asked for again has the same bytes.
+    # A listing that stays is counted: a repeated request has the same bytes.
     listing = (
         min(share, len({*near, *bearing, *recent}) * layout.row_tokens)
         if is_anew
@@ -83,7 +83,7 @@ def plan_developer(
         listed.pop()
         pack = layout.pack(entries, listed)
     shared = pack.tokens if pack.messages == layout.messages() else layout.fixed_tokens
-    if state.epoch_due == "tools":  # they stand before the messages
+    if state.epoch_due == "tools":  # they come before the messages
         shared = 0
     packed = Packed(
         request=state.request_next,
@@ -102,12 +102,12 @@ def plan_developer(
 
 
 class Rebuilt:
-    """The schedule of a message that is made anew for each request: whatever must leave leaves."""
+    """The schedule of a message that is new in each request: whatever must leave, leaves."""
 
     def __init__(self, state: SessionState, listing_tokens: int) -> None:
         self._state = state
         self._listing_tokens = listing_tokens
-        self.tokens = 0  # of the request, were nothing to leave
+        self.tokens = 0  # of the request, if nothing left
 
     @property
     def room_tokens(self) -> int:
@@ -115,7 +115,7 @@ class Rebuilt:
 
     @property
     def over_tokens(self) -> int:
-        """By how much the request, with its listing, is larger than its room."""
+        """By how much the request, with its listing, exceeds its room."""
         return self.tokens + self._listing_tokens - self._state.window_room
 
     def due(self, tokens: int) -> str:
@@ -124,7 +124,7 @@ class Rebuilt:
 
 
 class JustEnough(PagesByPolicy):
-    """Lets as much leave as is over, or somewhat more; what it takes, if that is not enough."""
+    """Evicts the excess, or a little more; whatever is needed, if that is not enough."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class JustEnough(PagesByPolicy):
         more = int(state.window_room * state.limits.repack_window_share)
         weight = layout.head_tokens + state.working_set.tokens_used
         weight += sum(page.row.tokens for page in self._pages)
-        # A page takes with it its row of the manifest, which its weight does not tell of.
+        # A page takes its row of the manifest with it, which its weight does not include.
         mean = state.working_set.tokens_used / max(1, len(state.working_set))
         told = mean / (mean + layout.row_tokens / 2) if mean else 1.0
         for last_turns in (state.limits.last_turns_kept, 0):
@@ -163,7 +163,7 @@ def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[Page
 
 
 def _listing(state: SessionState, page_ids: Sequence[PageId]) -> Iterator[Listed]:
-    """As many as a manifest lists, read one by one as they are asked for; no claim that lapsed."""
+    """The pages for a manifest, read one by one on demand; no lapsed claim."""
     for page_id in page_ids[:ENTRIES_MAX]:
         if not state.lapse_of(page_id):
             yield from state.listing([page_id])

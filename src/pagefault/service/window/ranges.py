@@ -1,14 +1,13 @@
-"""Ranges of a conversation: where one ends, and which were formed into memory. Pure.
+"""Ranges of a conversation: their boundaries, and which were formed into memory. Pure.
 
-A range is a run of turns of about so many tokens. Where it ends follows from the pages alone, in
-their order, and it is closed only once the next range has begun: so its boundaries are settled with
-the request that first shows that next turn, whoever asks for them and however often. They need no
-markers, which would have to be put into text that was sent: the label of every message, which it
-was sent with, is one.
+A range is a run of turns of about so many tokens. Its boundaries depend on the pages and their
+order alone, and it is closed only once the next range has begun. So they are final with the request
+that first shows that next turn, however often they are computed. They need no markers, which would
+change text that was sent: the label of every message is one.
 
-Each range is formed once. `formation_begun` says that one was taken up and `formation_ended`, in
-one batch with what was made of it, that it is done with; one that was only begun, as whoever was at
-it was killed, is taken up again, with the same boundaries.
+Each range is formed once. `formation_begun` marks the start, and `formation_ended`, in one batch
+with its pages, the end. A range that was only begun, because the process was killed, is formed
+again, with the same boundaries.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _SUMMARY = PAGE_PREFIX["summary"] + "_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormedRange:
-    """A range that was taken up; `outcome` is None while nobody is done with it."""
+    """A range whose forming has begun; `outcome` is None until it ends."""
 
     first: PageId
     last: PageId
@@ -35,11 +34,11 @@ class FormedRange:
     tries: int = 0
     outcome: FormationOutcome | None = None
     made: tuple[PageId, ...] = ()
-    turn: TurnNo = TurnNo(0)  # in which it was done
+    turn: TurnNo = TurnNo(0)  # in which it ended
 
     @property
     def summary(self) -> PageId:
-        """The page that sums it up, or "": none was made."""
+        """Its summary's page, or "": none was made."""
         return next((one for one in self.made if one.startswith(_SUMMARY)), PageId(""))
 
     def holds(self, page: Page) -> bool:
@@ -47,9 +46,9 @@ class FormedRange:
 
 
 class Ranges:
-    """The ranges that one session sees, in their order: a fold of their records.
+    """The ranges that one session sees, in order: a fold of their records.
 
-    Invariant: no two of them have a page in common.
+    Invariant: no two of them share a page.
     """
 
     def __init__(self) -> None:
@@ -60,12 +59,12 @@ class Ranges:
 
     @property
     def upto(self) -> int:
-        """The order of the last page that was taken up; -1 where none was."""
+        """The order of the last page of these ranges; -1 if there is none."""
         return max((one.order_to for one in self), default=-1)
 
     @property
     def begun(self) -> FormedRange | None:
-        """The range that was taken up, and not finished yet."""
+        """The range that was begun and not ended."""
         return next((one for one in self if one.outcome is None), None)
 
     def fold(self, body: FormationBegun | FormationEnded, turn: TurnNo) -> None:
@@ -80,7 +79,7 @@ class Ranges:
                 self._ranges[at] = replace(known, outcome=outcome, made=made, turn=turn)
 
     def active(self, turn: int, *, after_turns: int) -> list[FormedRange]:
-        """Those that an epoch in this turn may show the summaries of, in their order."""
+        """Those whose summaries an epoch in this turn may show, in order."""
         return [
             one
             for one in sorted(self, key=lambda one: one.order_from)
@@ -89,15 +88,13 @@ class Ranges:
 
 
 def closed(pages: Iterable[Page], tokens_max: int) -> list[list[Page]]:
-    """The ranges that these pages make, which follow on what was taken up before, less the last:
-    that one may still grow.
-    """
+    """The ranges of these pages, after those already begun, without the last: it may still grow."""
     return list(runs(pages, tokens_max))[:-1]
 
 
 def runs(pages: Iterable[Page], tokens_max: int) -> Iterator[list[Page]]:
-    """Pages in runs of about so many tokens, parted where a turn begins; what came in at once and
-    is more than twice as much, within it.
+    """Pages in runs of about so many tokens, split at the start of a turn, or within a single
+    addition of more than twice that size.
     """
     run: list[Page] = []
     tokens = 0
@@ -115,8 +112,8 @@ def runs(pages: Iterable[Page], tokens_max: int) -> Iterator[list[Page]]:
 def summed_up(
     leaving: Sequence[Page], active: Sequence[FormedRange]
 ) -> Iterator[tuple[FormedRange | None, list[Page]]]:
-    """What leaves the window, in its order, parted by who sums it up: a range that was formed, or
-    nobody yet.
+    """Pages that leave the window, in order, split by their summariser: a formed range, or none
+    yet.
     """
     part: list[Page] = []
     of: FormedRange | None = None

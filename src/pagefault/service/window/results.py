@@ -1,4 +1,4 @@
-"""What the model reads of a call's result: made of its record and the pages that this names."""
+"""The model's view of a call's result, rendered from its record and the pages in it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pagefault.model.page import Page
 from pagefault.pack import envelope
 from pagefault.recall.hint import hint
 
-Find = Callable[[PageId], Page | None]  # none for what was forgotten since
+Find = Callable[[PageId], Page | None]  # None for forgotten pages
 
 
 def search_result(body: Searched, find: Find) -> str:
-    """A search as the model reads it."""
+    """A search result for the model."""
     if body.refusal:
         return envelope.refusal(body.refusal, body.why, faults_left=body.faults_left)
     hits = []
@@ -29,7 +29,7 @@ def search_result(body: Searched, find: Find) -> str:
 
 
 def fault_result(body: Faulted, find: Find) -> tuple[str, Page | None]:
-    """What the model reads, and the page that it newly shows, if any."""
+    """A fault's result for the model, and the page that it newly shows, if any."""
     page = None if body.refusal else find(body.page_id)
     if page is None:
         code, why = body.refusal or "forgotten", body.why or "the page was forgotten"

@@ -1,4 +1,4 @@
-"""What fits a session's window, beside all that must be there."""
+"""What fits into a session's window, beside its required contents."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.service.window.state import SessionState
 
 _SPELLED_TOKENS: Final = 13
-"""Of one character, made harmless and escaped: it takes no more bytes (`⟨U+E0041⟩`) than that."""
+"""Of one character, neutralised and escaped: it takes at most these bytes (`⟨U+E0041⟩`)."""
 
 
 def check_message(state: SessionState, pages: Sequence[Page]) -> None:
-    """Raise `MessageTooLarge` unless a message fits the window with what must be there."""
+    """Raise `MessageTooLarge` unless a message fits into the window with its required contents."""
     room = state.window_room - state.fixed_tokens()
     shown: list[Entry] = [Shown(page) for page in pages]
     needed = state.layout.tokens_of(shown)
@@ -41,10 +41,10 @@ def _too_large(state: SessionState, tokens: str) -> MessageTooLarge:
 
 
 def check_length(state: SessionState, text: str, counter: TokenCounter) -> None:
-    """Raise `MessageTooLarge` for a text that is surely too long, before all of it is counted.
+    """Raise `MessageTooLarge` for a text that is surely too long, without counting all of it.
 
-    Cutting a text in two may add a token or so at the cut, and blocks have thousands: what takes
-    twice the room in blocks takes more than the room whole.
+    Cutting a text in two may add a token or so, and blocks have thousands: a text that takes twice
+    the room in blocks takes more than the room whole.
     """
     room = state.window_room - state.fixed_tokens()
     tokens = 0
@@ -61,7 +61,7 @@ def surely_fits(state: SessionState, characters: int) -> bool:
 
 
 def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
-    """Raise `WindowTooSmall` unless the head, and these pages, leave room to converse."""
+    """Raise `WindowTooSmall` unless the head and these pages leave room to converse."""
     pages: list[Entry] = [Shown(page) for page in must_show]
     shown = state.layout.tokens_of(pages)
     least = state.layout.head_tokens + shown + state.limits.room_tokens_min
@@ -96,9 +96,9 @@ def check_pins(state: SessionState, page: Page, *, instead: Page | None = None) 
 
 
 def fault_room(state: SessionState, asked: Faulted, page: Page) -> int:
-    """How many tokens of content this fault could bring once all that may leave has left.
+    """The tokens of content that this fault could bring after everything evictable has left.
 
-    Exact only where it is close: rendering a page exactly costs more than the fault itself.
+    Exact only if it is close: rendering a page exactly costs more than the fault itself.
     """
     free = state.room_for_results()
     left = state.paged_in_left()
@@ -113,7 +113,7 @@ def fault_room(state: SessionState, asked: Faulted, page: Page) -> int:
 
 
 def _framing(state: SessionState, asked: Faulted, page: Page, *, said: str | None = None) -> int:
-    """What a fault of this page adds beside its content; `said` is put in place of the words."""
+    """What a fault of this page adds to its content; `said` takes the place of the text."""
     call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
     text = envelope.page_result(page, Level.FULL, page.row.tokens, page)
     words = asked.said if said is None else said
@@ -121,12 +121,12 @@ def _framing(state: SessionState, asked: Faulted, page: Page, *, said: str | Non
 
 
 def exchange_tokens(state: SessionState, said: str) -> int:
-    """What words beside calls take; nothing if there are none."""
+    """The tokens of text beside calls; 0 if there is none."""
     return state.layout.exchange_tokens(neutralise(said, citations=True), []) if said else 0
 
 
 def fits(state: SessionState, found: Searched) -> bool:
-    """Whether the window could take this result."""
+    """Whether this result would fit into the window."""
     call = ToolCall(found.call_id, SEARCH_PAGES, found.arguments)
     said = neutralise(found.said, citations=True)
     exchange = [(call, state.search_result(found), None)]

@@ -1,4 +1,4 @@
-"""Forming memory without a model: what a run of turns comes to when it leaves its place."""
+"""Summaries without a model: of runs of turns that lose their place."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TOPICS_MAX: Final = 3  # in the header of a summary
 
 
 def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made | None]:
-    """Sums up runs of turns by quoting them (`represent/extractive.py`), or tells of them by their
-    topics alone.
+    """Summarises runs of turns by quoting them (`represent/extractive.py`), or by their topics
+    alone.
     """
 
     def summarise(run: Sequence[Page], quotes: bool) -> Made | None:
-        # Only who comes to an epoch needs these.
+        # Only needed at an epoch.
         from pagefault.represent.api import Source
         from pagefault.represent.extractive import RATIO, compress_range
         from pagefault.represent.topics import topic_tags
@@ -28,7 +28,7 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made |
         if not run:
             return None
         said = sum(page.row.tokens for page in run)
-        # A run too short for a sentence of that size is told by its header alone.
+        # A run too short for a sentence of that size has only its header.
         text = ""
         if quotes:
             sources = [Source.of(page) for page in run]

@@ -1,9 +1,9 @@
-"""The index page: the oldest summaries of a session in a line each, in place of their headers.
+"""The index page: one line each for the oldest summaries of a session, in place of their headers.
 
-It is made at an epoch at which the headers themselves have grown too long, and takes the place of
-the index before it, which it rests on. Its text is its data: lines are read back, and where they
-are more than there is room for, two neighbours that cover the fewest turns become one line. So it
-stays as long as it was however long the session grows, and the far past is told more coarsely.
+An epoch makes it when the headers have grown too long. It replaces the previous index, which is its
+source. Its text is its data: lines are parsed, and if there are more than fit, the two neighbours
+that cover the fewest turns become one line. So its size is bounded however long the session grows,
+and the distant past is described more coarsely.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LINE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class IndexLine:
-    """Summaries that follow one another: their ids, the turns and pages they sum up, what about."""
+    """Consecutive summaries: their ids, the turns and pages they cover, and their topics."""
 
     count: int
     first: str
@@ -63,14 +63,14 @@ def index_of(
     count: Callable[[str], int],
     tokens_max: int,
 ) -> Made | None:
-    """An index of what `before` lists and of these summaries, of at most so many tokens; none
-    where that is too little for a line.
+    """An index of the lines of `before` and of these summaries, in at most so many tokens; None if
+    one line does not fit.
     """
     lines = [
         *(lines_of(before.text) if before else ()),
         *(_line(page, find_row) for page in folded),
     ]
-    # Each line is counted once, with its break: together they come to that at most.
+    # Each line is counted once, with its newline: this bounds the whole.
     tokens = [count(f"{line}\n") for line in lines]
     while len(lines) > 1 and sum(tokens) > tokens_max:
         spans = [two.upto - one.since for one, two in pairwise(lines)]
