@@ -210,7 +210,7 @@ def _spelled(char: str) -> str:
 
 def _denial(text: str, start: int, end: int) -> str:
     """The words from `start` to `end` with those of their clause that negate them: within three
-    words before, or in the next one, for negations that English does not have.
+    words before, or in the next one if the text has another language than English.
     """
     before = _CLAUSE_END.split(text[max(start - _CLAUSE_CHARS, 0) : start])[-1].split()[-3:]
     after = _CLAUSE_END.split(text[end : end + _CLAUSE_CHARS])[0].split()[:1]

@@ -45,9 +45,7 @@ class Labels:
         """
         ruled = self._runtime.quarantine.label(page)
         is_users = page.derived is None and page.row.role is Role.USER
-        is_users = is_users or bool(
-            page.derived and page.derived.digest
-        )  # approved in this very text
+        is_users = is_users or bool(page.derived and page.derived.digest)  # approved as it is
         if is_untrusted(ruled) or ruled != page.row.origin or is_users:
             return ruled  # it is the least, a person ruled so, or nothing went into it
         with self._folding:

@@ -1,1 +1,1 @@
-"""Looking at a session: figures, costs, its client's own JSON, its window in the past."""
+"""Inspection of a session: figures, costs, its client's own JSON, its past windows."""

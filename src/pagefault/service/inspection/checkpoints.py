@@ -1,4 +1,4 @@
-"""Points of a session that somebody named, read back from the log. Blocks on the store."""
+"""Checkpoints of a session: points named by a person, read from the log. Blocks on the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pagefault.service.runtime import Runtime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A named point: `seq` is the record that says so. A fork has those of its ancestors too."""
+    """A named point: `seq` is the record that names it. A fork has those of its ancestors too."""
 
     name: str
     seq: Seq
@@ -41,7 +41,7 @@ def checkpoints(runtime: Runtime, scope: Scope) -> list[Checkpoint]:
 
 
 def find_checkpoint(runtime: Runtime, scope: Scope, name: str) -> Seq:
-    """The record of the checkpoint of that name. Raises `BadInput`."""
+    """The record of the checkpoint with that name. Raises `BadInput`."""
     made = checkpoints(runtime, scope)
     for one in reversed(made):
         if one.name == name:
@@ -55,7 +55,7 @@ def find_checkpoint(runtime: Runtime, scope: Scope, name: str) -> Seq:
 
 
 def check_new(runtime: Runtime, scope: Scope, name: str) -> None:
-    """Raise `BadInput` if a checkpoint has that name already: it would say two things."""
+    """Raise `BadInput` if a checkpoint has that name already: it would be ambiguous."""
     for one in checkpoints(runtime, scope):
         if one.name == name:
             raise BadInput(

@@ -1,12 +1,12 @@
-"""A JSON value whose text stands elsewhere: the value's JSON less these texts, and holes for them.
+"""A JSON value without the texts that are stored elsewhere: its JSON with holes, and the holes.
 
-Most of a client's message is text that pages hold, so its JSON is kept without it. A page holds the
-text of a message less what clients rewrite in it, and the arguments of a call as JSON of one
-spelling, cut where they are long. So a string is looked for in runs: a run that a page holds
-becomes a hole, what is between stays. What no page holds and nobody can read (an image, encrypted
-reasoning) becomes a blob.
+Most of a client's message is text that pages hold, so its JSON is stored without it. A page has the
+text of a message except what clients rewrite in it, and the arguments of a call as canonical JSON,
+cut if they are long. So a string is matched in runs: a run that a page holds becomes a hole, and
+the text between runs stays. Opaque data that no page holds (an image, encrypted reasoning) becomes
+a blob.
 
-`cut` is right by construction: what it returns was filled again, and compared.
+`cut` is correct by construction: its result was filled again, and compared.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any, Final
 from pagefault.model.events import Hole
 
 RUN_CHARS_MIN: Final = 24
-"""A hole takes about as many bytes: a shorter text is kept where it stands."""
+"""A hole takes about as many bytes: a shorter text is not worth one."""
 
 OPAQUE_CHARS_MIN: Final = 4_096
-"""Of a string without a space that becomes a blob: a block of a disk, which a file takes anyway."""
+"""Of a string without a space that becomes a blob: a disk block, which a file takes anyway."""
 
 TEXT_CHARS_MAX: Final = 65_536
 """A longer run of text that no page holds becomes a blob, too: a record is read as a whole."""
 
 MISSES_MAX: Final = 64
-"""Places of one string at which no run was found, after which none is looked for any more."""
+"""Failed positions in one string, after which the search for runs ends."""
 
-_ESCAPE_CHARS: Final = 12  # of the longest character of JSON: two escaped surrogates
+_ESCAPE_CHARS: Final = 12  # of the longest character in JSON: two escaped surrogates
 _STARTS: Final = re.compile(r"^\s*|>\s*|\n\s*\n|\"", re.MULTILINE)
-"""Where a run may begin: with the string or a line of it, behind a client's tag, inside of JSON."""
+"""Where a run may begin: with the string or a line of it, after a client's tag, inside JSON."""
 
 
 def cut(
@@ -43,11 +43,10 @@ def cut(
     put: Callable[[bytes], str],
     clean_value: Callable[[str, str], str] | None = None,
 ) -> tuple[str, tuple[Hole, ...]]:
-    """The JSON of a value less what stands in `texts`, and the holes. `clean` redacts each of its
-    strings before, and `clean_value` those that stand under a name; `put` keeps a blob and gives
-    its name.
+    """The JSON of a value without what is in `texts`, and the holes. `clean` redacts each of its
+    strings first, and `clean_value` those under a name; `put` stores a blob and returns its name.
 
-    Raises what these two raise, and ValueError or RecursionError for what cannot be kept.
+    Raises what these two raise, and ValueError or RecursionError for what cannot be stored.
     """
     kept: dict[str, bytes] = {}
 
@@ -71,7 +70,7 @@ def fill(
     text_of: Callable[[int], str],
     blob_of: Callable[[str], bytes],
 ) -> str:
-    """The JSON that was cut."""
+    """The JSON before it was cut."""
     pieces: list[str] = []
     at = 0
     for hole in holes:
@@ -86,7 +85,7 @@ def fill(
 
 
 def _read(told: str) -> Any:
-    return json.loads(told, parse_constant=str)  # what is no number is not even equal to itself
+    return json.loads(told, parse_constant=str)  # NaN is not even equal to itself
 
 
 def _literal(text: str) -> str:
@@ -114,7 +113,7 @@ class _Cutter:
     clean_value: Callable[[str, str], str] | None = None
     pieces: list[str] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
-    whole: list[str] = field(default_factory=list)  # the JSON with nothing taken out
+    whole: list[str] = field(default_factory=list)  # the JSON without holes
     _upto: dict[int, int] = field(default_factory=dict)  # where the last run of a text ended
     _length: int = 0
 
@@ -167,7 +166,7 @@ class _Cutter:
         self._tell('"')
 
     def _tell_run(self, text: str) -> None:
-        """What no page holds."""
+        """Append text that no page holds."""
         is_long = len(text) >= OPAQUE_CHARS_MIN and len(text.split(maxsplit=1)) == 1
         if (is_long or len(text) >= TEXT_CHARS_MAX) and _is_unicode(text):
             self.holes.append(Hole(at=self._length, end=len(text), blob=self.put(text.encode())))
@@ -175,7 +174,7 @@ class _Cutter:
             self._tell(_escaped(text))
 
     def _runs(self, text: str) -> Iterator[tuple[int, int, Hole]]:
-        """What of a string stands in the texts: where it begins and ends, and the hole for it."""
+        """The runs of a string that are in the texts: start, end, and the hole for each."""
         at, misses = 0, 0
         while self.texts and misses < MISSES_MAX:
             match = _STARTS.search(text, at)
@@ -193,10 +192,10 @@ class _Cutter:
                 at = max(start, match.start() + 1)
 
     def _longest(self, text: str, start: int, item: int) -> tuple[int, Hole]:
-        """The run from `start` on that stands in the text of an item, up to its end.
+        """The longest run from `start` on that is in the text of an item.
 
-        Two spellings are tried: the text as it is, and then as JSON escapes it. A run that ends
-        before a backslash may be the latter, whose escape is longer than the character.
+        Two spellings are tried: the plain text, and then its JSON escapes. A run that ends before a
+        backslash may be the latter, whose escape is longer than the character.
         """
         own = self.texts[item]
         begins = text[start : start + RUN_CHARS_MIN]
@@ -223,7 +222,7 @@ class _Cutter:
         return start + hole.end - hole.start, hole
 
     def _find(self, item: int, text: str) -> int:
-        """Where an item has a text: behind the last run, if it has it there."""
+        """The position of a text in an item: after the last run, if it occurs there."""
         own = self.texts[item]
         where = own.find(text, self._upto.get(item, 0))
         return where if where >= 0 else own.find(text)
@@ -234,8 +233,8 @@ def _moved(hole: Hole, at: int) -> Hole:
 
 
 def _in_common(one: str, at: int, other: str, where: int) -> int:
-    """How many characters agree from these two places on: found by halving, as slices compare
-    faster than characters.
+    """The length of the common prefix from these two positions on: found by bisection, because
+    slices compare faster than characters.
     """
     low, high = 0, min(len(one) - at, len(other) - where)
     while low < high:

@@ -1,8 +1,8 @@
-"""The calls of a session, as its records tell them: what each should have cost, what the provider
-said, and how near the session's epochs were to the best ones.
+"""The calls of a session, from its records: what each should have cost, what the provider reported,
+and how near the session's epochs were to the best ones.
 
-A fold of the log. Whether the provider's cache was cold stands in the record of each call, so the
-same log gives the same ledger.
+A fold of the log. The record of each call says whether the provider's cache was cold, so the same
+log gives the same ledger.
 """
 
 from __future__ import annotations
@@ -73,18 +73,18 @@ _ROWS_SHOWN: Final = 30
 _FORCED: Final = frozenset(
     {"configured", "renderer", "tools", "forgotten", "scrubbed", "revoked", "lapsed", "lost"}
 )
-"""Epochs that no choice could have spared: their cause is not the window nor the price."""
+"""Epochs that no choice could have avoided: their cause is neither the window nor the price."""
 _CLIENTS_DOING: Final = frozenset(
     {"begun", "branched", "compacted", "edited", "remodelled", "reinstructed"}
 )
-"""Changes of a proxied history after which a request does not go on from the one before it."""
+"""Changes of a proxied history after which a request does not continue the previous one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One call. `before_tokens` is the request before it, less its tail; None if there was none.
+    """One call. `before_tokens` is the previous request, without its tail; None if there was none.
 
-    `relayed` is the record of one that a proxy passed on; `packed` then says the same in its terms.
+    `relayed` is the record of a proxied request; `packed` then says the same in its terms.
     """
 
     seq: Seq
@@ -93,15 +93,15 @@ class Entry:
     packed: Packed
     before_tokens: int | None
     shared_tokens: int
-    epoch: str  # its reason, where the call began one
+    epoch: str  # its reason, if the call began one
     tools_changed: bool
     reported: Usage | None = None
     relayed: Relayed | None = None
-    priced: PriceList | None = None  # what it was weighed by, where somebody said so
+    priced: PriceList | None = None  # the prices given for it, if any
 
     @property
     def stable_tokens(self) -> int:
-        """Of the request, less its volatile tail."""
+        """Of the request, without its volatile tail."""
         return self.packed.tokens - self.packed.tail
 
     @property
@@ -129,7 +129,7 @@ class Entry:
         return ledger.line(prices, sending, self.reported)
 
     def _is_clients_doing(self) -> bool:
-        """Whether what is sent begins otherwise than the request before because a client did."""
+        """Whether the request begins differently from the previous one because of a client."""
         one = self.relayed
         if one is None or one.epoch:
             return False
@@ -147,14 +147,14 @@ class Entry:
 
 
 class Entries(list[Entry]):
-    """The calls of a session, oldest first: a list, and what a prompt or a data frame asks of one.
+    """The calls of a session, oldest first: a list, with methods for a prompt or a data frame.
 
-    Where no prices are given, those count that the calls themselves name (`prices_of`).
+    Without given prices, the calls' own prices apply (`prices_of`).
     """
 
     @checked
     def to_dicts(self, prices: PriceList | None = None) -> list[dict[str, Any]]:
-        """The calls as plain values: a row each of a data frame. Costs are in input tokens."""
+        """The calls as plain values: one row of a data frame each. Costs are in input tokens."""
         prices = prices or prices_of(self, UNKNOWN.prices)
         return [
             {
@@ -196,9 +196,8 @@ class Entries(list[Entry]):
 
 
 def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:
-    """What calls are weighed by: `default`; or where that is nobody's in particular, what the last
-    of them was weighed by when it was packed; where a proxy passed it on, the list of the model
-    that the client asked.
+    """The prices for calls: `default`; or if that is a generic list, the one recorded with the last
+    call; for a proxied call, the list of the client's model.
     """
     if not entries or default != UNKNOWN.prices:
         return default
@@ -209,8 +208,8 @@ def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:
 
 
 class Ledger:
-    """A fold. It is told the records of a session and, for a fork, of its ancestors before them,
-    and keeps the calls of the session alone.
+    """A fold over the records of a session and, for a fork, of its ancestors before them. It keeps
+    the session's own calls only.
     """
 
     def __init__(self, session: SessionNo) -> None:
@@ -238,25 +237,25 @@ class Ledger:
                 if event.session == self._session:
                     self._fold_reported(reported)
             case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
-                pass  # what a request held, and not what it cost: the request itself says that
+                pass  # what a request held, not its cost: the request's own record has that
             case ClaimRuled() | Checkpointed() | SessionOpened() | SessionLeased():
-                pass  # no request
+                pass  # not a request
             case Received() | Imported():
-                pass  # no request
+                pass  # not a request
             case HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # likewise
             case FormationBegun() | FormationEnded():
-                pass  # a request beside the conversation's own, which no later one follows
+                pass  # a request outside the conversation: no later one continues it
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # what may be recalled, and not what was
+                pass  # permission to recall, not recall
             case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # what may be recalled, and not what was
+                pass  # permission to recall, not recall
             case ScrubBegun() | ScrubDone():
-                pass  # of the whole store
+                pass  # about the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
                 pass  # the store's own
             case Opaque() | SetAside():
-                pass  # nothing that can be read
+                pass  # unreadable
             case undecided:
                 assert_never(undecided)
 
@@ -329,10 +328,10 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What the choice of epochs cost, and what the best one in hindsight would have cost.
+    """The cost of the chosen epochs, and that of the best choice in hindsight.
 
-    An epoch is taken to leave what the session's epochs left on average; `predicted` is what the
-    calls should have cost without that simplification: far from `cost`, the regret means little.
+    It assumes that an epoch leaves what the session's epochs left on average; `predicted` is the
+    cost without that simplification: far from `cost`, the regret means little.
     """
 
     cost: float
@@ -349,7 +348,7 @@ class Timing:
 
 
 def timing_of(prices: PriceList, entries: Sequence[Entry], window: int) -> Timing:
-    """The epochs of a session beside the best ones. Of no calls, all is 0."""
+    """The epochs of a session, compared with the best ones. Without calls, all is 0."""
     if not entries:
         return Timing(0.0, 0.0, 0.0)
     epochs = [at for at, entry in enumerate(entries) if at and entry.epoch]
@@ -376,7 +375,7 @@ def timing_of(prices: PriceList, entries: Sequence[Entry], window: int) -> Timin
 
 
 def _cost(prices: PriceList, entry: Entry) -> float:
-    """What a call should cost by reading and writing alone, as `hindsight` counts."""
+    """The cost of a call by reading and writing alone, as `hindsight` counts it."""
     plain = replace(prices, min_tokens=0, quantum=1, cliff_tokens=None)
     cached = 0 if entry.packed.is_cold else entry.shared_tokens
     return effective_input_cost(

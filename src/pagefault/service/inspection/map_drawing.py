@@ -1,7 +1,7 @@
-"""A memory map as a small SVG: what a notebook shows of the value itself.
+"""A memory map as a small SVG: the representation of the value in a notebook.
 
-The report draws the same shapes with what was said beside them (`views/charts.py`); here nothing is
-quoted, so nothing has to be read. Plain colours, as a notebook's own style sheet is not ours.
+The report draws the same shapes with quotations beside them (`views/charts.py`); here nothing is
+quoted, so nothing has to be read. Plain colours, because a notebook's own style sheet is not ours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COLOURS: Final = {"on disk": "#8a857a40", "in the window": "#3f86ad", "brought 
 
 
 def draw(of: MemoryMap) -> str:
-    """One row for each message, one column for each request; a sentence where there is none."""
+    """One row for each message, one column for each request; a sentence if there is none."""
     said = f"{counted(of.messages, 'message')}, {counted(of.requests, 'request')}"
     if not of.rows or not of.columns:
         return f"<p>Memory map: {said}. Nothing to draw yet.</p>"

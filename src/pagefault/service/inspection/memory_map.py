@@ -1,13 +1,13 @@
 """The memory map: which messages of a conversation each of its requests showed.
 
-One row for each message, one column for each request. A message is in the window, or it has left it
-and is only on disk, or it was brought back: it is shown, and an earlier request since it was said
-did not show it. That is told from what the requests showed and from nothing else, so it is the same
-rule for a recall, for a fault, for what an epoch kept, and for what a proxy quoted.
+One row for each message, one column for each request. A message is in the window, or has left it
+and is only on disk, or was brought back: it is shown, and an earlier request since it was said did
+not show it. This depends only on what the requests showed, so the same rule covers a recall, a
+fault, what an epoch kept, and what a proxy quoted.
 
-A long conversation has more of both than a picture has room for. Then a column stands for several
-requests, of which it shows the last, and a row for several messages: brought back if one of them
-was, in the window if at least half of those said by then were.
+A long conversation has more of both than fit into a picture. Then a column represents several
+requests, of which it shows the last, and a row several messages: brought back if one of them was,
+in the window if at least half of those said by then were.
 
 A fold of the log. Blocks on the store.
 """
@@ -46,13 +46,12 @@ class MapPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapColumn:
-    """The requests `first` to `last`, counted from 0, as the last of them was sent.
+    """The requests `first` to `last`, counted from 0, shown as of the last of them.
 
     `tokens`, `shared_tokens` and `without_tokens` are of that request, by our count: what was sent,
-    how much of it begins as the request before did, so that a provider's cache can hold it, and
-    what would have been sent without paging, an estimate. `reported_cached_tokens` is the
-    provider's own word, None where it gave none. `rewrite` is why the beginning was written anew,
-    by one of these requests.
+    its common prefix with the previous request, which a provider's cache can hold, and what would
+    have been sent without paging, an estimate. `reported_cached_tokens` is the provider's own
+    report, None if there was none. `rewrite` is why one of these requests rewrote its beginning.
     """
 
     first: int
@@ -69,7 +68,7 @@ class MapColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapSpan:
-    """A row was in this place in the columns `first` to `last`."""
+    """The columns `first` to `last`, in which a row was in this place."""
 
     first: int
     last: int
@@ -79,7 +78,7 @@ class MapSpan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapRow:
     """The messages `first` to `last`, in the order in which they were said. `since` is the first
-    column that could have shown one of them; `role` is of the first of them.
+    column that could have shown one of them; `role` is that of the first of them.
     """
 
     first: PageId
@@ -94,7 +93,7 @@ class MapRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryMap:
-    """The map of one conversation: `messages` of it, and `requests`."""
+    """The map of one conversation: its `messages` and its `requests`."""
 
     messages: int
     requests: int
@@ -102,8 +101,8 @@ class MemoryMap:
     rows: tuple[MapRow, ...]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Where each row was and when, for a table or a chart: a dict for each of its spans, with
-        the requests that it goes from and to. A row that no request showed has none.
+        """The place of each row over time, for a table or a chart: a dict for each of its spans,
+        with its first and last request. A row that no request showed has none.
         """
         return [
             {
@@ -135,7 +134,7 @@ class MemoryMap:
 
 def memory_map(runtime: Runtime, row: SessionRow, *, rows: int, columns: int) -> MemoryMap:
     """The map of a session, with at most so many rows and columns. A fork's requests are its own;
-    its messages are those of its ancestors, too.
+    its messages include those of its ancestors.
     """
     requests = RequestFold(runtime, row)
     fold = map_fold(runtime, row, columns=columns)
@@ -146,7 +145,7 @@ def memory_map(runtime: Runtime, row: SessionRow, *, rows: int, columns: int) ->
 
 
 def map_fold(runtime: Runtime, row: SessionRow, *, columns: int) -> MapFold:
-    """A fold that comes to at most so many columns by the requests that there are now."""
+    """A fold with at most so many columns for the current number of requests."""
     relayed = runtime.index.events(row.session, types=("relayed",))
     number = len(relayed or runtime.index.events(row.session, types=("packed",)))
     window = RelayedWindow() if relayed else Residents(runtime.limits)
@@ -178,8 +177,8 @@ def _columns(
 
 @dataclass(slots=True, eq=False)
 class _Message:
-    """A message and where columns had it: `spans` that ended, and the `place` that it has been in
-    since the column `open`. So many requests were `asked` before it was said.
+    """A message and its places: past `spans`, and its current `place` since the column `open`.
+    `asked` requests came before the message.
     """
 
     page_id: PageId
@@ -194,8 +193,8 @@ class _Message:
 
 @dataclass(slots=True)
 class MapFold:
-    """A fold. It is told the records of a session, its ancestors' before them; every `step`
-    requests are a column, the last of which may have fewer.
+    """A fold over the records of a session, its ancestors' before them; every `step` requests are a
+    column, the last of which may have fewer.
     """
 
     session: SessionRow
@@ -206,7 +205,7 @@ class MapFold:
     _by_page: dict[PageId, _Message] = field(default_factory=dict)
     _ended: int = 0  # columns
     _shown: dict[int, _Message] = field(default_factory=dict)  # by the last of these
-    _pages: tuple[PageId, ...] = ()  # that the newest request showed, where no proxy passed it on
+    _pages: tuple[PageId, ...] = ()  # shown by the newest request, if it was not proxied
 
     def fold(self, event: Event) -> None:
         self.window.fold(event)
@@ -234,7 +233,7 @@ class MapFold:
         return Packed if isinstance(self.window, Residents) else Relayed
 
     def _showing(self) -> dict[int, _Message]:
-        """What the newest request showed."""
+        """The pages that the newest request showed."""
         pages: Iterable[PageId] = self._pages
         if isinstance(self.window, RelayedWindow):
             seen = self.window.seen_by(self.marks[-1][0])
@@ -255,13 +254,13 @@ class MapFold:
         self._ended += 1
 
     def _enters(self, one: _Message) -> MapPlace:
-        """The place of what the column before did not show, and the next one does."""
+        """The place of a page that the previous column did not show, and the next one does."""
         is_new = one.asked // self.step == self._ended
         return MapPlace.IN_WINDOW if is_new else MapPlace.BROUGHT_BACK
 
     def map(self, items: Sequence[BillItem], *, rows: int) -> MemoryMap:
-        """The map so far; `items` are the session's requests (`bill.py`). With 0 rows it is the
-        columns alone, which takes no time.
+        """The map so far; `items` are the session's requests (`bill.py`). With 0 rows it is only
+        the columns, which takes no time.
         """
         ends = [number * self.step - 1 for number in range(1, self._ended + 1)]
         is_open = len(self.marks) > self._ended * self.step

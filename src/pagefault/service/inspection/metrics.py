@@ -1,28 +1,26 @@
-"""What a session tells about itself: the measures of virtual memory, and those of a stable prefix.
+"""Metrics of a session: those of virtual memory, and those of a stable prefix.
 
 A pure fold of the log, turn by turn; a session's figures are those of the sum of its turns. A
-figure is None where there was nothing to divide by, and nothing is guessed: what only a running
-process knows (look-ups, latencies) is added by the session that was asked.
+figure is None if there was nothing to divide by. Nothing is guessed: figures that only a running
+process knows (look-ups, latencies) are added by the session.
 
 Definitions, where the requirement leaves a choice:
 
-    page reference   a page shown by a request, a citation in an answer, a `page_fault`
-    page needed      of a turn: a page that its answer cites, that the model called for (refused
-                     or not, if there is such a page), or that the runtime brought in for it; once
-                     a turn. What it brings in because it is pinned is there whatever is asked.
-    fault            a `page_fault` that brought a page in: neither refused nor mapped already
-    fault rate       faults ÷ page references, as the requirement has it; and ÷ pages needed, which
-                     is judged. References are dominated by pages that merely stand in a request,
-                     again in each: two faults in each of 60 turns were 0.4 % of them. What a
-                     program touches, and so what a processor's fault rate is a share of, are here
-                     the pages needed: how many of them did the model have to ask for?
-    success          of a call of `page_fault`: it was served, and an answer of its turn cites the
-                     page
-    thrash           a fault within 5 turns of another on the same topic (a shared tag, or the page)
-    used tokens      of an answered turn: its message, the pages cited, the pages faulted
-    recall           a turn that asks for something said before, and was answered; it failed if the
-                     next message corrects the answer (`recall/corrections.py`)
-    overhead         bytes of the records less those of the texts in them, over those of the texts
+- page reference: a page shown by a request, a citation in an answer, a `page_fault`
+- page needed in a turn: one that its answer cites, that the model called for (refused or not, if
+  the page exists), or that the runtime brought in for it; once per turn. Pins do not count: they
+  are there whatever is asked.
+- fault: a `page_fault` that brought a page in: neither refused nor mapped already
+- fault rate: faults ÷ page references, as the requirement has it; and ÷ pages needed, which is
+  judged. Most references are of pages that are merely in a request, again in each: two faults in
+  each of 60 turns were 0.4 % of them. What a program touches, and so the base of a processor's
+  fault rate, are the pages needed here: how many of them did the model have to ask for?
+- success of a call of `page_fault`: it was served, and an answer of its turn cites the page
+- thrash: a fault within 5 turns of another on the same topic (a shared tag, or the page)
+- used tokens of an answered turn: its message, the pages cited, the pages faulted
+- recall: a turn that asks for something said before, and was answered; it failed if the next
+  message corrects the answer (`recall/corrections.py`)
+- overhead: bytes of the records less those of the texts in them, over those of the texts
 """
 
 from __future__ import annotations
@@ -97,19 +95,19 @@ _SALT: Final = bytes(16)
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted of a turn, or of many: tallies add up."""
+    """The counts of one turn or of many: tallies add up."""
 
     turns: int = 0
     requests: int = 0
     request_tokens: int = 0
     window_tokens: int = 0  # the windows of those requests
-    windowed_tokens: int = 0  # those requests, but for a client's own that had no window
+    windowed_tokens: int = 0  # those requests, without a client's own that had no window
     dead_tokens: int = 0
     pages_shown: int = 0
     citations: int = 0
     searches: int = 0
-    prefetched: int = 0  # pages read ahead
-    prefetch_used: int = 0  # of those, wanted later
+    prefetched: int = 0  # pages that were prefetched
+    prefetch_used: int = 0  # those of them wanted later
     recalled_pages: int = 0
     recalled_tokens: int = 0
     faults: int = 0
@@ -123,11 +121,11 @@ class Tally:
     thrash_faults: int = 0
     recalls: int = 0
     recalls_corrected: int = 0
-    answered_tokens: int = 0  # the last requests of the turns that were answered
+    answered_tokens: int = 0  # the last requests of answered turns
     used_tokens: int = 0
     heat_spills: int = 0
     heat_recalls: int = 0
-    heat_recalls_found: int = 0  # of those, with something that bears on the question
+    heat_recalls_found: int = 0  # those that found something relevant
     heat_promotions: int = 0
     evictions: int = 0
     epochs: Counter[str] = field(default_factory=Counter)
@@ -144,7 +142,7 @@ class Tally:
             setattr(self, one.name, mine + theirs)
 
     def figures(self) -> dict[str, Any]:
-        """As plain values; shares are of 1."""
+        """As plain values; shares are fractions of 1."""
         references = self.pages_shown + self.citations + self.faults_by_outcome.total()
         overhead = self.record_bytes - self.text_bytes
         return {
@@ -212,7 +210,7 @@ def total(tallies: list[Tally]) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Topic:
-    """What a fault was about, and when."""
+    """The topic of a fault, and its turn."""
 
     turn: int
     page_id: PageId
@@ -224,10 +222,10 @@ class _Topic:
 
 
 class Meter:
-    """A fold. It is told the records of a session and, for a fork, of its ancestors before them:
-    of these it learns pages, and counts nothing.
+    """A fold over the records of a session and, for a fork, of its ancestors before them: from
+    these it learns pages, and counts nothing.
 
-    `text_of` gives the text of a page, "" if it is gone: asked only for pages that were faulted.
+    `text_of` returns the text of a page, "" if it is gone; called only for pages that were faulted.
     """
 
     def __init__(
@@ -243,7 +241,7 @@ class Meter:
         self.rows: dict[PageId, PageRow] = {}  # of every page that the session sees
         self.sizes: dict[PageId, int] = {}  # of its content, in bytes
         self._topics: deque[_Topic] = deque()
-        self._recall_turn: int | None = None  # that asked for something, and was answered or not
+        self._recall_turn: int | None = None  # the one that asked for something said before
         self._is_answered = False
         self._last_request = 0
         self._used: dict[PageId, None] = {}  # in this turn
@@ -251,7 +249,7 @@ class Meter:
         self._pinned: set[PageId] = set()
         self._hot: set[PageId] = set()
         self._cooled: set[PageId] = set()  # items that were moved before
-        self._turn: tuple[SessionNo, int] | None = None  # that these two are of
+        self._turn: tuple[SessionNo, int] | None = None  # the turn of the two above
         self._needed: set[PageId] = set()
         self._served: dict[PageId, str] = {}  # by which reason, until it is cited
 
@@ -280,7 +278,7 @@ class Meter:
             case Searched():
                 tally.searches += 1
             case SessionOpened() | SessionConfigured():
-                pass  # the window, which the residents know
+                pass  # the window's: the residents have it
             case Pinned(page_id=page_id):
                 self._pinned.add(page_id)
             case Unpinned(page_id=page_id):
@@ -291,23 +289,23 @@ class Meter:
                 tally.heat_recalls += 1
                 tally.heat_recalls_found += bool(hits)
             case CallRefused() | MemoryCalled() | ClaimRuled() | Checkpointed():
-                pass  # no measure counts them
+                pass  # no metric counts them
             case Received() | Imported():
-                pass  # no measure counts them
+                pass  # no metric counts them
             case FormationBegun() | FormationEnded():
-                pass  # what was made stands in records of its own
+                pass  # the pages made have records of their own
             case Reported() | Priced():
-                pass  # what requests cost is the ledger's
+                pass  # the ledger has the cost of requests
             case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # what may be recalled, and not what was
+                pass  # permission to recall, not recall
             case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # what may be recalled, and not what was
+                pass  # permission to recall, not recall
             case ScrubBegun() | ScrubDone():
-                pass  # of the whole store
+                pass  # about the whole store
             case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
-                pass  # the store's own bookkeeping: it weighs as a record, and says nothing
+                pass  # the store's own bookkeeping: it only weighs
             case Erased() | Lost() | Opaque() | SetAside():
-                pass  # what it said cannot be told any more, or not yet
+                pass  # its content is lost, or not written yet
             case undecided:
                 assert_never(undecided)
         if is_own:
@@ -321,7 +319,7 @@ class Meter:
         return tally
 
     def _fold_moves(self, moves: Iterable[HeatMove], tally: Tally) -> None:
-        """A spill is one act, however many items leave; a promotion is of one item that was not
+        """A spill is one action, however many items leave; a promotion is of one item that was not
         new.
         """
         left = {move.page_id for move in moves if move.to is not Heat.HOT}
@@ -394,7 +392,7 @@ class Meter:
         self._last_request = body.tokens
 
     def _fold_relayed(self, body: Relayed, tally: Tally) -> None:
-        """A client's own request: which pages stood in it is the client's affair."""
+        """A client's own request: the client decides which pages are in it."""
         tally.recalled_pages += len(body.recalled)
         tally.recalled_tokens += self._tokens_of(body.recalled)
         self._need((page_id for page_id in body.recalled if page_id not in body.core), tally)
@@ -404,7 +402,7 @@ class Meter:
         tally.windowed_tokens += body.tokens if body.window_tokens else 0
         if body.epoch:
             tally.epochs[body.epoch] += 1
-        self._last_request = 0  # nobody knows what of it an answer used
+        self._last_request = 0  # the part that an answer used is unknown
 
     def _fold_epoch(self, body: EpochBegun, tally: Tally) -> None:
         tally.evictions += len(body.evicted)
@@ -431,7 +429,7 @@ class Meter:
         self._topics.append(topic)
 
     def _need(self, page_ids: Iterable[PageId], tally: Tally) -> None:
-        """Pages that this turn needs, of those that there are."""
+        """Count pages that this turn needs, if they exist."""
         wanted = {p for p in page_ids if p in self.rows} - self._needed
         self._needed |= wanted
         tally.pages_needed += len(wanted)

@@ -1,11 +1,11 @@
 """The items of a conversation, and its client's own JSON of them.
 
-A proxy hands in each message that a client sends for the first time. It is written down once, as
-JSON with holes for the text that pages hold (`holes.py`), together with the request that brought
-it. It is the client's form of what pages say, so it lives as long as they do: it goes with any page
-of its turn, as thinking may repeat the words of another page of the turn.
+A proxy passes on each message that a client sends for the first time. It is written once, as JSON
+with holes for the text that pages hold (`holes.py`), together with the request that brought it. It
+is the client's form of these pages, so it has their lifetime: any page of its turn takes it along
+when it is forgotten, because thinking may repeat the words of another page of the turn.
 
-Nothing that is said depends on it: a message that cannot be kept so is left out, and why is told.
+Nothing depends on it: a message that cannot be stored so is left out, with the reason.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from pagefault.service.window.state import SessionState, turn_now
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromClient:
-    """A message of a client's request. `follows` is the page before it in the client's history;
-    `key` tells it from every other of its session, and from what was put in its place since.
+    """A message of a client's request. `follows` is the previous page in the client's history;
+    `key` distinguishes it from every other of its session, including its later versions.
     """
 
     message: Any
@@ -49,14 +49,14 @@ class FromClient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationItem:
-    """One item of a conversation, in its order. `page_ids` are those of its text, if it has one;
-    `message_seq` is the record that has its client's own JSON, 0 if there is none: a client of a
-    proxy did not send it, or not yet, or a page of its turn was forgotten.
+    """One item of a conversation, in order. `page_ids` are those of its text, if it has one;
+    `message_seq` is the record of its client's own JSON, 0 if there is none: it is not from a
+    client of a proxy, or was not sent yet, or a page of its turn was forgotten.
     """
 
     kind: ItemKind
     turn: TurnNo
-    role: Role | None = None  # where a page tells it
+    role: Role | None = None  # if a page has it
     page_ids: tuple[PageId, ...] = ()
     message_seq: Seq = NOTHING
 
@@ -66,9 +66,9 @@ class ConversationItem:
 
 @dataclass(slots=True)
 class Kept:
-    """Drafts of messages, and `problem`, why some cannot be written, or "". With `is_to_repeat`
-    they should be tried again: what is in the way may pass. `request` is the record of the request
-    that brought them, once it is written.
+    """Drafts of messages, and `problem`, why some cannot be written, or "". `is_to_repeat` asks for
+    another try: the problem may pass. `request` is the record of the request that brought them,
+    once it is written.
     """
 
     drafts: list[Draft] = field(default_factory=list)
@@ -80,8 +80,8 @@ class Kept:
 def drafts_of(
     runtime: Runtime, state: SessionState, scope: Scope, messages: Sequence[FromClient]
 ) -> Kept:
-    """Drafts of the messages that are not written yet. Blocks on the store. Raises nothing: what a
-    client sends is passed on, whatever becomes of this.
+    """Drafts of the messages that are not written yet. Blocks on the store. Never raises: a
+    client's request is passed on in any case.
     """
     session = scope.parts[0][0]
     kept = Kept()
@@ -94,10 +94,10 @@ def drafts_of(
                 continue
             body, turn = _received(runtime, state, scope, one, forgotten)
         except RecordGone:
-            pass  # it stays away
+            pass  # it stays forgotten
         except PagefaultError as error:
             kept.problem, kept.is_to_repeat = error.message, True
-        except Exception as bug:  # a shape that nobody foresaw, one nested too deep, say
+        except Exception as bug:  # e.g. an unexpected shape, or one nested too deep
             kept.problem = f"a message of the client is not kept as JSON: {type(bug).__name__}"
         else:
             kept.drafts.append(
@@ -120,8 +120,8 @@ def _received(
     one: FromClient,
     forgotten: Set[TurnNo],
 ) -> tuple[Received, TurnNo]:
-    """`forgotten` are the turns in which something was. Raises `RecordGone` if it is of one of
-    these: it is not brought back.
+    """`forgotten` are the turns in which something was. Raises `RecordGone` if it belongs to one of
+    these: it is not restored.
     """
     texts: list[str] = []
     turn: TurnNo | None = None
@@ -149,13 +149,13 @@ def _received(
         holes=holes,
         follows=PageId("") if any(item.page_id for item in one.items) else one.follows,
     )
-    if runtime.journal.clean_body(body) != body:  # its holes would not be where they are
+    if runtime.journal.clean_body(body) != body:  # its holes would be misplaced
         raise ValueError("a secret reads on from one string into another")
     return body, turn
 
 
 def _whole_text(runtime: Runtime, scope: Scope, page_id: PageId) -> tuple[str, TurnNo]:
-    """The text that begins with this page, and its turn."""
+    """The whole text that begins with this page, and its turn."""
     first = runtime.index.find_page(scope, page_id)
     if first is None:
         raise RecordGone(f"page {page_id} was forgotten")
@@ -177,7 +177,7 @@ def _parts(page_id: PageId, parts: int) -> list[PageId]:
 
 
 def client_json(runtime: Runtime, scope: Scope, message_seq: Seq) -> str:
-    """The JSON of a message as the client sent it. Raises `BadInput` where the session has no such
+    """The JSON of a message as the client sent it. Raises `BadInput` if the session has no such
     message, and `RecordGone` if it was forgotten. Blocks on the store.
     """
     event = runtime.log.get(message_seq) if 0 < message_seq <= runtime.log.head() else None
@@ -206,21 +206,21 @@ def client_json(runtime: Runtime, scope: Scope, message_seq: Seq) -> str:
 
 
 def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
-    """What was said and handed in, in its order, what was edited since as well; what of it no page
-    holds stands where the client had it. Blocks on the store.
+    """Everything said and handed in, in order, including edited messages; the parts that no page
+    holds are where the client had them. Blocks on the store.
     """
     said: dict[PageId, tuple[Event, OriginalBody]] = {}
     messages: dict[PageId, tuple[Event, Received]] = {}  # by the first page of each
-    behind: dict[PageId, list[tuple[Event, Received]]] = {}  # those of which no page holds any
+    behind: dict[PageId, list[tuple[Event, Received]]] = {}  # those without a page
     for event in records(runtime, scope):
         match event.body:
             case OriginalBody(event_type=event_type) if event_type in NOT_SAID:
-                pass  # nobody said it here
+                pass  # it was not said in this session
             case OriginalBody() as original if not original.part:
                 said[original.page_id] = event, original
             case Received() as body:
                 pages = [item.page_id for item in body.items if item.page_id]
-                if pages:  # a message that has grown since takes the place of what it was
+                if pages:  # a message that has grown replaces its earlier form
                     messages[pages[0]] = event, body
                 else:
                     behind.setdefault(body.follows, []).append((event, body))

@@ -1,4 +1,4 @@
-"""Recollections: the turns for which pages were brought back, and what the answer made of them.
+"""Recollections: the turns in which pages were brought back, and what the answer cites of them.
 
 A fold of the log. Blocks on the store.
 """
@@ -24,16 +24,16 @@ class CitedAs(StrEnum):
 
     BROUGHT_BACK = "brought_back"
     IN_WINDOW = "in_window"
-    NOT_SHOWN = "not_shown"  # there is such a page; of a proxied session, nothing tells more
+    NOT_SHOWN = "not_shown"  # it exists; for a proxied session, no more is known
     NO_SUCH_PAGE = "no_such_page"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """A turn for which pages were brought back: messages, documents, results, and no claims, which
-    stand in the window by themselves. `question` is the page of the user's message, "" if
-    the turn has none; `answer` the last page of the answer, "" as long as there is none. `asked`
-    are those pages that the model asked for itself; the runtime brought the others.
+    """A turn in which pages were brought back: messages, documents, results, but no claims, which
+    are in the window anyway. `question` is the page of the user's message, "" if the turn has none;
+    `answer` the last page of the answer, "" until there is one. `asked` are the pages that the
+    model asked for; the runtime brought the others.
     """
 
     turn: TurnNo
@@ -46,7 +46,7 @@ class Recollection:
 
 
 def recollections(runtime: Runtime, row: SessionRow) -> list[Recollection]:
-    """Those of a session, oldest first; a fork's are its own."""
+    """Those of a session, oldest first; a fork lists its own."""
     fold = RecollectionFold(row, Residents(runtime.limits))
     for event in records(runtime, runtime.scope(row.session)):
         fold.fold(event)
@@ -66,7 +66,7 @@ class _Turn:
 
 @dataclass(slots=True)
 class RecollectionFold:
-    """A fold. It is told the records of a session, its ancestors' before them."""
+    """A fold over the records of a session, its ancestors' before them."""
 
     session: SessionRow
     residents: Residents
@@ -101,7 +101,7 @@ class RecollectionFold:
                 self._bring(turn, [page_id])
                 turn.asked[page_id] = None
             case _:
-                pass  # it brings nothing back and answers nothing
+                pass  # it neither brings a page back nor answers
 
     def _bring(self, turn: _Turn, page_ids: Iterable[PageId]) -> None:
         turn.brought |= dict.fromkeys(one for one in page_ids if one not in self._derived)
@@ -114,7 +114,7 @@ class RecollectionFold:
         return CitedAs.NOT_SHOWN if page_id in self._pages else CitedAs.NO_SUCH_PAGE
 
     def told(self) -> list[Recollection]:
-        """Those of the session itself so far, oldest first."""
+        """The session's own so far, oldest first."""
         return [
             Recollection(
                 turn=one.turn,

@@ -1,6 +1,6 @@
-"""What the proxy tells of a session: its client's requests as they were passed on.
+"""The requests of a proxied session, as they were passed on.
 
-The client decides what such a session's window holds. What a session would pack by itself says
+The client decides what such a session's window holds. What the session would pack itself says
 nothing about it; these records do.
 """
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from pagefault.service.runtime import Runtime
 
 SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES | NOT_SAID)
-"""The types of records of what was said or handed in."""
+"""The record types of messages and texts handed in."""
 SERVED: Final = "served"
-"""How a request stands that follows calls of memory's tools (`Relayed.change`)."""
+"""The `Relayed.change` of a request that follows calls of memory's tools."""
 CALL_TYPES: Final = ("searched", "faulted", "call_refused", "memory_called")
-"""The types of records of the model's calls of memory's tools."""
+"""The record types of the model's calls of memory's tools."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Telling:
-    """What is to be written of a request that is passed on: that it is, with the `messages` that
-    came with it for the first time, as far as these can be kept; and what its provider counted.
+    """The records of a request that is passed on: the request, the new `messages` in it, as far as
+    these can be stored, and its provider's count.
     """
 
     relayed: Relayed | None = None
@@ -42,7 +42,7 @@ class Telling:
     kept: Kept = field(default_factory=Kept)  # once it is written
 
     async def drafts(self, owned: Owned) -> tuple[list[Draft], int | None]:
-        """Drafts of it, in the present turn, and the plan that they rest on. Within a verb."""
+        """Drafts of it, in the current turn, and the plan that they rest on. Within a verb."""
         planned = owned.runtime.journal.forgets
         self.kept = Kept()
         if self.messages:
@@ -62,14 +62,14 @@ class Telling:
         return [*self.kept.drafts, *told], planned if self.kept.drafts else None
 
     def written(self, events: Sequence[Event]) -> None:
-        """It is written, as the first of these."""
+        """Note that it is written, as the first of these."""
         at = len(self.kept.drafts)
         if self.relayed is not None:
             self.kept = replace(self.kept, request=events[at].seq)
 
 
 async def tell(owned: Owned, telling: Telling) -> Kept:
-    """Write it down by itself."""
+    """Write it by itself."""
 
     async def verb() -> Kept:
         drafts, planned = await telling.drafts(owned)
@@ -80,7 +80,7 @@ async def tell(owned: Owned, telling: Telling) -> Kept:
 
 
 def reported(request: int, usage: Usage) -> Reported:
-    """What a provider counted for a request that was passed on."""
+    """The provider's report for a request that was passed on."""
     return Reported(
         request=request,
         input_tokens=usage.input_tokens,
@@ -93,18 +93,18 @@ def reported(request: int, usage: Usage) -> Reported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxied:
-    """The requests of a session that a proxy passed on, and `last`, the newest of them. `served`
-    of them are its own: the model had called memory's tools, and was asked again.
+    """The requests of a session that a proxy passed on, and `last`, the newest of them. `served` of
+    them are the proxy's own: the model had called memory's tools, and was asked again.
     """
 
     requests: int
     served: int
     epochs: int
     recalled_pages: int
-    over_window: int  # requests that were larger than their window
-    stubs: int  # results of tools of which the newest epoch left no more than a stub
+    over_window: int  # requests larger than their window
+    stubs: int  # results of tools that the newest epoch left as stubs
     reports: int  # of providers
-    reported_tokens: int  # by the newest of these, in the provider's tokens
+    reported_tokens: int  # in the newest report, in the provider's tokens
     last: Relayed
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Proxied:
 
 
 def proxied_of(bodies: Iterable[object]) -> Proxied | None:
-    """What records tell of it; None where nothing was passed on."""
+    """From records; None if nothing was passed on."""
     bodies = list(bodies)
     sent = [body for body in bodies if isinstance(body, Relayed)]
     reports = [body for body in bodies if isinstance(body, Reported) and body.relayed]
@@ -144,7 +144,7 @@ def proxied_of(bodies: Iterable[object]) -> Proxied | None:
 
 
 def find_said(runtime: Runtime, names: Sequence[str], keys: Sequence[Callable[[str], str]]) -> str:
-    """As `Memory.find_said`. The index alone is asked: no text is read."""
+    """As `Memory.find_said`. Only the index is asked: no text is read."""
     best, most = "", 0
     for name in names:
         count = _count_said(runtime, name, keys)
@@ -154,7 +154,7 @@ def find_said(runtime: Runtime, names: Sequence[str], keys: Sequence[Callable[[s
 
 
 def _count_said(runtime: Runtime, name: str, keys: Sequence[Callable[[str], str]]) -> int:
-    """How many texts a session says, each of them the next of these; 0 if one is another, or was
+    """How many texts a session has, each equal to the next of these; 0 if one differs, or was
     forgotten.
     """
     row = runtime.index.find_session(name)

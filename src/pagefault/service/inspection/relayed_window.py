@@ -1,8 +1,8 @@
-"""What a request showed that a proxy passed on, told from the records alone.
+"""The window of a proxied request, from the records alone.
 
-The records of what a client said tell which page each follows in the client's history: a tree, in
-which a request is a path. What of the path it showed follows from the epoch that stood there, by
-the same engine that decided it (`window/engine.py`).
+The records of a client's messages name the page that each follows in the client's history: a tree,
+in which a request is a path. The part of the path that it showed follows from its epoch, by the
+same engine that decided it (`window/engine.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LAW: Final = Law()
 
 def window_of(told: Relayed, at: str, key: Callable[[PageId], str]) -> Window:
     """The window of an epoch that began at a node, from its record. `key` is the node of a page, ""
-    where nothing knows it. A record that tells of no front is of before, when each epoch had one.
+    if unknown. A record without a front is from an old version, in which each epoch had one.
     """
     front = at if told.epoch_front is None else key(told.epoch_front)
     return Window(
@@ -50,7 +50,7 @@ def window_of(told: Relayed, at: str, key: Callable[[PageId], str]) -> Window:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A page that a request showed: its row, how much of it, and where."""
+    """A page that a request showed: its row, its level, and its place."""
 
     row: PageRow
     level: Level
@@ -62,7 +62,7 @@ class Seen:
 class _Epoch:
     seq: Seq  # of the request with which it began
     window: Window
-    core: tuple[Seen, ...]  # behind its notice
+    core: tuple[Seen, ...]  # after its notice
 
 
 @dataclass(slots=True, eq=False)
@@ -72,19 +72,19 @@ class _Node:
     pages: list[PageId]
     item: Item
     newest: _Node | None = None  # of those that follow it
-    loaded: list[Seen] = field(default_factory=list)  # that the model asked for in this answer
+    loaded: list[Seen] = field(default_factory=list)  # faulted by the model in this answer
 
 
 @dataclass(slots=True)
 class RelayedWindow:
-    """A fold of what was said and passed on in one session, in the order of its records."""
+    """A fold of a session's messages and proxied requests, in record order."""
 
     _nodes: dict[PageId, _Node] = field(default_factory=dict)
     _rows: dict[PageId, PageRow] = field(default_factory=dict)
     _sizes: dict[PageId, int] = field(default_factory=dict)  # in bytes
-    _faults: dict[Seq, Faulted] = field(default_factory=dict)  # that the proxy served
-    _ends: dict[Seq, _Node | None] = field(default_factory=dict)  # by request, in their order
-    _begun: dict[str, list[_Epoch]] = field(default_factory=dict)  # at which node, in their order
+    _faults: dict[Seq, Faulted] = field(default_factory=dict)  # served by the proxy
+    _ends: dict[Seq, _Node | None] = field(default_factory=dict)  # by request, in order
+    _begun: dict[str, list[_Epoch]] = field(default_factory=dict)  # at which node, in order
     _inserts: dict[str, list[tuple[Seq, Seen]]] = field(default_factory=dict)  # before which node
     _newest: _Node | None = None
     last: Relayed | None = None
@@ -108,13 +108,13 @@ class RelayedWindow:
                 first.pages.append(body.page_id)
             return
         if not body.follows:
-            return  # nobody said it there
+            return  # it was not said in this session
         former = self._nodes.get(body.supersedes)
         if former is not None:
             former.pages, former.loaded = [body.page_id], []
             self._nodes[body.page_id] = former
             return
-        parent = self._nodes.get(body.follows, self._newest)  # else what it followed was forgotten
+        parent = self._nodes.get(body.follows, self._newest)  # else its predecessor was forgotten
         if body.follows == HISTORY_START:
             parent = None
         self._newest = node = _Node(body.page_id, parent, [body.page_id], _item_of(body))
@@ -165,7 +165,7 @@ class RelayedWindow:
                 yield Seen(row, Level.REDUCED, tokens, place)
 
     def seen(self) -> list[Seen]:
-        """What the newest request showed, in its order, and what was said after it."""
+        """The pages of the newest request, in order, and of the messages since."""
         newest = next(reversed(self._ends), NOTHING)
         path = self._path(newest)
         after: list[_Node] = []
@@ -176,8 +176,8 @@ class RelayedWindow:
         return list(self._shown_of(path, newest, after))
 
     def seen_by(self, request: Seq) -> list[Seen]:
-        """What the request of this record showed, in its order; of a message that was edited since,
-        the words that stand there now.
+        """The pages of the request with this record, in order; an edited message has its current
+        text.
         """
         return list(self._shown_of(self._path(request), request))
 
@@ -193,8 +193,8 @@ class RelayedWindow:
     def _shown_of(
         self, path: Sequence[_Node], upto: Seq, after: Sequence[_Node] = ()
     ) -> Iterator[Seen]:
-        """What is shown of a path, and of what comes `after` it, as the records up to one of them
-        tell: the window of the path's nearest epoch, and what was quoted by then.
+        """The pages shown of a path, and those `after` it, as of a record: the window of the path's
+        nearest epoch, and the quotations by then.
         """
         epoch = next(filter(None, (self._epoch(one.key, upto) for one in reversed(path))), None)
         window = WHOLE_CONVERSATION if epoch is None else epoch.window
@@ -208,7 +208,7 @@ class RelayedWindow:
                 yield from self._shown(slot, by_key, upto)
 
     def _epoch(self, key: str, upto: Seq) -> _Epoch | None:
-        """The last that began at a node by then."""
+        """The last one that began at a node by then."""
         begun = reversed(self._begun.get(key, ()))
         return next((one for one in begun if one.seq <= upto), None)
 

@@ -1,4 +1,4 @@
-"""A session's figures, put together: folds of its log, and what only a running process knows."""
+"""The report of a session's figures: folds of its log, and what only a running process knows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pagefault.service.window.state import SessionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """A session's figures by name, those of its turns if they were asked for, and the targets."""
+    """A session's figures by name, those of its turns if requested, and the targets."""
 
     figures: dict[str, Any]
     turns: list[dict[str, Any]]
-    tally: Tally  # what was counted, to be added to that of other sessions
+    tally: Tally  # the raw counts, to be added to other sessions'
     judged: list[Judged]
 
     @property
@@ -33,7 +33,7 @@ class Metrics:
         return [one for one in self.judged if one.is_red_flag]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A row for each turn, where `per_turn` was asked for; else one row, of all of them."""
+        """One row for each turn, with `per_turn`; else one row, for all of them."""
         return self.turns or [self.figures]
 
     def __repr__(self) -> str:
@@ -52,16 +52,16 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What the records of a session tell."""
+    """The folds of a session's records."""
 
     meter: Meter
     ledger: Ledger
     archived: frozenset[Seq] = frozenset()  # of the pages' records
-    proxied: Proxied | None = None  # what a proxy passed on, if one did
+    proxied: Proxied | None = None  # what a proxy passed on, if it did
 
 
 def fold_session(runtime: Runtime, session: SessionNo) -> Folded:
-    """Every record that the session sees, folded. Blocks on the store."""
+    """Fold every record that the session sees. Blocks on the store."""
     folding = Folding(runtime, session)
     for event in records(runtime, runtime.scope(session)):
         folding.fold(event)
@@ -72,14 +72,14 @@ class Folding:
     """A fold of the records that a session sees, for `report`."""
 
     def __init__(self, runtime: Runtime, session: SessionNo, ledger: Ledger | None = None) -> None:
-        """A `ledger` that is given is told the records by whoever gives it."""
+        """A given `ledger` is fed with records by its owner."""
         scope = runtime.scope(session)
 
         def text_of(page_id: PageId) -> str:
             row = runtime.index.find_page(scope, page_id)
             try:
                 return runtime.pages.read(row).text if row is not None else ""
-            except PagefaultError:  # forgotten, damaged, or in an archive that is not here
+            except PagefaultError:  # forgotten, damaged, or in an archive that is away
                 return ""
 
         self._runtime, self._session = runtime, session
@@ -96,7 +96,7 @@ class Folding:
             self._passed_on.append(event.body)
 
     def folded(self) -> Folded:
-        """What they tell so far."""
+        """The folds so far."""
         archived = self._runtime.log.archived([row.seq for row in self._meter.rows.values()])
         return Folded(self._meter, self._ledger, archived, proxied_of(self._passed_on))
 
@@ -125,7 +125,7 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     }
     is_proxied = folded.proxied is not None
     figures["proxied"] = folded.proxied.to_dict() if folded.proxied is not None else None
-    if is_proxied or state.layout_name is not LayoutName.STABLE:  # there a full window chooses
+    if is_proxied or state.layout_name is not LayoutName.STABLE:  # there a full window is a choice
         figures |= {"regret": None, "regret_modelled_share": None}
     turns = []
     if per_turn:
@@ -143,10 +143,10 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
 
 
 def _tiers(folded: Folded, state: SessionState) -> dict[str, Any]:
-    """Where the pages are that the session sees, each of them in one tier."""
+    """The tier of each page that the session sees."""
     tiers = {tier: {"pages": 0, "tokens": 0, "bytes": 0} for tier in Tier}
     rows, sizes = dict(folded.meter.rows), dict(folded.meter.sizes)
-    for page_id in state.l1.dirty():  # no record tells of these yet
+    for page_id in state.l1.dirty():  # they have no record yet
         made = state.l1.page(page_id)
         if made is not None:
             rows[page_id], sizes[page_id] = made.row, len(made.text.encode())

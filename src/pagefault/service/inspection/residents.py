@@ -1,8 +1,8 @@
-"""Which pages a window shows in full, told from the records alone, without folding a state.
+"""Pages that a window shows in full, from the records alone, without folding a state.
 
-What a session's past is asked about (figures, the history of a page) takes every record there is,
-and this is a dictionary where a state is a window. Where a proxy's client packs the requests nobody
-knows, so there it is not to be asked.
+Questions about a session's past (figures, the history of a page) read every record, and this is a
+dictionary where a state is a window. For a proxied session it is unknown, because the client packs
+the requests: do not use it there.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import IMPORT, Level
 from pagefault.service.limits import Limits
 
-_MOVED: Final = Seq(0)  # it stands out of its place
+_MOVED: Final = Seq(0)  # it is out of its place
 
 
 class Residents:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self.window_tokens = WINDOW_TOKENS  # until a record says so
-        self.pages: dict[PageId, Seq] = {}  # where each stands; 0 out of its place
+        self.window_tokens = WINDOW_TOKENS  # until a record says otherwise
+        self.pages: dict[PageId, Seq] = {}  # the place of each; 0 out of its place
 
     def __contains__(self, page_id: PageId) -> bool:
         return page_id in self.pages
@@ -76,12 +76,12 @@ class Residents:
         return len(self.pages)
 
     def fold(self, event: Event) -> None:
-        """Take one more record into account."""
+        """Fold one more record."""
         match event.body:
             case PageBody() if event.origin == IMPORT:
                 pass  # it enters no window by itself
             case DerivedBody():
-                pass  # it is shown by an epoch, a fault or a recall
+                pass  # an epoch, a fault or a recall shows it
             case PageBody() as body:
                 if body.part < self._limits.parts_entering(body, self.window_tokens):
                     self.pages[body.page_id] = event.seq
@@ -94,23 +94,23 @@ class Residents:
             case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
                 self.window_tokens = tokens
             case Relayed() | Received() | Faulted():
-                pass  # which pages stand in it is the client's affair
+                pass  # the client decides which pages are in it
             case Searched() | CallRefused() | Pinned() | Unpinned() | ClaimRuled() | Checkpointed():
-                pass  # it moves no page: a pin does with the next request
+                pass  # it moves no page: the next request moves pins
             case HeatMoved() | HeatRecalled() | MemoryCalled():
-                pass  # nor does what is hot: the next request brings it
+                pass  # hot items are in the next request
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # nor does what says where pages are from
+                pass  # records of imports move no page
             case Reported() | Priced() | SessionLeased() | FormationBegun() | FormationEnded():
-                pass  # no page has a part in it, or moves by it
+                pass  # no page is part of it, or moves by it
             case ScrubBegun() | ScrubDone():
-                pass  # of the whole store
+                pass  # about the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
-                pass  # of no page
+                pass  # not of a page
             case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # nor is who may look where
+                pass  # permissions move no page
             case Erased() | Lost() | Opaque() | SetAside():
-                pass  # what it did cannot be told any more, or not yet
+                pass  # its effect is lost, or not written yet
             case undecided:
                 assert_never(undecided)
 

@@ -1,12 +1,10 @@
-"""Everything that is told of a session, from one read of its records, and kept up as more come.
+"""All folds of a session, from one read of its records, kept up to date as more come.
 
-What each of the folds here tells is also asked for alone, by the verbs of a session. Who shows many
-of them, or shows them again and again, takes them from here: a record is read once.
+A session's verbs run each of these folds alone. Callers that show many of them, or show them again
+and again, use this: a record is read once.
 
-Invariants:
- (1) Every fold was told the same records, those up to `upto`.
- (2) What was folded is never taken back: where something was forgotten, or the map has come to
-     twice its columns, who holds this makes another (`is_outgrown`).
+Invariants: (1) Every fold has seen the same records, those up to `upto`. (2) Nothing is unfolded:
+after a forget, or when the map has twice its columns, the owner makes another fold (`is_outgrown`).
 
 Blocks on the store.
 """
@@ -36,14 +34,14 @@ from pagefault.service.restore import records, restore_at
 from pagefault.service.runtime import Runtime
 
 AT_ONCE: Final = 128
-"""Records that are folded before others are let in: some ten milliseconds of work."""
+"""Records folded before others are let in: some ten milliseconds of work."""
 JUDGED_MAX: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A page that a request was the first to show again. `reason` is the model's, where it asked
-    for the page; None where the runtime brought it.
+    """A page that a request was the first to show again. `reason` is the model's, if it asked for
+    the page; None if the runtime brought it.
     """
 
     page_id: PageId
@@ -52,9 +50,8 @@ class Brought:
 
 @dataclass(frozen=True, slots=True)
 class HeldWindow:
-    """What a request held: its pages in order, and the tokens of what is no page. `rules` are the
-    instructions and whatever frames the pages; of a request that a proxy passed on, the client's
-    tools are among it.
+    """The contents of a request: its pages in order, and the tokens of everything else. `rules` are
+    the instructions and the framing of pages; for a proxied request, also the client's tools.
     """
 
     pages: tuple[InWindow, ...]
@@ -73,10 +70,10 @@ class SessionFold:
         columns: int = COLUMNS,
         judged_max: int = JUDGED_MAX,
     ) -> None:
-        """A session of more records than `judged_max` is not judged: that would take longer than
+        """A session with more records than `judged_max` is not judged: that would take longer than
         all the rest.
         """
-        self.upto = NOTHING  # the last record that was folded
+        self.upto = NOTHING  # the last folded record
         self.row = row
         self.requests = RequestFold(runtime, row)
         self.brought: list[tuple[Brought, ...]] = []  # by request
@@ -91,11 +88,11 @@ class SessionFold:
         self._report = Folding(runtime, row.session, self.requests.ledger) if is_judged else None
         self._partial: list[tuple[Seq, str, tuple[PageId, Level, int]]] = []
         self._derived: set[PageId] = set()
-        self._asked: list[Brought] = []  # since the request before
+        self._asked: list[Brought] = []  # since the previous request
         self._window_tokens = 0
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
-        """As `Session.on_pressure`, of whoever packs or passes on the session's requests."""
+        """As `Session.on_pressure`, for requests of this session packed or passed on by anybody."""
         return self.gauge.on_change(callback)
 
     @property
@@ -109,12 +106,12 @@ class SessionFold:
 
     @property
     def is_outgrown(self) -> bool:
-        """Whether the map has too many columns by now, so that a new fold would have fewer."""
+        """Whether the map has so many columns that a new fold would have fewer."""
         return len(self._map.marks) > 2 * self._columns * self._map.step
 
     def advance(self, let_in: Callable[[], None] = lambda: None) -> None:
-        """Fold what was written since; `let_in` is called now and then, for who must not be in the
-        way for long. What it raises ends this, and the rest is folded the next time.
+        """Fold newer records; `let_in` is called now and then, for callers that must not block
+        others for long. If it raises, the rest is folded the next time.
         """
         for number, event in enumerate(records(self.runtime, self._scope, after=self.upto), 1):
             self._fold(event)
@@ -147,7 +144,7 @@ class SessionFold:
                     part = body.page_id, Level(body.level), body.tokens
                     self._partial.append((event.seq, body.call_id, part))
             case _:
-                pass  # it is no request, and brings nothing
+                pass  # it is not a request, and brings nothing
 
     def _sent(self, tokens: int, recalled: Iterable[PageId]) -> None:
         by_itself = (Brought(one) for one in recalled if one not in self._derived)
@@ -159,11 +156,11 @@ class SessionFold:
             self.gauge.note(tokens / self._window_tokens, len(self._asked))
         self._asked = []
 
-    # --- what is told -------------------------------------------------------------------------
+    # --- results ------------------------------------------------------------------------------
 
     @property
     def window_tokens(self) -> int:
-        """The limit of the newest request; 0 where it has none, or there was no request."""
+        """The window of the newest request; 0 if it has none, or there was no request."""
         return self._window_tokens
 
     def items(self) -> list[BillItem]:
@@ -181,11 +178,11 @@ class SessionFold:
         return self._recollections.told()
 
     def folded(self) -> Folded | None:
-        """What `report` judges the session by, where it is judged."""
+        """The folds by which `report` judges the session, if it is judged."""
         return None if self._report is None else self._report.folded()
 
     def held(self, entry: Entry) -> HeldWindow:
-        """What one of `requests.entries` held."""
+        """The contents of one of `requests.entries`."""
         window, tools = self._map.window, 0
         if isinstance(window, RelayedWindow):
             pages = tuple(

@@ -1,4 +1,4 @@
-"""What a session tells of itself: counts, budgets, pressure, and what is spared by itself."""
+"""A session's status: counts, budgets, pressure, and what is kept automatically."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from pagefault.service.window.state import SessionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoPins:
-    """What is kept without anybody having pinned it.
+    """What is kept without a user's pin.
 
-    The head (system prompt and rules) and the tools stand frozen before everything; the goal is
-    pinned as long as it stands; rules and preferences stand in the core; the last turns are
-    spared by every plan that can.
+    The head (system prompt and rules) and the tools are frozen at the start; the active goal is
+    pinned; rules and preferences are in the core; every plan spares the last turns if it can.
     """
 
     head_tokens: int
     tools_tokens: int
-    goal: str  # the page of the active goal, or nothing
+    goal: str  # the page of the active goal, or ""
     claims: tuple[str, ...]
     last_turns: tuple[str, ...]
 
@@ -34,7 +33,7 @@ class PressureStatus:
     level: str  # low, medium, high, critical
     used: float  # share of the window that the last request took
     thresholds: tuple[float, ...]  # of medium, high, critical
-    fault_rate: float  # faults a request, lately
+    fault_rate: float  # recent faults per request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class PrefetchStatus:
     used: int
     waiting: int
     cancelled: int
-    failure: str = ""  # of a strategy of the caller's, the latest
+    failure: str = ""  # the latest, of a caller's strategy
 
     @property
     def hit_rate(self) -> float | None:
@@ -54,16 +53,16 @@ class PrefetchStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What a session holds, counted."""
+    """The contents of a session, counted."""
 
     session_id: str
     name: str
     turns: int
-    pages: int  # said and handed in; what was derived from these is not counted
+    pages: int  # said and handed in; derived pages are not counted
     window_tokens: int
     request_tokens: int
     mode: str
-    control: str  # what the memory may do: off, capture_only, assist, paused, incognito
+    control: str  # the mode: off, capture_only, assist, paused, incognito
     epoch: int
     requests: int
     resident_pages: int
@@ -72,24 +71,24 @@ class Status:
     tlb_hits: int
     tlb_misses: int
     dirty_pages: tuple[str, ...]  # derived, and not written yet
-    compressed: tuple[str, ...]  # pages of which the next epoch keeps a shorter form
+    compressed: tuple[str, ...]  # whose shorter form the next epoch keeps
     budget: TokenBudget
     auto_pins: AutoPins
     pressure: PressureStatus
     prefetch: PrefetchStatus
-    resident_derived: int = 0  # of `resident_pages`: summaries and claims, beside the `pages`
+    resident_derived: int = 0  # of `resident_pages`: summaries and claims
     layout: str = "stable"
-    pack_hits: int = 0  # requests of the developer layout that were packed before
+    pack_hits: int = 0  # repeated requests of the developer layout
     pack_misses: int = 0
 
     @property
     def tlb_hit_rate(self) -> float | None:
-        """Of look-ups of pages, since this session was opened here."""
+        """Of page look-ups, since this session was opened here."""
         asked = self.tlb_hits + self.tlb_misses
         return self.tlb_hits / asked if asked else None
 
     def __repr__(self) -> str:
-        """What a person asks first; the fields have the rest."""
+        """The essentials; the fields have the rest."""
         used, all_ = self.request_tokens, self.window_tokens
         derived = self.resident_derived
         lines = (

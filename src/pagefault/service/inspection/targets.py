@@ -1,6 +1,6 @@
-"""What a session's figures should be: the targets and the red flags.
+"""Targets for a session's figures, and red flags.
 
-A target that is missed is told; a red flag is one that somebody should look at.
+A missed target is reported; a red flag needs a person's attention.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _HOLDS: Final[dict[str, Callable[[float, float], bool]]] = {"<": lt, ">": gt, "�
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a figure should be: <, >, ≤ or ≥ `bound`. Where a layout is named, the other does not
-    aim at it: there it is reported, and never a red flag. So are those that are no aim at all.
+    """The target of a figure: <, >, ≤ or ≥ `bound`. If it names a layout, it does not apply to the
+    other: there the figure is reported, and never a red flag. The same is true of figures without
+    an aim.
     """
 
     name: str
@@ -27,11 +28,11 @@ class Target:
     source: str
     layout: LayoutName | None = None
     is_aim: bool = True
-    rests_on: str = ""  # the figure that counts what the value is a share of
-    least: int = 0  # of these, before it can be judged
+    rests_on: str = ""  # the figure that counts the denominator
+    least: int = 0  # of the denominator, before it can be judged
 
     def waits_for(self, figures: Mapping[str, Any]) -> str:
-        """What there must be at least before it can be judged; nothing, where there is."""
+        """The minimum count for judging it; empty if it is reached."""
         if not self.rests_on or (figures.get(self.rests_on) or 0) >= self.least:
             return ""
         return f"{self.least:,} {self.rests_on.replace('_', ' ')}"
@@ -45,8 +46,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A figure beside its target. `is_met` is None where there is no figure, and where it is too
-    early to judge: then `waits_for` says what there must be at least.
+    """A figure beside its target. `is_met` is None if there is no figure, or if it is too early to
+    judge: then `waits_for` is the minimum count.
     """
 
     target: Target
@@ -54,7 +55,7 @@ class Judged:
     is_met: bool | None
     is_red_flag: bool
     waits_for: str = ""
-    is_aim: bool = True  # of this session's layout
+    is_aim: bool = True  # for this session's layout
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -70,13 +71,13 @@ class Judged:
 
 
 LOOKUPS_MIN: Final = 100
-"""Look-ups that a hit rate must rest on: the first of an opening are all misses."""
+"""Minimum look-ups for a hit rate: the first of an opening are all misses."""
 
 _FULL: Final = LayoutName.DEVELOPER  # the stable one keeps a lean window
 
 TARGETS: Final = (
-    # No aim: its denominator grows with the window, whatever is needed, and hardly any talk misses
-    # it. The same bound is held to the pages needed.
+    # No aim: its denominator grows with the window, whatever is needed, and hardly any conversation
+    # misses it. The same bound is applied to the pages needed.
     Target("fault_rate", "<", 0.05, "000", is_aim=False, rests_on="page_references", least=100),
     Target("fault_rate_needed", "<", 0.05, "000", rests_on="pages_needed", least=50),
     Target("thrash_index", "<", 0.5, "000", rests_on="turns", least=10),
@@ -94,7 +95,7 @@ TARGETS: Final = (
     Target("epochs_share", "≤", 0.15, "ours", LayoutName.STABLE, rests_on="requests", least=20),
     Target("regret", "≤", 1.10, "ours", LayoutName.STABLE, rests_on="requests", least=20),
 )
-"""The least numbers are ours: a share of fewer says little of what will come."""
+"""The minimum counts are ours: a share of fewer says little about the future."""
 
 REASONS: Final = {
     FaultReason.USER_REQUESTED_RECALL: Target("user_requested_recall", "≥", 0.20, "000"),
@@ -102,10 +103,10 @@ REASONS: Final = {
     FaultReason.TOOL_PREREQ: Target("tool_prereq", "≤", 0.40, "000"),
     FaultReason.SPECULATIVE: Target("speculative", "≤", 0.20, "000"),
 }
-"""The red flags among the reasons of faults, as shares of all that the model gave."""
+"""The red flags among the reasons of faults, as shares of all reasons given."""
 
 REASONS_MIN: Final = 10
-"""Faults that a share of reasons must rest on before it is a red flag."""
+"""Minimum faults for a share of reasons to be a red flag."""
 
 
 def judge(figures: Mapping[str, Any]) -> list[Judged]:

@@ -1,19 +1,19 @@
-"""Typed events of work, as a fold of what the log has: what clients' calls did, and what
-a host stated by `Session.record_event`.
+"""Typed events of work, a fold of the log: what clients' calls did, and what a host recorded with
+`Session.record_event`.
 
-Nothing is written for a call: `activity/` reads it and its result, which the log has, whenever
-somebody asks. So what was imported long ago has its events too, a better reader finds more in it,
-redacted text stays redacted, and what is forgotten is gone with its page. The price is that asking
-goes through the calls and results of the sessions that are asked: whoever asks for a file, a
-command or tests has only those read whose line in the log may tell of it (`_Sieve`).
+Nothing is written for a call: `activity/` parses it and its result from the log on demand. So old
+imports have events too, a better parser finds more in them, redacted text stays redacted, and
+events are forgotten with their pages. The price is that a query reads the calls and results of the
+sessions searched; for a file, a command or tests it reads only those whose line in the log may
+match (`_Sieve`).
 
-What a person withdrew is not believed: of a call whose result was, or which was itself, it is told
-that it was made (`withdrawn`), and not how it went; and no run of tests.
+Withdrawn pages are not believed: for a call that was withdrawn, or whose result was, the event says
+only that it was made (`withdrawn`), not its outcome; and there is no test run.
 
-Whether a run of tests says of one test that it passed is told in three ways, and named (`how`): the
-runner `named` it; the command `selected` it, or what holds it, and nothing failed of it; or the
-command ran the `whole` suite, of a runner that names the test elsewhere, and nothing failed
-unnamed. The last two are inferences: a test that was skipped, or not there yet, passes for passed.
+That a run of tests passed one test is known in three ways, named in `how`: the runner `named` it;
+the command `selected` it, or its container, and nothing in it failed; or the command ran the
+`whole` suite, of a runner that names the test elsewhere, and no unnamed test failed. The last two
+are inferences: a test that was skipped, or did not exist yet, counts as passed.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ STATED: Final = (
     EventType.COMMAND_INTENT,
     EventType.VOICE_TRANSCRIPT,
 )
-ID_CHARS_MIN: Final = 16  # of an id of a call that tells it from all others
-CUT_CHARS_MIN: Final = 1_000  # a call that is shorter was not cut
+ID_CHARS_MIN: Final = 16  # of a call's id, to be unique among all
+CUT_CHARS_MIN: Final = 1_000  # a shorter call was not cut
 _CALLED: Final = str(EventType.TOOL_CALL)
 _RETURNED: Final = str(EventType.TOOL_RESULT)
 _TYPES: Final = (*map(str, STATED), _CALLED, _RETURNED)
@@ -69,14 +69,14 @@ _CALL: Final = re.compile(r"\[calls ([^\]]*)\] ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkEvent:
-    """One thing that was done, or stated to be. Which fields are told, `event_type` says.
+    """One event, parsed or recorded. `event_type` decides which fields are set.
 
-    `page_id` is of the call, or of the page that states it, and `result_id` of what it returned.
-    `origin` is who says so: the outcome of a command is whatever the command printed. `withdrawn`
-    says that a person withdrew what tells of it: then nothing is told of how it went. `exit_code`
-    and `duration_ms` are None where nothing tells them; `failed` says that the result tells a
-    failure, `is_over` that there is a result. `hash` is of a file's whole content, where that is
-    known; it is keyed with the memory's secret, and the same for the same content in one memory.
+    `page_id` is that of the call, or of the page that states it, and `result_id` that of its
+    result. `origin` is the source: a command's outcome is whatever the command printed. `withdrawn`
+    means that a person withdrew its page: then the outcome is omitted. `exit_code` and
+    `duration_ms` are None if unknown; `failed` means that the result shows a failure, `is_over`
+    that there is a result. `hash` is of a file's whole content, if known; it is keyed with the
+    memory's secret, and the same for the same content in one memory.
     """
 
     event_type: EventType
@@ -104,13 +104,13 @@ class WorkEvent:
     failing: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
     text: str = ""  # of what was intended or spoken
-    outcome: str = ""  # of the test that was asked for: passed or failed
-    how: str = ""  # and how that is told: named, selected or whole
+    outcome: str = ""  # of the test in the query: passed or failed
+    how: str = ""  # how that is known: named, selected or whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkFilter:
-    """Which events are wanted; what is left out is any. Times are milliseconds."""
+    """A filter for events; None matches any. Times are milliseconds."""
 
     event_type: str = ""
     path: str = ""
@@ -123,7 +123,7 @@ class WorkFilter:
 
 @dataclass(slots=True)
 class _Text:
-    """A text of several pages, put together again."""
+    """A text of several pages, joined."""
 
     event: Event
     body: OriginalBody
@@ -142,7 +142,7 @@ class _Text:
 def find_events(
     runtime: Runtime, rows: Iterable[SessionRow], asked: WorkFilter, limit: int
 ) -> list[WorkEvent]:
-    """The newest events of these sessions that are wanted, newest first. Blocks on the store."""
+    """The newest events of these sessions that pass a filter, newest first. Blocks on the store."""
     broad = replace(asked, outcome="", after_ms=None, before_ms=None) if asked.test else asked
     seen = set[tuple[str, str, str]]()
     oldest = sorted(rows, key=lambda row: row.session)
@@ -163,8 +163,8 @@ def find_events(
 def _of_session(
     runtime: Runtime, row: SessionRow, asked: WorkFilter, seen: set[tuple[str, str, str]]
 ) -> Iterator[WorkEvent]:
-    """The events of a session, less those of calls that were `seen` in another: a client that forks
-    a conversation sends all of it again, and one that is proxied may be imported, too.
+    """The events of a session, without those of calls `seen` in another: a client that forks a
+    conversation sends all of it again, and a proxied one may be imported, too.
     """
     is_aiders = row.name.startswith(_AIDER)
     sieve = _Sieve(runtime, row.session, asked)
@@ -206,12 +206,12 @@ def _of_session(
 
 
 class _Sieve:
-    """The records of a session that may tell what is asked.
+    """The records of a session that may match a query.
 
-    A call is told by its line in the log, unread: what somebody asks for stands there, in letters,
-    digits, points, lines and dashes that no writer of JSON escapes; a run of tests is told by its
-    result's (`may_tell`). A call comes with its result. Whatever a line cannot tell is read: a text
-    of several parts, and a call of which a proxy's client sent more than its page holds.
+    A call is matched by its line in the log, unparsed: the query's words occur there in characters
+    (letters, digits, points, lines and dashes) that no JSON writer escapes; a test run by its
+    result's line (`may_tell`). A call comes with its result. Lines that cannot decide are read: a
+    text of several parts, and a call of which a proxy's client sent more than its page holds.
     """
 
     def __init__(self, runtime: Runtime, session: SessionNo, asked: WorkFilter) -> None:
@@ -226,7 +226,7 @@ class _Sieve:
         )
 
     def all_of(self, *more: EventType) -> Sequence[Seq]:
-        """Every record of what was done, and of these types."""
+        """Every record of an event, of these types."""
         types = (*_TYPES, *map(str, more))
         return self._runtime.index.events(self._session, types=types)
 
@@ -255,7 +255,7 @@ class _Sieve:
                     runs.add(call)
             else:
                 is_named = all(name in line for name in self._names)
-                is_named = is_named or is_long or _COLOUR in line  # which may stand in a name
+                is_named = is_named or is_long or _COLOUR in line  # which may be within a name
                 if (is_named or call in runs) and (is_long or may_tell(line)):
                     wanted.add(call)
                     named |= {call} if is_named else set()
@@ -266,7 +266,7 @@ class _Sieve:
         return sorted([*stated, *(seq for seq, call in call_of.items() if call in wanted)])
 
     def _runs_it(self, call: Seq) -> bool:
-        """Whether a command ran the test that is asked for, or all, whatever its result names."""
+        """Whether a command ran the test of the query, or all, whatever its result names."""
         with suppress(ArchiveMissing, StoreCorrupt):
             body = self._runtime.log.get(call).body
             return isinstance(body, Called) and bool(
@@ -296,11 +296,11 @@ def _texts(runtime: Runtime, seqs: Iterable[Seq]) -> list[_Text]:
     return texts
 
 
-# --- what each says -------------------------------------------------------------------------------
+# --- parsing --------------------------------------------------------------------------------------
 
 
 class _WholeCalls:
-    """Calls as a proxy's client sent them: of a long one its page holds the beginning."""
+    """Calls as a proxy's client sent them: the page of a long one holds only its beginning."""
 
     def __init__(self, runtime: Runtime, session: SessionNo) -> None:
         self._runtime = runtime
@@ -308,7 +308,7 @@ class _WholeCalls:
         self._messages: dict[PageId, Seq] | None = None  # by the pages of their items
 
     def arguments(self, call: _Text) -> str:
-        """The arguments of a call, "" where no message has them."""
+        """The arguments of a call, "" if no message has them."""
         if self._messages is None:
             self._messages = {}
             for event in self._runtime.events_of(self._session, ("received",)):
@@ -326,7 +326,7 @@ class _WholeCalls:
 
 
 def _arguments(value: Any, call_id: str) -> Iterator[str]:
-    """Of the call of this id in a message of any wire."""
+    """The arguments of the call with this id, in a message of any wire format."""
     match value:
         case list():
             for one in value:
@@ -355,7 +355,7 @@ def _called(
     tests: bool,
     is_gone: bool = False,
 ) -> Iterator[WorkEvent]:
-    """What a call did; of one that was withdrawn, or whose result was, what it was to do."""
+    """What a call did; for a call that was withdrawn, or whose result was, what it was to do."""
     text, name = call.text, call.body.title
     if (named := _CALL.match(text)) is not None:
         text, name = text[named.end() :], name or named[1]
@@ -365,13 +365,13 @@ def _called(
     base = replace(_base(row, call, result), withdrawn=is_gone)
     told = None if result is None or is_gone else result.text
     for deed in deeds(name, text, told, is_error=is_error and not is_gone, tests=tests):
-        if isinstance(deed, CommandRun):  # comes first: whatever follows is of it
+        if isinstance(deed, CommandRun):  # comes first: what follows belongs to it
             base = replace(base, argv=deed.argv, script=deed.script)
         yield _event(base, deed, runtime)
 
 
 def _as_withdrawn(event: WorkEvent) -> WorkEvent:
-    """What was stated, less how it went."""
+    """A recorded event without its outcome."""
     if event.event_type is EventType.TEST_RESULT:
         event = replace(event, tests_passed=0, tests_failed=0, tests_skipped=0)
         event = replace(event, failing=(), passing=())
@@ -379,7 +379,7 @@ def _as_withdrawn(event: WorkEvent) -> WorkEvent:
 
 
 def _typed(row: SessionRow, said: _Text, after: Sequence[_Text]) -> Iterator[WorkEvent]:
-    """What somebody had aider run, and what that printed."""
+    """A command that somebody ran with aider, and its output."""
     command = _TYPED.fullmatch(said.text.strip())
     if command is None:
         return
@@ -392,7 +392,7 @@ def _typed(row: SessionRow, said: _Text, after: Sequence[_Text]) -> Iterator[Wor
 
 
 def _stated(row: SessionRow, one: _Text, event_type: EventType) -> Iterator[WorkEvent]:
-    """What `Session.record_event` wrote: facts on a line of their own, as JSON, and a text."""
+    """An event of `Session.record_event`: JSON facts on the first line, and a text."""
     base = replace(_base(row, one, None), event_type=event_type, is_over=True)
     if event_type in (EventType.COMMAND_INTENT, EventType.VOICE_TRANSCRIPT):
         yield replace(base, text=one.text)
@@ -434,7 +434,7 @@ def _stated(row: SessionRow, one: _Text, event_type: EventType) -> Iterator[Work
 
 
 def _base(row: SessionRow, one: _Text, result: _Text | None) -> WorkEvent:
-    """What all events of a call have; its type is set with what it did."""
+    """The fields common to all events of a call; the type is set with what it did."""
     return WorkEvent(
         event_type=EventType.COMMAND_RUN,
         session_id=row.session_id,
@@ -488,11 +488,11 @@ def _event(base: WorkEvent, deed: Deed, runtime: Runtime | None) -> WorkEvent:
 
 
 def hash_of(runtime: Runtime, content: str) -> str:
-    """What tells a file's content from others, to who has the memory's secret."""
+    """A keyed hash of a file's content."""
     return runtime.hash_key(SessionNo(0), f"file {content}")
 
 
-# --- what is asked --------------------------------------------------------------------------------
+# --- filters --------------------------------------------------------------------------------------
 
 
 def _wanted(event: WorkEvent, asked: WorkFilter) -> WorkEvent | None:
@@ -520,7 +520,7 @@ def _wanted(event: WorkEvent, asked: WorkFilter) -> WorkEvent | None:
 
 
 def _is_at(path: str, wanted: str) -> bool:
-    """Whether a path is the one that somebody names, whole or by its end; or below a folder."""
+    """Whether a path is the given one, whole or by its end, or below a folder."""
     if wanted.endswith("/"):
         return path.startswith(wanted) or f"/{wanted}" in path
     return path == wanted or path.endswith(f"/{wanted}")
@@ -533,7 +533,7 @@ def _says(event: WorkEvent, words: str) -> bool:
 
 
 def _of_test(event: WorkEvent, test: str) -> WorkEvent:
-    """The event with what it tells of one test."""
+    """The event, with its outcome for one test."""
     if event.event_type is not EventType.TEST_RESULT:
         return event
     if any(named_in(test, event.failing)):
@@ -541,7 +541,7 @@ def _of_test(event: WorkEvent, test: str) -> WorkEvent:
     if any(named_in(test, event.passing)):
         return replace(event, outcome="passed", how="named")
     if event.tests_failed > len(event.failing) or not event.tests_passed:
-        return event  # the one that is not named may be this one
+        return event  # the unnamed one may be this one
     how = selected(event.script, test) if event.script else ""
     return replace(event, outcome="passed", how=how) if how else event
 

@@ -1,4 +1,4 @@
-"""Reports of imports and exports, and the imported sessions: public names, unique in the API."""
+"""Reports of imports and exports, and the imported sessions, which have a reserved name prefix."""
 
 from __future__ import annotations
 

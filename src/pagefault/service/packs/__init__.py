@@ -1,1 +1,1 @@
-"""Context packs of sessions and memories: what could stand in one is gathered here."""
+"""Context packs of sessions and memories: candidates are gathered here."""

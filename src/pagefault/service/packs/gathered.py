@@ -1,4 +1,4 @@
-"""What a pack is asked for, what was gathered for it, and the order in which it is filled."""
+"""A pack's request, its gathered candidates, and the order in which it is filled."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pagefault.pack.context_packer import PackItem
 from pagefault.service.lookup.session_search import SAID
 from pagefault.service.packs.proof import Proof
 
-HITS: Final = 60  # pages that bear on the query and are weighed
-RECENT: Final = 12  # pages that were said last
-WORDS_CHARS_MIN: Final = 8  # of a closed claim, that are looked for: fewer stand anywhere
-_CITED: Final = re.compile(r"[\[\u2045](?:ref:)?([^\[\]\n]{1,200})\]")  # what is quoted has a ⁅
+HITS: Final = 60  # pages relevant to the query that are considered
+RECENT: Final = 12  # latest pages
+WORDS_CHARS_MIN: Final = 8  # of a closed claim's searched words: fewer occur anywhere
+_CITED: Final = re.compile(r"[\[\u2045](?:ref:)?([^\[\]\n]{1,200})\]")  # quoted text has a ⁅
 _ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """In which order a type of pack is filled: `MATCHED` claims and goals come in the first."""
+    """The order in which a type of pack is filled: `MATCHED` claims and goals come in the first."""
 
     matched: int = 0
     claims: int = 1
@@ -46,9 +46,9 @@ TIERS: Final[Mapping[PackType, Tiers]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackAsked:
-    """What a pack is asked for. `at_ms` is when it is made, by which "yesterday" is told, too; a
-    digest is of what was done `since_ms`. `unproved` lets claims in that do not pass. `tokens` is
-    about what it may take of one session.
+    """The request for a pack. `at_ms` is its date, which also resolves "yesterday"; a digest covers
+    what was done since `since_ms`. `unproved` lets in claims that do not pass. `tokens` is about
+    what one session may take.
     """
 
     pack_type: PackType
@@ -61,8 +61,8 @@ class PackAsked:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What became of the words of a claim: which claim holds instead, or tells why, the pages that
-    say them with the claim itself, and since when it is so.
+    """The fate of a claim's words: the claim that holds instead, or explains, the pages with the
+    words and the claim itself, and since when.
     """
 
     by: str
@@ -72,8 +72,8 @@ class Closed:
 
 @dataclass(slots=True)
 class Gathered:
-    """Items, and what is told besides; of several sessions their sum. `closed` are, by session, the
-    words of claims that hold no more.
+    """Items, and other results; for several sessions their sum. `closed` are, by session, the words
+    of claims that no longer hold.
     """
 
     items: list[PackItem] = field(default_factory=list)
@@ -96,12 +96,12 @@ class Gathered:
 
     @property
     def marked(self) -> list[PackItem]:
-        """The items, those marked that say what a claim has changed since."""
+        """The items, with a mark on those that repeat an outdated claim."""
         return [self._marked(one) for one in self.items] if self.closed else self.items
 
     def _marked(self, item: PackItem) -> PackItem:
-        """What says so is what quotes the words of a claim that was closed, from where they stand;
-        and what cites where they stand, in whatever words, and was said before it was closed.
+        """The item, marked if it quotes the words of a closed claim from their place, or cites that
+        place, in whatever words, and was said before the claim was closed.
         """
         evidence, said = item.evidence, f"{item.text}\n{item.evidence.text}"
         cited = {page for found in _CITED.findall(said) for page in _ID.findall(found)}
@@ -124,7 +124,7 @@ class Gathered:
         now = replace(evidence, changed_by=by)
         if item.text == as_line(evidence):
             return replace(item, evidence=now, text=as_line(now))
-        is_quoted = item.section == EVIDENCE  # there the line is made of the evidence
+        is_quoted = item.section == EVIDENCE  # there the line is made from the evidence
         text = item.text if is_quoted else f"({changed(by)}) {item.text}"
         return replace(item, evidence=now, text=text)
 
@@ -140,7 +140,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class FixedClock:
-    """Says that it is the time at which a pack is made."""
+    """A clock that stands at the date of a pack."""
 
     at_ms: int
 
@@ -152,9 +152,7 @@ class FixedClock:
 
 
 def says_last(asked: PackAsked, matched: int) -> bool:
-    """Whether a pack has what was said last: to begin with, to go on with, and where nothing bears
-    on what is asked.
-    """
+    """Whether a pack has the latest messages: to begin, to hand off, and if nothing is relevant."""
     kinds = (PackType.BOOT, PackType.HANDOFF)
     return asked.pack_type in kinds or (asked.pack_type is PackType.TASK and not matched)
 

@@ -1,4 +1,4 @@
-"""Whether a claim may stand in a pack unasked."""
+"""Whether a claim may be in a pack by default."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pagefault.truth.held import Status
 
 
 class Proof(StrEnum):
-    PASS = "pass"  # it holds, on the user's word, and its words are where it says
+    PASS = "pass"  # it holds, with the user's authority, and its evidence exists
     UNPROVED = "unproved"  # it would hold, and nobody confirmed it
-    STALE = "stale"  # what it rests on changed or is gone, or its time is over
-    FAILED = "failed"  # a check of it failed, or a person took it back with what it rests on
-    CLOSED = "closed"  # another took its place, or took it back: it is history
+    STALE = "stale"  # a source changed or is gone, or its time is over
+    FAILED = "failed"  # a check failed, or a person withdrew it with its sources
+    CLOSED = "closed"  # replaced or retracted: it is history
 
 
 def proof_of(claim: ClaimInfo) -> Proof:
-    """What is known of a claim now. Nothing but what passes stands in a pack unasked."""
+    """The proof of a claim now. Only claims that pass are in a pack by default."""
     match Status(claim.status):
         case Status.STANDING:
             return Proof.PASS if claim.authority == Authority.USER else Proof.UNPROVED

@@ -1,7 +1,6 @@
-"""Pages as evidence of a pack: what is quoted of each, where it is from, and whose share it takes.
+"""Pages as evidence of a pack: their quotations, their sources, and the share that limits them.
 
-Nothing is quoted that a request may not show by itself: no page that waits in quarantine, or that a
-person withdrew.
+Nothing is quoted that a request may not show by itself: no quarantined or withdrawn page.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from pagefault.recall.search import RELEVANCE_MIN, SearchHit
 from pagefault.service.packs.gathered import Tiers
 from pagefault.service.runtime import Runtime
 
-FACTS: Final = 3  # of the pages found first, of which a line is told at the head
-FACT_RELEVANCE: Final = 0.5  # of all but the very first: as likely to bear on the query as not
+FACTS: Final = 3  # of the first pages found, with a line at the head
+FACT_RELEVANCE: Final = 0.5  # of all but the very first: at least even odds
 FACT_CHARS: Final = 160
 
 
 class Quoted:
-    """Pages as evidence. `prefix` stands before the ids of a pack over several sessions."""
+    """Pages as evidence. `prefix` precedes the ids of a pack over several sessions."""
 
     def __init__(self, runtime: Runtime, names: Mapping[str, str], *, is_several: bool) -> None:
-        """`names` is what each session is called, by its id."""
+        """`names` is each session's name, by its id."""
         self._runtime = runtime
         self._names = names
         self._is_several = is_several
@@ -68,7 +67,7 @@ class Quoted:
         )
 
     def source(self, row: PageRow) -> Source:
-        """Where it comes from: as its record says, or else by what it is."""
+        """The source: as its record says, or else by its kind."""
         body = None
         with suppress(ArchiveMissing, StoreCorrupt):
             body = self._runtime.log.get(row.seq).body
@@ -81,8 +80,8 @@ class Quoted:
         return Source.CHAT
 
     def page(self, row: PageRow) -> Page | None:
-        """The page, unless nothing may bring it in, or it cannot be read. What an MCP client wrote
-        down to be remembered is none: it stands in a pack as the claim that it was written for.
+        """The page, unless nothing may bring it in, or it cannot be read. A note that an MCP client
+        wrote down to be remembered is left out: it is in a pack as its claim.
         """
         is_remembered = row.origin == MCP and row.role is Role.TOOL
         if is_remembered or self._runtime.quarantine.holds(row):
@@ -92,13 +91,13 @@ class Quoted:
         return None
 
     def bound(self, page: Page) -> str:
-        """Whose share a page takes: that of the stranger whose word it is."""
+        """Whose share a page takes: an untrusted page takes its origin's."""
         label = self._runtime.quarantine.label(page)
         return str(label) if is_untrusted(label) and label != IMPORT else ""
 
     def hits(self, hits: Iterable[SearchHit], tiers: Tiers, query: str) -> Iterator[PackItem]:
-        """The pages that a search found, the best first; of each what it says, or the part that
-        was found.
+        """The pages that a search found, the best first; of each its text, or the part that was
+        found.
         """
         rank = 0
         for hit in hits:
@@ -135,7 +134,7 @@ class Quoted:
             rank += 1
 
     def recent(self, hits: Iterable[SearchHit], tiers: Tiers, why: str) -> Iterator[PackItem]:
-        """What was said last."""
+        """The latest messages."""
         for hit in hits:
             page = self.page(hit.page)
             if page is not None:
@@ -155,8 +154,8 @@ class Quoted:
         *,
         query: str = "",
     ) -> PackItem | None:
-        """The whole of a page, or what of it bears on the query, and the line that a search shows
-        where there is no room for that; nothing of one that says nothing.
+        """The whole page, or its part that is relevant to the query, and the line of a search for
+        lack of room; None for an empty one.
         """
         whole, shorter = one_line(page.text), one_line(hit.excerpt)
         text = whole
@@ -188,10 +187,10 @@ class Quoted:
 
 
 def bears(hit: SearchHit) -> bool:
-    """Whether a hit bears on the query: not one that is only listed since nothing tells more."""
+    """Whether a hit is relevant to the query: not one that is only listed for lack of others."""
     return hit.coverage >= RELEVANCE_MIN or hit.why == "meaning"
 
 
 def handle(name: str, session_id: str) -> str:
-    """What a session is called, unless that could pass for something else where it is shown."""
+    """The name of a session, unless that could be mistaken for something else in the text."""
     return name if name and name == one_line(name) else session_id

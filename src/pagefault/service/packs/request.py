@@ -1,4 +1,4 @@
-"""What a pack is asked for, as verbs take it, and the pack that is made of what was gathered."""
+"""A pack's request from a verb's arguments, and the pack made from the candidates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pagefault.service.packs.work_items import commit_items
 from pagefault.service.runtime import Runtime
 
 BUDGET_TOKENS: Final = 2_000
-"""What a pack comes to unless somebody says otherwise."""
+"""The default size of a pack."""
 
 Measure = Callable[[ContextPack], int]
 
@@ -33,7 +33,7 @@ def asked_for(
     unproved: bool = False,
     budget: int,
 ) -> PackAsked:
-    """Raises `BadInput` for what no pack can be."""
+    """Raises `BadInput` for invalid arguments."""
     kind = PackType.TASK if query.strip() else PackType.BOOT
     if pack_type:
         kind = one_of(PackType, pack_type, "type of pack")
@@ -52,7 +52,7 @@ def asked_for(
 
 
 def check_recalls(control: ControlMode, what: str) -> None:
-    """Raise `BadInput` where memory brings nothing in: a pack is made to be brought in."""
+    """Raise `BadInput` in a mode without recall: a pack is made to be brought in."""
     if not control.recalls:
         raise BadInput(
             f"this {what} is {control}: nothing can be packed from it",
@@ -68,7 +68,7 @@ def made(
     commits: Sequence[Commit] = (),
     measure: Measure | None = None,
 ) -> ContextPack:
-    """The pack of what was gathered. Pure, but for counting tokens."""
+    """The pack of the candidates. Pure, but for counting tokens."""
     items: list[PackItem] = [*found.marked]
     items += commit_items(commits, tier=TIERS[asked.pack_type].work)
     is_missed = bool(asked.query) and not found.matched and says_last(asked, 0)

@@ -1,8 +1,8 @@
-"""What of one session could stand in a pack: read from its log and its index, and nothing written.
+"""One session's candidates for a pack: read from its log and its index; nothing is written.
 
-What a request may not show by itself is no item either: pages that wait in quarantine, what a
-person withdrew, what was edited away, claims that are closed. A claim that is stale, failed or
-unproved is counted and listed as left out, unless it is asked for; then its line says so.
+What a request may not show by itself is no item either: quarantined, withdrawn and edited pages,
+and closed claims. A claim that is stale, failed or unproved is counted and listed as left out,
+unless it is asked for; then its line says so.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority
 from pagefault.truth.held import Status
 
-CLAIMS_FOUND: Final = 20  # claims that bear on it by their own words
-EVENTS: Final = 5_000  # of what was done last
+CLAIMS_FOUND: Final = 20  # claims relevant by their own words
+EVENTS: Final = 5_000  # the latest ones
 SUMMARIES: Final = 3  # the latest
-ABSTRACTED: Final = 200  # pages of talk before the latest, of which sentences are told
-ABSTRACT_SHARE: Final = 0.6  # of the tokens of a pack: it is asked for more than has room
-DOCUMENTS: Final = 5  # that were handed in last
-ASKED_CHARS: Final = 300  # of a question that is open
-_CLOSING: Final = 3  # characters in which a question ends: its mark, and what is closed behind it
+ABSTRACTED: Final = 200  # pages of talk before the latest, candidates for sentences
+ABSTRACT_SHARE: Final = 0.6  # of the tokens of a pack: more is gathered than fits
+DOCUMENTS: Final = 5  # the latest ones
+ASKED_CHARS: Final = 300  # of an open question
+_CLOSING: Final = 3  # characters in which a question ends: its mark, and closing marks after it
 
 
 _SECTION_OF: Final = {
@@ -88,7 +88,7 @@ _SECTION_OF: Final = {
     ClaimType.GOAL: "active_tasks",
     ClaimType.PROCEDURE: "procedures",
 }
-"""Where a claim stands; of any other kind in the summary, as where a pack has no such section."""
+"""The section of a claim; other kinds are in the summary, as in a pack without that section."""
 
 _MARKS: Final = {
     Proof.UNPROVED: "(proposed, not confirmed) ",
@@ -98,7 +98,7 @@ _MARKS: Final = {
 
 
 class SessionItems:
-    """What one session has. Blocks on nothing but where it is awaited."""
+    """The items of one session. Blocks only where it is awaited."""
 
     def __init__(
         self, owned: Owned, runtime: Runtime, claims: Claims, *, session_id: str, name: str
@@ -110,8 +110,8 @@ class SessionItems:
         self.name = name
 
     async def gather(self, asked: PackAsked, quoted: Quoted, *, searches: bool) -> Gathered:
-        """Everything of this session; with `searches` also the pages that bear on the query, or
-        that were said last.
+        """Everything of this session; with `searches` also the pages relevant to the query, or the
+        latest.
         """
         owned = self._owned
         owned.check_there()
@@ -147,7 +147,7 @@ class SessionItems:
         found.items += self._work(asked, quoted, tiers)
         return found
 
-    # --- what is held true ---------------------------------------------------------------------
+    # --- claims --------------------------------------------------------------------------------
 
     def _add_claims(
         self, found: Gathered, asked: PackAsked, quoted: Quoted, matched: Sequence[SearchHit]
@@ -195,8 +195,8 @@ class SessionItems:
     def _closed(
         self, claims: Sequence[ClaimInfo], quoted: Quoted, asked_ms: int
     ) -> Iterator[tuple[tuple[str, str], Closed]]:
-        """The words of the user's claims that do not hold, unless one that does says the same of
-        them. What was only proposed, and is not any more, has changed nothing.
+        """The words of the user's claims that do not hold, unless one that does says the same. A
+        claim that was only proposed, and no longer is, has changed nothing.
         """
         stand = {
             (words, one.value.casefold())
@@ -260,11 +260,11 @@ class SessionItems:
                 at_ms=goal.row.said_ms,
             )
 
-    # --- what was made of what was said ---------------------------------------------------------
+    # --- derived pages --------------------------------------------------------------------------
 
     def _derived(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
-        """The lines of the latest summaries, procedures, how the session began, and in a synopsis
-        how documents do.
+        """The lines of the latest summaries, procedures, the session's beginning, and in a synopsis
+        the documents' beginnings.
         """
         if asked.pack_type in (PackType.SYNOPSIS, PackType.HANDOFF):
             yield from self._beginning(quoted, tiers)
@@ -316,7 +316,7 @@ class SessionItems:
             )
 
     def _beginning(self, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
-        """What the user said first."""
+        """The user's first message."""
         wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
         for row in self._runtime.index.pages(self._owned.scope, wanted, limit=RECENT):
             page = quoted.page(row) if row.role is Role.USER else None
@@ -337,7 +337,7 @@ class SessionItems:
             return
 
     def _abstract(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
-        """What tells most of what was said before the latest messages: sentences, word for word."""
+        """The most informative sentences before the latest messages, word for word."""
         wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
         scope = self._owned.scope
         rows = self._runtime.index.pages(scope, wanted, limit=ABSTRACTED, newest_first=True)
@@ -382,22 +382,22 @@ class SessionItems:
         rows = self._runtime.index.pages(
             scope if SAID.issuperset(kinds) else scope.derived,
             PageFilter(kinds=kinds),
-            limit=limit * 4,  # some of them stand for one page, or wait
+            limit=limit * 4,  # some represent the same page, or wait
             newest_first=True,
         )
         shown = (quoted.page(row) for row in rows if not (row.is_note or scope.is_history(row)))
         return [page for page in shown if page is not None][:limit]
 
     def _rests_on_held(self, page: Page, quoted: Quoted) -> bool:
-        """Whether anything that a page was made of may not be brought in."""
+        """Whether any source of a page may not be brought in."""
         sources = () if page.derived is None else page.derived.provenance
         rows = (self._owned.state.table.find(one) for one in sources)
         return any(row is None or self._runtime.quarantine.holds(row) for row in rows)
 
-    # --- what is open ---------------------------------------------------------------------------
+    # --- open questions ------------------------------------------------------------------------
 
     def _open_questions(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
-        """What was asked last, by either, and nobody has said anything since."""
+        """Questions in the latest messages of the last speaker: nobody has answered since."""
         rows = self._runtime.index.pages(
             self._owned.scope, PageFilter(kinds=(Kind.TRANSCRIPT,)), limit=RECENT, newest_first=True
         )
@@ -427,7 +427,7 @@ class SessionItems:
                         origin=quoted.bound(page),
                     )
 
-    # --- what was done --------------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------------------
 
     def _work(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> list[PackItem]:
         events = self._events(asked)
@@ -459,7 +459,7 @@ class SessionItems:
         ]
 
     def _events(self, asked: PackAsked) -> list[WorkEvent]:
-        """What was done in this session, and before it was forked; the newest first."""
+        """The events of this session, and of its ancestors before the fork, newest first."""
         upto: dict[str, Seq] = {}
         rows: list[SessionRow] = []
         for number, last in self._owned.scope.parts:
@@ -483,7 +483,7 @@ def _folded(words: str) -> str:
 
 
 def _section_of(kind: ClaimType, pack_type: PackType) -> str:
-    """Where a claim of this kind stands, in a pack that has such a section."""
+    """The section of a claim of this kind, in a pack that has it."""
     section = _SECTION_OF.get(kind, "summary")
     return section if any(rule.name == section for rule in SECTIONS[pack_type]) else "summary"
 

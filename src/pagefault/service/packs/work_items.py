@@ -1,9 +1,9 @@
-"""What was done, as items of a pack: files that changed, tests and commands that fail or pass, and
-commits. Pure.
+"""Items of a pack about work: changed files, failing or recovered tests and commands, commits.
+Pure.
 
-Whether a test fails is told from runs, the newest first: it does if a run says so and no newer one
-says that it passed, by its name, by the same command, or by a run of the same runner in which as
-many passed as were run then. A test that was taken out since is told as failing.
+Runs decide whether a test fails, the newest first: it does if a run says so and no newer one passed
+it, by its name, by the same command, or by a run of the same runner in which as many passed as were
+run then. A test that was deleted since counts as failing.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ T = TypeVar("T")
 NAMES_MAX: Final = 5  # of tests, in a line
 COMMANDS_MAX: Final = 8
 SCRIPT_CHARS: Final = 160
-TWICE: Final = 2  # times that a command was run which is a habit
+TWICE: Final = 2  # runs of a command that make a habit
 
 Cited = Callable[[WorkEvent, PageId, Source], PackEvidence]
-"""The evidence that a page of an event is."""
+"""The kind of evidence for an event's page."""
 
 
 def file_items(events: Sequence[WorkEvent], cited: Cited, *, tier: int) -> Iterator[PackItem]:
-    """Each file that was changed, by what was done to it last. `events` are the newest first."""
+    """Each changed file, with its last change. `events` are the newest first."""
     done = [
         one
         for one in events
@@ -56,7 +56,7 @@ def file_items(events: Sequence[WorkEvent], cited: Cited, *, tier: int) -> Itera
 
 
 def commit_items(commits: Sequence[Commit], *, tier: int) -> Iterator[PackItem]:
-    """Commits, and the files that they changed; the newest first."""
+    """Commits, and the files that they changed, newest first."""
     for commit in commits:
         number = len(commit.files)
         files = f" ({counted(number, 'file')})" if number else ""
@@ -137,7 +137,7 @@ def _names(names: Sequence[str], number: int) -> str:
 
 
 def failed_commands(events: Sequence[WorkEvent], cited: Cited, *, tier: int) -> Iterator[PackItem]:
-    """Commands that failed when they were run last, less those that only read."""
+    """Commands whose last run failed, without those that only read."""
     told_by_tests = {one.page_id for one in events if one.event_type is EventType.TEST_RESULT}
     runs = _commands(events)
     for script, last in [*_firsts(runs, lambda one: one.script)][:COMMANDS_MAX]:
@@ -154,7 +154,7 @@ def failed_commands(events: Sequence[WorkEvent], cited: Cited, *, tier: int) -> 
 
 
 def habits(events: Sequence[WorkEvent], cited: Cited, *, tier: int) -> Iterator[PackItem]:
-    """Commands that were run more than once, and did not fail when they were run last."""
+    """Commands that were run more than once, and whose last run did not fail."""
     runs = _commands(events)
     times = Counter(one.script for one in runs)
     often = sorted(_firsts(runs, lambda one: one.script), key=lambda one: -times[one[0]])
@@ -184,7 +184,7 @@ def _commands(events: Iterable[WorkEvent]) -> list[WorkEvent]:
 
 
 def _firsts(values: Iterable[T], key: Callable[[T], str]) -> Iterator[tuple[str, T]]:
-    """The first of each key, in their order."""
+    """The first of each key, in order."""
     firsts: dict[str, T] = {}
     for value in values:
         firsts.setdefault(key(value), value)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 CANCELLED: Final = "cancelled before there was a result"
 HOST_CALLS_PER_REPLY_MAX: Final = 64
-"""The limit on requests if the host has tools, of which a reply may call many at once."""
+"""As `CALLS_PER_REPLY_MAX`, if the host has tools: a reply may call many of those at once."""
 
 CALLS_PER_REPLY_MAX = 8
-"""Of one reply; calls beyond that are dropped, as if they had not been made."""
+"""Calls of one reply; those beyond it are dropped, as if they had not been made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,7 @@ def held_as_written(page: Page, *, is_adopted: bool) -> Held:
         merges=derived.merges,
         restates=derived.restates,
         premises=()
-        if kind
-        is ClaimType.RETRACTION  # a retraction names its claim, so that both are forgotten together
+        if kind is ClaimType.RETRACTION  # it names its claim: both are forgotten together
         else tuple(filter(is_claim, derived.provenance)),
         made_ms=page.row.at_ms,
         decay_ms=in_ms(decay_days(kind, derived.card)),

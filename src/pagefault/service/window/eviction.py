@@ -185,7 +185,7 @@ class PagesByPolicy:
         self, leaving: Set[PageId], *, elsewhere: Set[PageId], brought: Set[PageId]
     ) -> list[PageId]:
         """The pages that stay without their place: lines in front, each at its requested level, and
-        for each lapsed claim among them the one that closed it.
+        for each closed claim among them the one that closed it.
         """
         state = self._state
         staying = [p for p in state.working_set if p not in leaving and p not in elsewhere]

@@ -19,7 +19,7 @@ from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.service.window.state import SessionState
 
 _SPELLED_TOKENS: Final = 13
-"""Of one character, neutralised and escaped: it takes at most these bytes (`⟨U+E0041⟩`)."""
+"""Of one character, neutralised and escaped, at most: the bytes of `⟨U+E0041⟩`."""
 
 
 def check_message(state: SessionState, pages: Sequence[Page]) -> None:
