@@ -1,1 +1,1 @@
-"""Memory inside programs that have a client or a framework already: each in its own words."""
+"""Memory for programs with a client library or a framework, in the terms of each."""

@@ -1,9 +1,9 @@
-"""Anthropic's memory tool, over a memory: the model's notes are documents, found by words too.
+"""Anthropic's memory tool, over a memory: the model's notes are documents, and searchable.
 
     client.beta.messages.tool_runner(..., tools=[MemoryTool(memory="./memory")]).until_done()
 
-What the model is answered is what the SDK's own tool over a folder answers. A file that is written
-anew supersedes what it was; a deleted one is forgotten.
+The answers are those of the SDK's own tool over a folder. A rewritten file supersedes its old
+version; a deleted one is forgotten.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _NOT_THERE: Final = "The path {} does not exist. Please provide a valid path."
 
 
 class MemoryTool(BetaAbstractMemoryTool):
-    """For a client that blocks. `memory` is a root, as `pagefault.open` takes it, or a memory of
-    `pagefault.sync`; the files are those of a `session`.
+    """For a synchronous client. `memory` is a root, as `pagefault.open` takes it, or a memory of
+    `pagefault.sync`; the files belong to a `session`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return "All memory cleared"
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._files.documents.close()
 
     def _done(self, verb: Callable[[Any], Any], command: Any) -> str:
@@ -75,7 +75,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """As `MemoryTool`, for an asynchronous client: a memory of its own loop will do, too."""
+    """Like `MemoryTool`, for an asynchronous client: it also takes a memory of its own loop."""
 
     def __init__(
         self, *, memory: Root = None, session: str = "memory-tool", cache_control: Any = None
@@ -106,7 +106,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return "All memory cleared"
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._files.documents.close()
 
     async def _done(self, verb: Callable[[Any], Any], command: Any) -> str:
@@ -115,7 +115,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 class _Files:
-    """Paths under /memories, each a document. A folder is there while something is in it."""
+    """Paths under /memories, each a document. A folder exists while it has a file."""
 
     def __init__(self, memory: Root, session: str) -> None:
         self.documents = Documents(memory, session, "model_generated")
@@ -235,7 +235,7 @@ class _Files:
 
 
 def _checked(path: str) -> str:
-    """A path as it is kept. Raises `ToolError` for one outside of /memories."""
+    """A path in its stored form. Raises `ToolError` for one outside /memories."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with /memories, got: {path}")
     steps = [step for step in path.removeprefix(ROOT).split("/") if step not in ("", ".")]
@@ -253,7 +253,7 @@ def _is_there(path: str, texts: dict[str, str]) -> bool:
 
 
 def _check_place(path: str, texts: dict[str, str]) -> None:
-    """A file has nothing in it."""
+    """A file cannot contain anything."""
     steps = path.split("/")
     for depth in range(3, len(steps)):
         if (folder := "/".join(steps[:depth])) in texts:

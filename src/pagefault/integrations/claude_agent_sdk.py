@@ -1,9 +1,9 @@
-"""A session store of the Claude Agent SDK: transcripts in a memory, where their words are found.
+"""A session store of the Claude Agent SDK: searchable transcripts in a memory.
 
     options = ClaudeAgentOptions(session_store=PagefaultSessionStore(memory="./memory"))
 
-Entries are kept as they are, but for secrets. What users, the model and tools say in them is kept
-as pages besides, in a session of each transcript.
+Entries are stored unchanged, but for secrets. The messages of users, the model and tools in them
+are also stored as pages, in one session for each transcript.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NOT_SAID: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
 class PagefaultSessionStore:
-    """A `SessionStore`, and its optional verbs but for summaries. `memory` is a root, as
-    `pagefault.open` takes it, or a memory that somebody opened. What is deleted is forgotten.
+    """A `SessionStore`, with all optional verbs but those for summaries. `memory` is a root, as
+    `pagefault.open` takes it, or an open memory. Deleted entries are forgotten.
     """
 
     def __init__(self, *, memory: Root = None) -> None:
@@ -63,7 +63,7 @@ class PagefaultSessionStore:
         found = await self._home.awaited(self._names_under(key["project_key"], key["session_id"]))
         return [subpath for subpath in found if subpath]
 
-    if TYPE_CHECKING:  # the protocol names it, and does without: the SDK then reads the transcripts
+    if TYPE_CHECKING:  # declared by the protocol, but optional: the SDK reads transcripts then
 
         async def list_session_summaries(self, project_key: str) -> Any: ...
 
@@ -71,7 +71,7 @@ class PagefaultSessionStore:
         await self._home.awaited(self._delete(key))
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._pager.close()
 
     # --- on the memory's loop -----------------------------------------------------------------
@@ -82,7 +82,7 @@ class PagefaultSessionStore:
             assert kept is not None
             there = {one.get("uuid") for one in await kept.all()} - {None}
             new: list[Any] = []
-            for entry in entries:  # a batch is tried again after it came in
+            for entry in entries:  # a batch may be sent again after it was stored
                 if entry.get("uuid") is None or entry["uuid"] not in there:
                     new.append(entry)
                     there |= {entry.get("uuid")} - {None}
@@ -149,13 +149,13 @@ def _told(key: SessionKey) -> str:
 
 
 def _said_in(key: str) -> str:
-    """The session of what is said in a transcript, before it is made a name."""
+    """The session for the messages of a transcript, before it becomes a valid name."""
     project, session_id, subpath = json.loads(key)
     return f"{session_id}: {project} {subpath}" if subpath else f"{session_id}: {project}"
 
 
 def _message(entry: Any) -> Any:
-    """What somebody says in an entry, as Messages has it; None where nobody says anything."""
+    """The message in an entry, in the Messages format; None if it has none."""
     message = entry.get("message")
     if entry.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         return None

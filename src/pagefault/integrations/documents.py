@@ -1,8 +1,8 @@
 """Texts by key, in a session of their own: what frameworks call a store.
 
-A text is a document, whose first line is its key as JSON; what takes its place supersedes it, so
-only the newest is searched; what is deleted is forgotten, with all that it ever was. Which keys
-there are is known in memory, and read again when another process wrote.
+A text is a document, whose first line is its key as JSON. A new version supersedes the old one, so
+only the newest is searched; a deleted text is forgotten, with all its versions. The keys are
+cached, and read again when another process wrote.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pagefault.service.session import Session
 from pagefault.service.turn.drafts import Incoming
 
 _ALL: Final = 1 << 40
-OF_ITSELF: Final = ("words", "meaning")  # why a text is found, and not one that was put beside it
+OF_ITSELF: Final = ("words", "meaning")  # why a text is found itself, and not as a neighbour
 
 
 @dataclass(slots=True)
 class Document:
-    """A text, and what is told of it. Times are milliseconds since 1970."""
+    """A text and its metadata. Times are milliseconds since 1970."""
 
     page_id: PageId
     text: str
@@ -38,7 +38,7 @@ class Document:
 
 
 class Documents:
-    """Its verbs run on the memory's loop: `home.waited` or `home.awaited` brings them there."""
+    """Its verbs run on the memory's loop: `home.waited` and `home.awaited` call them there."""
 
     def __init__(self, memory: Root | Home, session: str, origin: str) -> None:
         an_origin(origin)
@@ -46,19 +46,19 @@ class Documents:
         self._name = session
         self._origin = origin
         self._session: Session | None = None
-        self._folded = NOTHING  # up to which record `_known` is what the log says
+        self._folded = NOTHING  # the record up to which `_known` is current
         self._known: dict[str, Document] = {}
         self._by_order: dict[int, str] = {}  # keys, by the order of their first pages
         self._lock = asyncio.Lock()
 
     async def all(self) -> dict[str, Document]:
-        """Every text by its key, in the order in which they were first there."""
+        """Every text by its key, in the order of their first versions."""
         async with self._lock:
             await self._read()
             return self._known
 
     async def put(self, key: str, text: str, *, beside: Any = None) -> str:
-        """Keep a text, and what is told beside it. Returns it as it is kept: without secrets."""
+        """Store a text and its metadata. Returns it as stored: without secrets."""
         async with self._lock:
             await self._read()
             memory = await self.home.memory()
@@ -78,7 +78,7 @@ class Documents:
             return text
 
     async def delete(self, key: str) -> bool:
-        """Forget a text, and all that it was before; whether it was there."""
+        """Forget a text and all its versions. Returns whether it existed."""
         async with self._lock:
             await self._read()
             gone = self._known.get(key)
@@ -100,12 +100,12 @@ class Documents:
             self._known, self._by_order = {}, {}
 
     async def search(self, query: str, limit: int) -> dict[str, float]:
-        """Keys of texts that bear on a query, the likeliest first, and how likely each is."""
+        """Keys of texts relevant to a query, the likeliest first, and how likely each is."""
         async with self._lock:
             await self._read()
             if self._session is None:
                 return {}
-            found = await self._session.recall(query, limit=4 * limit)  # a text may have parts
+            found = await self._session.recall(query, limit=4 * limit)  # texts may have parts
             scores: dict[str, float] = {}
             for hit in found.hits:
                 if hit.why not in OF_ITSELF:
@@ -117,7 +117,7 @@ class Documents:
             return dict(list(scores.items())[:limit])
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         HOMES.close(self.home)
 
     async def _read(self) -> None:
@@ -161,6 +161,6 @@ class Documents:
             texts = [(await memory.read(parts[order])).text for order in orders]
             head, _, text = "".join(texts).partition("\n")
             key, beside = json.loads(head)
-        except (RecordGone, KeyError, ValueError):  # being forgotten; or nobody's document
+        except (RecordGone, KeyError, ValueError):  # being forgotten; or not a document of ours
             return "", None
         return str(key), Document(row.page_id, text, beside, row.at_ms, row.at_ms)

@@ -1,8 +1,7 @@
-"""The JSON that a framework keeps of a conversation, entry by entry, as it is.
+"""The JSON entries that a framework stores for a conversation, unchanged.
 
-Each is an artifact of a session that holds nothing else, so it comes back to the letter, but for
-secrets, and no search finds it: what it says is kept as pages elsewhere. What is taken back is
-forgotten.
+Each is an artifact of a session that holds nothing else, so it comes back exactly, but for secrets,
+and no search finds it: its text is stored as pages elsewhere. Removed entries are forgotten.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ _ALL: Final = 1 << 40
 
 
 class Entries:
-    """Those of one session. Its verbs run on the memory's loop, one at a time."""
+    """The entries of one session. Its verbs run on the memory's loop, one at a time."""
 
     def __init__(self, home: Home, session: str) -> None:
         self._home = home
         self._name = session
         self._known: dict[PageId, Any] = {}
-        self._folded = NOTHING  # up to which record these are what the log says
+        self._folded = NOTHING  # the record up to which these are current
         self._session: Session | None = None
 
     async def all(self) -> list[Any]:
@@ -36,8 +35,8 @@ class Entries:
         return list(self._known.values())
 
     async def add(self, entries: Sequence[Any], mode: ControlMode) -> list[Any]:
-        """Returns all that there are now. They are kept as the control mode of what they say has
-        it: where nothing is, they end with the process.
+        """Returns all entries. They are kept in the control mode of the conversation: in a mode
+        that keeps nothing, they end with the process.
         """
         await self._read()
         memory = await self._home.memory()
@@ -53,7 +52,7 @@ class Entries:
         return await self.all()
 
     async def pop(self) -> Any:
-        """The newest, which is forgotten; None where there is none."""
+        """Remove and forget the newest entry; None if there is none."""
         await self._read()
         if self._session is None or not self._known:
             return None

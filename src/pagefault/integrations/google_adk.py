@@ -1,4 +1,4 @@
-"""Google's Agent Development Kit: a memory service, and a plugin that pages what goes to the model.
+"""Google's Agent Development Kit: a memory service, and a plugin that pages requests.
 
 Runner(agent=…, memory_service=PagefaultMemoryService(), plugins=[PagefaultPlugin()], …)
 """
@@ -29,15 +29,15 @@ except ImportError as missing:
         hint="pip install 'pagefault[google-adk]'",
     ) from missing
 
-_SESSIONS: Final = "google-adk"  # the session that says which others there are
+_SESSIONS: Final = "google-adk"  # the session that lists the others
 _FOUND_MAX: Final = 10
-_ASKED_MAX: Final = 1_000  # whose answers are waited for; some never come
+_ASKED_MAX: Final = 1_000  # awaited answers; some never come
 
 
 class PagefaultPlugin(BasePlugin):
-    """Keeps each session of a runner in a memory, and pages what goes to its models. The session's
-    events stay as they are. `memory` is a root, as `pagefault.open` takes it, or a memory that
-    somebody opened; `window_tokens` is how much one request may have, else what is configured.
+    """Keeps each session of a runner in a memory, and pages the requests to its models. The
+    session's events stay as they are. `memory` is a root, as `pagefault.open` takes it, or an open
+    memory; `window_tokens` limits each request, by default to the configured window.
     """
 
     def __init__(self, *, memory: Root = None, window_tokens: int | None = None) -> None:
@@ -79,15 +79,15 @@ class PagefaultPlugin(BasePlugin):
             await self._pager.home.awaited(self._pager.learn(fitted, answer))
 
     async def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         await self._pager.home.left()
 
 
 class PagefaultMemoryService(BaseMemoryService):
-    """What is said in sessions, found by words in later ones of the same app and user.
+    """Messages of sessions, found by words in later sessions of the same app and user.
 
-    A session may be added again: what is new in it is kept. `memory` is a root, as `pagefault.open`
-    takes it, or a memory that somebody opened.
+    A session may be added again: only its new events are stored. `memory` is a root, as
+    `pagefault.open` takes it, or an open memory.
     """
 
     def __init__(self, *, memory: Root = None) -> None:
@@ -109,11 +109,11 @@ class PagefaultMemoryService(BaseMemoryService):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Forget what a search found by that id; without one, all that is kept of the user."""
+        """Forget the search result with that id; without one, everything stored for the user."""
         await self._home.awaited(self._delete([app_name, user_id], memory_id))
 
     async def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         await self._home.left()
 
     # --- on the memory's loop -----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A middleware of LangChain's agents: what goes to the model fits a window, the state stays whole.
+"""A middleware for LangChain's agents: requests fit a window, the state stays whole.
 
 agent = create_agent(model, tools, middleware=[PagefaultMiddleware(window_tokens=60_000)])
 agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "ana"}})
@@ -29,11 +29,11 @@ except ImportError as missing:
 
 
 class PagefaultMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Keeps an agent's conversation in a memory, and pages what goes to its model.
+    """Keeps an agent's conversation in a memory, and pages the requests to its model.
 
     The conversation is the `session`, or else the `thread_id` of the agent's run. `memory` is a
-    root, as `pagefault.open` takes it, or a memory that somebody opened; `window_tokens` is how
-    much one request may have, else what is configured.
+    root, as `pagefault.open` takes it, or an open memory; `window_tokens` limits each request, by
+    default to the configured window.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class PagefaultMiddleware(AgentMiddleware[Any, Any, Any]):
         return response
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._pager.close()
 
     def _named(self) -> str:
@@ -82,7 +82,7 @@ class PagefaultMiddleware(AgentMiddleware[Any, Any, Any]):
         ]
         tools = []
         for tool in request.tools:
-            with suppress(Exception):  # one that only its provider can tell of weighs nothing
+            with suppress(Exception):  # one that only its provider can count weighs nothing
                 tools.append(convert_to_openai_tool(tool))
         model = getattr(request.model, "model_name", "") or getattr(request.model, "model", "")
         return {"model": str(model), "messages": [*head, *told], "tools": tools}
@@ -93,7 +93,7 @@ class PagefaultMiddleware(AgentMiddleware[Any, Any, Any]):
             message = self._originals.of(plain)
             if message is not None:
                 messages.append(message)
-            elif plain.get("role") == "user":  # what nobody said stands by itself
+            elif plain.get("role") == "user":  # text that nobody said comes by itself
                 messages.append(HumanMessage(plain["content"]))
         return request.override(messages=messages)
 
@@ -105,7 +105,7 @@ def _plain(message: BaseMessage) -> Json:
 def _with_content(message: BaseMessage, content: Any, plain: Json) -> BaseMessage:
     before = plain.get("content")
     if isinstance(content, list) and isinstance(before, list) and content[1:] == before:
-        content = [content[0], *message.content]  # its own blocks, behind what is quoted
+        content = [content[0], *message.content]  # its own blocks, after the quotations
     return message.model_copy(update={"content": content})
 
 

@@ -1,4 +1,4 @@
-"""A store of LangGraph, in a memory: what it keeps is found by words, and outlives the process.
+"""A LangGraph store in a memory: persistent, and searchable by words.
 
 store = PagefaultStore(memory="./memory")
 graph = builder.compile(store=store)
@@ -26,14 +26,14 @@ except ImportError as missing:
 
 
 class PagefaultStore(BaseStore):
-    """A `BaseStore`: what `InMemoryStore` does, kept in a session of a memory.
+    """A `BaseStore`: does what `InMemoryStore` does, in a session of a memory.
 
-    A query finds by words, and by meaning where the memory has an embedder; the whole of a value is
-    searched, unless it was put with `index=False`. What is deleted is forgotten. Values are JSON,
-    and have no secrets in them when they are kept. `origin` is whose word they are.
+    A query finds by words, and by meaning if the memory has an embedder; the whole of a value is
+    searched, unless it was put with `index=False`. Deleted values are forgotten. Values are JSON,
+    and are stored without secrets. `origin` is their origin.
 
-    `memory` is a root, as `pagefault.open` takes it, or a memory that somebody opened. One process
-    at a time writes to a `session`: another's `put` raises `SessionBusy`.
+    `memory` is a root, as `pagefault.open` takes it, or an open memory. One process at a time
+    writes to a `session`: another's `put` raises `SessionBusy`.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class PagefaultStore(BaseStore):
         return await self._documents.home.awaited(self._batch(list(ops)))
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._documents.close()
 
     async def _batch(self, ops: list[Op]) -> list[Result]:
-        """As `InMemoryStore` does it: what is asked is answered of what was there before."""
+        """As `InMemoryStore` does it: reads see the state before the batch's writes."""
         puts = {_key(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         texts = {key: _json(op.value) for key, op in puts.items() if op.value is not None}
         kept = await self._documents.all()

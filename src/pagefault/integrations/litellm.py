@@ -1,10 +1,10 @@
-"""A callback of LiteLLM: what goes to any provider fits a window, and is kept.
+"""A callback for LiteLLM: requests to any provider fit a window, and are kept.
 
     litellm.callbacks = [PagefaultCallback(window_tokens=60_000)]
     await litellm.acompletion(model=…, messages=…, metadata={"pagefault_session": "ana"})
 
-It works in LiteLLM's gateway, too. LiteLLM asks callbacks before `acompletion` alone: what
-`completion` sends goes on as it came.
+It works in LiteLLM's gateway, too. LiteLLM calls callbacks only before `acompletion`: requests of
+`completion` go on unchanged.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ except ImportError as missing:
         "the callback needs LiteLLM, which is not installed", hint="pip install litellm"
     ) from missing
 
-_ASKED_MAX: Final = 1_000  # whose answers are waited for; some never come
+_ASKED_MAX: Final = 1_000  # awaited answers; some never come
 _CHATS: Final = ("acompletion", "completion")
 
 
 class PagefaultCallback(CustomLogger):
     """Keeps the conversation that a request names, as `metadata.pagefault_session` or LiteLLM's own
-    session id, and pages it; a request without a name goes on as it came.
+    session id, and pages it; a request without a name is passed on unchanged.
 
-    `memory` is a root, as `pagefault.open` takes it, or a memory that somebody opened;
-    `window_tokens` is how much one request may have, else what is configured.
+    `memory` is a root, as `pagefault.open` takes it, or an open memory; `window_tokens` limits each
+    request, by default to the configured window.
     """
 
     def __init__(self, *, memory: Root = None, window_tokens: int | None = None) -> None:
@@ -57,7 +57,7 @@ class PagefaultCallback(CustomLogger):
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> Any:
-        if hasattr(response, "choices"):  # a stream is told of when it has ended
+        if hasattr(response, "choices"):  # a stream is reported when it has ended
             await self._learn(request_data, response)
         return None
 
@@ -73,7 +73,7 @@ class PagefaultCallback(CustomLogger):
             await self._pager.home.awaited(self._pager.learn(fitted, answer))
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._pager.close()
 
 

@@ -1,7 +1,7 @@
-"""A plugin of `llm`: `llm -f pagefault:"spare key" "Where is it?"`, and `llm -T Pagefault …`.
+"""A plugin for `llm`: `llm -f pagefault:"spare key" "Where is it?"`, and `llm -T Pagefault …`.
 
 `llm` finds it by itself once both are installed. The memory is the one that the command `pagefault`
-would use. Nothing but `llm` is imported until something is asked for.
+would use. Only `llm` is imported before the first use.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 import llm
 
-RESULT_TOKENS = 2_000  # of what one question brings
+RESULT_TOKENS = 2_000  # of the pages for one question
 
 
 class Pagefault(llm.Toolbox):  # type: ignore[no-untyped-call]
-    """Tools that look into a memory; `root` is another than the configured one."""
+    """Tools that search a memory; `root` overrides the configured one."""
 
     def __init__(self, root: str = "") -> None:
         self._root = root

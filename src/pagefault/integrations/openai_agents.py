@@ -1,11 +1,11 @@
-"""A session of OpenAI's Agents SDK, and the filter that pages what goes to the model.
+"""A session for OpenAI's Agents SDK, and a filter that pages its requests.
 
     session = PagefaultSession("ana", window_tokens=60_000)
     await Runner.run(agent, "Hello", session=session, run_config=session.paging)
 
-The SDK keeps items, and hands each model call all of them. The items are kept as they are, one
-artifact each, in a session `openai-agents:NAME`. What they say is kept as pages in the session of
-that name: those are searched, and quoted in a later call when the filter left them out.
+The SDK stores items, and passes all of them to each model call. The items are stored unchanged, one
+artifact each, in a session `openai-agents:NAME`. Their texts are stored as pages in the session of
+that name: those are searched, and quoted in a later call if the filter left them out.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ _ITEMS: Final = "openai-agents:"
 class PagefaultSession:
     """A `Session` of the Agents SDK, kept in a memory under its own name.
 
-    `paging` is a `RunConfig` with the filter; for one of yours, `call_model_input_filter=
-    session.filter`. `memory` is a root, as `pagefault.open` takes it, or a memory that somebody
-    opened; `window_tokens` is how much one call may have, else what is configured. Secrets are
-    taken out of what is kept, as everywhere. What is taken back is forgotten as an item, and quoted
-    no more; `clear_session` forgets all of it.
+    `paging` is a `RunConfig` with the filter; in your own, set `call_model_input_filter=
+    session.filter`. `memory` is a root, as `pagefault.open` takes it, or an open memory;
+    `window_tokens` limits each call, by default to the configured window. Secrets are redacted, as
+    everywhere. A popped item is forgotten, and no longer quoted; `clear_session` forgets all.
     """
 
     session_settings: SessionSettings | None = None
@@ -65,7 +64,7 @@ class PagefaultSession:
         return RunConfig(call_model_input_filter=self.filter)
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
-        """What a model call is sent. The session's own items stay as they are."""
+        """The input of a model call. The session's own items stay as they are."""
         given = data.model_data
         model = data.agent.model if isinstance(data.agent.model, str) else ""
         body = {"model": model, "instructions": given.instructions or "", "input": given.input}
@@ -89,7 +88,7 @@ class PagefaultSession:
         await self._pager.home.awaited(self._clear())
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._pager.close()
 
     # --- on the memory's loop -----------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""What frameworks have in common: a history goes to a model, and comes out as it fits a window.
+"""What the frameworks share: a history is paged on its way to a model.
 
-The engine is the proxy's (`proxy/conversation.py`), in the wire format that a framework speaks, or
-that its messages are told in. What a framework keeps of a conversation is left as it is: only what
-goes to the model is paged. Nothing in here stops a request: where memory fails, the messages go on
-as they came, and a warning says why.
+The engine is the proxy's (`proxy/conversation.py`), in the wire format of a framework, or one into
+which its messages are converted. A framework's own copy of a conversation stays as it is: only
+requests to the model are paged. Nothing in here stops a request: if memory fails, the messages go
+on unchanged, with a warning.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from pagefault.proxy.wire import Unreadable, Wire
 from pagefault.service.arguments import a_window
 from pagefault.service.memory import Memory
 
-CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
+CONVERSATIONS_MAX: Final = 64  # cached ones; others are restored from the log
 
 Root = str | Path | Memory | sync.Memory | None
-"""A root, as `pagefault.open` takes it; or a memory that somebody opened, and will close."""
+"""A root, as `pagefault.open` takes it; or an open memory, which its owner closes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A request as it goes on. `passed` is None where nothing of it is kept."""
+    """A request after paging. `passed` is None if nothing of it is kept."""
 
     body: Json
     conversation: Conversation | None = None
@@ -46,7 +46,7 @@ class Fitted:
 
 class Pager:
     """The conversations of one framework, over one memory. `fit` and `learn` run on the memory's
-    loop: `home.waited` or `home.awaited` brings them there.
+    loop: `home.waited` and `home.awaited` call them there.
     """
 
     def __init__(self, wire: Wire, memory: Root, window_tokens: int | None) -> None:
@@ -58,7 +58,7 @@ class Pager:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
 
     async def fit(self, session: str, body: Json) -> Fitted:
-        """The request of a session that fits, kept. Raises nothing."""
+        """Log a session's request, and return one that fits. Never raises."""
         try:
             if not session:
                 raise BadInput("a conversation name is required")
@@ -71,23 +71,23 @@ class Pager:
             passed = await conversation.receive(own, history, pages=mode.recalls)
         except (PagefaultError, Unreadable) as error:
             return _as_it_came(body, str(error))
-        except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
+        except Exception as bug:  # an unexpected shape: no reason to hold the request back
             return _as_it_came(body, type(bug).__name__)
         told = body if passed.body is None else _own(passed.body)
         return Fitted(told, conversation, passed)
 
     async def learn(self, fitted: Fitted, answer: Json) -> None:
-        """Keep what the model answered, in the wire's format, and what was counted for it."""
+        """Log the model's answer, in the wire format, and the provider's count for it."""
         if fitted.conversation is None or fitted.passed is None:
             return
         try:
             await fitted.conversation.answered(fitted.passed, self.wire.answer(answer))
-        except Exception as bug:  # the answer is with its asker already
+        except Exception as bug:  # the caller has the answer already
             _warn(type(bug).__name__)
 
     async def keep(self, session: str, body: Json) -> str:
-        """Keep what was said, where no request brings it. Returns what is in the way of that, "" if
-        nothing is, or nothing is to be kept.
+        """Log messages that no request brings. Returns the problem, "" if there is none, or if
+        nothing is to be kept.
         """
         try:
             if not (await self.mode_of(session)).captures:
@@ -97,7 +97,7 @@ class Pager:
             return str(error)
 
     async def mode_of(self, session: str) -> ControlMode:
-        """What memory may do with a session."""
+        """The control mode of a session."""
         memory = await self.home.memory()
         return ControlMode(await memory.control_of(session_name(memory, session)))
 
@@ -119,20 +119,20 @@ class Pager:
         return found
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         HOMES.close(self.home)
 
 
 def session_name(memory: Memory, session: str) -> str:
-    """What a framework's id of a conversation is in the memory: itself, if it can stand there."""
+    """The session name for a framework's conversation id: the id itself, if it is a valid name."""
     if is_plain(session) and memory.written(session) == session:
         return session
     return f"id:{memory.keyed(f'session {session}')[:12]}"
 
 
 def _own(value: Any) -> Any:
-    """The same JSON in containers of its own: a program may change its messages in place, and the
-    engine's stay as they are.
+    """The same JSON in new containers: a program may change its messages in place, and the engine's
+    stay as they are.
     """
     if isinstance(value, dict):
         return {name: _own(one) for name, one in value.items()}
@@ -157,23 +157,23 @@ _MARK: Final = "pagefault_of"
 
 @dataclass(slots=True)
 class Originals:
-    """The messages of a framework behind the plain ones that the engine sees.
+    """A framework's messages behind the plain ones that the engine sees.
 
-    What is sent on is the very object, unless its text is another; a copy with that text then.
+    The request gets the very same object, or a copy if its text has changed.
     """
 
-    with_content: Callable[[Any, Any, Json], Any]  # the object, what it now says, as it was told
-    content: str = "content"  # the field of a plain message that says it
+    with_content: Callable[[Any, Any, Json], Any]  # (object, new text, plain message) → copy
+    content: str = "content"  # the field of a plain message with the text
     _objects: dict[str, tuple[Any, Json]] = field(default_factory=dict)
 
     def told(self, message: Any, plain: Json, exact: str) -> Json:
-        """A plain message that leads back to its object; `exact` tells that from any other."""
+        """A plain message that refers to its object; `exact` distinguishes that from any other."""
         mark = digest(exact)
         self._objects[mark] = message, plain
         return {**plain, _MARK: mark}
 
     def of(self, message: Json) -> Any | None:
-        """The object of a message that is sent on, or None of one that none is behind."""
+        """The object of a message, or None if it has none."""
         known = self._objects.get(message.get(_MARK, ""))
         if known is None:
             return None

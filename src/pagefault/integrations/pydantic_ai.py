@@ -1,4 +1,4 @@
-"""A capability of Pydantic AI: what goes to the model fits a window, the history stays whole.
+"""A capability for Pydantic AI: requests fit a window, the history stays whole.
 
 agent = Agent(model, capabilities=[Pagefault("ana", window_tokens=60_000)])
 """
@@ -38,11 +38,11 @@ except ImportError as missing:
 
 
 class Pagefault(AbstractCapability[Any]):
-    """Keeps an agent's conversation in a memory, and pages what goes to its model.
+    """Keeps an agent's conversation in a memory, and pages the requests to its model.
 
-    `session` names the conversation, or tells its name from a run's context. `memory` is a root, as
-    `pagefault.open` takes it, or a memory that somebody opened; `window_tokens` is how much one
-    request may have, else what is configured.
+    `session` is the conversation's name, or a function of a run's context that returns it. `memory`
+    is a root, as `pagefault.open` takes it, or an open memory; `window_tokens` limits each request,
+    by default to the configured window.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Pagefault(AbstractCapability[Any]):
         self._session = session
         self._pager = Pager(Chat(), memory, window_tokens)
         self._originals = Originals(_with_content)
-        self._asked: dict[str, Fitted] = {}  # by the run
+        self._asked: dict[str, Fitted] = {}  # by run
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -86,7 +86,7 @@ class Pagefault(AbstractCapability[Any]):
         return response
 
     def close(self) -> None:
-        """Close the memory, if it was opened here and nobody else uses it."""
+        """Close the memory, if it was opened here and has no other user."""
         self._pager.close()
 
     def _body(self, asked: ModelRequestContext) -> Json:
@@ -112,7 +112,7 @@ class Pagefault(AbstractCapability[Any]):
         return {"model": asked.model.model_name, "messages": messages, "tools": tools}
 
     def _fitting(self, fitted: Fitted, given: list[ModelMessage]) -> list[ModelMessage]:
-        """Parts of one request stand in one request again."""
+        """Parts of one request are in one request again."""
         if fitted.passed is None:
             return given
         messages: list[ModelMessage] = []
@@ -124,7 +124,7 @@ class Pagefault(AbstractCapability[Any]):
                 of = None
                 continue
             if found is None and plain.get("role") != "user":
-                continue  # instructions, which go beside
+                continue  # instructions are passed separately
             request, part = found or (
                 of or ModelRequest(parts=[]),
                 UserPromptPart(plain["content"]),
@@ -166,7 +166,7 @@ def _part(part: Any) -> Json:
 
 
 def _opaque(content: Any) -> Json:
-    """An image or a file: only that it is the same counts."""
+    """An image or a file: only its identity matters."""
     return {"type": "image_url", "image_url": {"url": repr(content)[:10_000]}}
 
 
@@ -200,5 +200,5 @@ def _with_content(found: Any, content: Any, plain: Json) -> Any:
     message, part = found
     before = plain.get("content")
     if isinstance(content, list) and isinstance(before, list) and content[1:] == before:
-        content = [content[0]["text"], *part.content]  # its own, behind what is quoted
+        content = [content[0]["text"], *part.content]  # its own, after the quotations
     return message, replace(part, content=content)

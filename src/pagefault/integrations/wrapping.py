@@ -1,4 +1,4 @@
-"""`pagefault.wrap`: an SDK's client whose conversations are kept, and fit a window."""
+"""`pagefault.wrap`: SDK clients with memory and paging."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ def wrap(
     window_tokens: int | None = None,
     user: str = "program",
 ) -> C:
-    """The same client of `openai` or `anthropic`, whose conversations are kept in a memory and fit
-    a window: each of its methods works as before, and what goes to a model is paged on its way.
+    """A copy of a client of `openai` or `anthropic` that keeps its conversations in a memory and
+    makes them fit a window: each method works as before, and requests are paged on their way.
 
         client = pagefault.wrap(OpenAI(), session="ana")
 
     Or a client of `httpx2`, for an SDK that takes one, as google-genai does.
 
-    `session` names the conversation, or is asked for its name before each request; a request's own
-    header `x-pagefault-session` goes first. Without a name, a request continues the conversation
-    that it repeats word for word. `memory` is a root, as `pagefault.open` takes it, which the first
-    request opens and the client's `close` closes; or a memory that you opened and will close:
-    `pagefault.sync`'s, or for an asynchronous client one of its own loop. `window_tokens` is how
-    much one request may have, else what is configured; 0 only keeps. `user` is whose conversations
-    they are.
+    `session` is the conversation's name, or a function called for it before each request; a
+    request's own header `x-pagefault-session` has precedence. Without a name, a request continues
+    the conversation that it repeats word for word. `memory` is a root, as `pagefault.open` takes
+    it, which the first request opens and the client's `close` closes; or a memory that you opened
+    and will close: `pagefault.sync`'s, or for an asynchronous client one of its own loop.
+    `window_tokens` limits each request, by default to the configured window; 0 only keeps. `user`
+    owns the conversations.
 
-    The given client goes on as it was; both have one pool of connections, which closing either
-    closes. Raises `BadInput`.
+    The given client works as before; both share one connection pool, which closing either closes.
+    Raises `BadInput`.
     """
     is_async = _is_async(client)
     if window_tokens:
@@ -88,9 +88,8 @@ def wrap(
 
 @checked
 def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
-    """The memory behind a wrapped client, to search it, to look at it, or to forget: it lives as
-    long as the client is open. `BadInput` for a client that is not wrapped, or was given a memory
-    of its own event loop.
+    """The memory behind a wrapped client, to search, inspect or forget: it is open as long as the
+    client is. `BadInput` for a client that is not wrapped, or has a memory of its own event loop.
     """
     from pagefault.integrations.exchange import PagedAsyncClient, PagedClient
 
@@ -104,7 +103,7 @@ def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
 
 
 def _http_of(client: object) -> object:
-    """What a client sends by: itself, or what an SDK has."""
+    """The HTTP client inside: itself, or an SDK's."""
     is_http = any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(client).__mro__)
     return client if is_http else vars(client).get("_client")
 
