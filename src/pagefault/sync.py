@@ -141,12 +141,12 @@ class _Asks:
         tokens: int | None = None,
         profile: str = "",
     ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score and its source.
-        In a session, claims that answer it come before them, those that hold now.
+        """Pages relevant to `query`, best first, each with the parts of its score and its source.
+        In a session, claims that answer it and hold now come before them.
 
         With `topic` or `task` ("#42", "42", "ABC-7"), only pages that have it among their tags; the
-        query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
-        `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
+        query may then be empty. `tokens` bounds the total of the hits; omitted ones are reported.
+        `profile` ("measured", "studio-v1") selects the ranking, by default the configured one.
         """
         return _LOOP.run(
             self._asking.recall(
@@ -163,21 +163,19 @@ class _Asks:
     def recent(
         self, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The pages that were said last, the latest first."""
+        """The latest pages that were said, newest first."""
         return _LOOP.run(self._asking.recent(limit, wanted, tokens=tokens))
 
     def by_topic(
         self, topic: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The pages of a topic, those first that are most about it."""
+        """The pages of a topic, the most relevant first."""
         return _LOOP.run(self._asking.by_topic(topic, limit, wanted, tokens=tokens))
 
     def by_task(
         self, task: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The pages that name a task ("#42" or "42", "ABC-7"), those first that are most
-        about it.
-        """
+        """The pages that name a task ("#42" or "42", "ABC-7"), the most relevant first."""
         return _LOOP.run(self._asking.by_task(task, limit, wanted, tokens=tokens))
 
     def timeline(
@@ -191,7 +189,7 @@ class _Asks:
     ) -> SearchResult:
         """The first pages that were said from `start` on and before `end`, in that order.
 
-        Times are as in `SearchFilter`, and stand instead of those of `wanted`.
+        Times are as in `SearchFilter`, and replace those of `wanted`.
         """
         return _LOOP.run(self._asking.timeline(start, end, wanted, limit=limit, tokens=tokens))
 
@@ -298,21 +296,21 @@ class Memory(_Asks):
         return _LOOP.run(self._memory.read(row))
 
     def control(self) -> str:
-        """The control mode that was given to the whole memory last, or that new sessions have."""
+        """The control mode last set for the whole memory, or else the default for new sessions."""
         return _LOOP.run(self._memory.control())
 
     def set_control(self, mode: str, *, session: str = "") -> None:
-        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
-        and each that is opened later, until it is given another. In other processes a session has
-        it with its next verb, and in `serve` with its next request, whoever writes to it; a verb
-        that was under way there writes nothing more once the mode keeps nothing (`StoreBusy`).
-        Raises `BadInput`, `SessionNotFound`.
+        """Set the control mode of a session (its name or id; `Session.set_control`), or of every
+        session, including those opened later, until each is given another. In other processes it
+        applies from the session's next verb, and in `serve` from its next request, whichever
+        process writes to it; a verb that is running there writes nothing more once the mode keeps
+        nothing (`StoreBusy`). Raises `BadInput`, `SessionNotFound`.
         """
         _LOOP.run(self._memory.set_control(mode, session=session))
 
     def control_of(self, session: str) -> str:
-        """The control mode of a session, by its name or id; of one that is not written, that which
-        a new one has.
+        """The control mode of a session, by name or id; for one that is not written, the
+        default.
         """
         return _LOOP.run(self._memory.control_of(session))
 
@@ -325,13 +323,13 @@ class Memory(_Asks):
     ) -> Forgetting:
         """Erase a page (all parts of its text), or a whole session, from everything under the root.
 
-        `session` is it, or its name or id. Afterwards no byte of what goes is in log or index, and
-        sessions that showed it begin a new epoch. Irreversible. `dry_run` only says what would go.
-        Forks keep what was said in them.
+        `session` is a session, or its name or id. Afterwards no byte of it is in log or index, and
+        sessions that showed it begin a new epoch. Irreversible. `dry_run` only returns what would
+        be erased. Forks keep what was said in them.
 
-        Raises `SessionBusy` if another process writes to the session that it is from, and
-        `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
-        then, and the next opening finishes it.
+        Raises `SessionBusy` if another process writes to the page's session, and `StoreBusy` if
+        another process prevents the end: the page can no longer be found then, and the next opening
+        finishes the erasure.
         """
         return _LOOP.run(
             self._memory.forget(
@@ -344,45 +342,45 @@ class Memory(_Asks):
     def forget_matching(
         self, query: str = "", *, wanted: SearchFilter = ANY, dry_run: bool = False
     ) -> tuple[Forgetting, ...]:
-        """Erase every page that holds every word of `query`, in any of its forms, and that a filter
-        wants: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+        """Erase every page that has all words of `query`, in any of their forms, and passes a
+        filter: in one session (`wanted.session`) or in all. Returns a receipt for each session that
+        loses pages.
 
-        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
-        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
-        session is forgotten whole by its name.
+        Otherwise as `forget`. Pages derived from these are erased too, and earlier versions of an
+        edited message with it. Raises `BadInput` if neither filter nor query leaves anything out:
+        to forget a whole session, use its name.
         """
         return _LOOP.run(self._memory.forget_matching(query, wanted=wanted, dry_run=dry_run))
 
     def scrub(
         self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
     ) -> Scrubbing:
-        """Redact what is written already as what is written from now on is: by the rules and the
-        known values of this memory, and besides these `values`, in every spelling; with
-        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would
-        be redacted.
+        """Redact what is already written by the rules for new writes: the redaction rules and known
+        values of this memory, and also these `values`, in every spelling; with `home_paths` user
+        names in paths, too. Irreversible. `dry_run` only returns what would be redacted.
 
         Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
-        showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
-        again is redacted only if it is a known value by then, or looks like a secret.
+        showed it begin a new epoch. Claims that rest on redacted text become stale. Text that a
+        client sends again is redacted only if it is a known value by then, or looks like a secret.
 
-        Raises `BadInput` for a value that is too short to be told from ordinary text,
-        `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
+        Raises `BadInput` for a value too short to be told from ordinary text, `ScreenFailed` if a
+        rule fails, with nothing changed, and otherwise as `forget` does.
         """
         return _LOOP.run(self._memory.scrub(values, home_paths=home_paths, dry_run=dry_run))
 
     def retention(self) -> tuple[RetentionRule, ...]:
-        """How long pages are kept, as it was set last; without a rule, for ever."""
+        """How long pages are kept, as last set; without a rule, for ever."""
         return _LOOP.run(self._memory.retention())
 
     def set_retention(
         self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
     ) -> tuple[RetentionRule, ...]:
-        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
-        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
-        for these away. The rules that hold then; `dry_run` only tells them.
+        """Set how long pages are kept ("7d", "30d", "90d", any days, "forever"): those of a kind,
+        of a session (its name or id), or all that no other rule covers; `None` removes the rule.
+        Returns the rules in force; `dry_run` only returns them.
 
-        What is past its time goes when the memory is opened to be written, within the hour where
-        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        Pages past their time are erased when the memory is opened for writing, within the hour
+        while `serve` runs, and by `expire`. Raises `BadInput`, `SessionNotFound`.
         """
         return _LOOP.run(
             self._memory.set_retention(keep, kind=kind, session=session, dry_run=dry_run)
@@ -391,20 +389,20 @@ class Memory(_Asks):
     def expire(
         self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
     ) -> tuple[Forgetting, ...]:
-        """Forget what is past its time, by the rules of `retention` unless others are given; each
-        session that loses pages is told apart. One that another process writes to is left for the
-        next time (`done` is false). `dry_run` only says what would go.
+        """Erase pages past their time, by the rules of `retention` unless others are given. Returns
+        a receipt for each session that loses pages. One that another process writes to is left for
+        the next time (`done` is false). `dry_run` only returns what would be erased.
         """
         return _LOOP.run(self._memory.expire(dry_run=dry_run, rules=rules))
 
     def keep_retention(self) -> str:
-        """Runs `expire`, and returns what went, in a sentence, or why nothing could go; "" where
-        nothing was to. While nothing is written, nothing goes either.
+        """Runs `expire`, and returns a sentence that says what was erased, or why nothing could be;
+        "" if nothing was due. In a mode that writes nothing, nothing is erased either.
         """
         return _LOOP.run(self._memory.keep_retention())
 
     def begin(self) -> None:
-        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        """Erase pages past their time before the memory is handed out: see `notices`."""
         _LOOP.run(self._memory.begin())
 
     def import_history(
@@ -414,15 +412,15 @@ class Memory(_Asks):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Read what other programs kept of one's conversations, in files and folders, and write it
-        down: every conversation as a session `import:SOURCE:ID`, in quarantine. `docs/import.md`
-        lists the formats, which are recognised by what stands in a file.
+        """Import conversations that other programs kept, from files and folders: each becomes a
+        session `import:SOURCE:ID`, in quarantine. `docs/import.md` lists the formats, which are
+        recognised by a file's contents.
 
-        Found by who asks, and never recalled by the runtime itself until `approve_import`. What is
-        there already is not written again, so it may be repeated, and goes on after a kill. With
-        `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
-        all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
-        `StoreReadOnly` if the memory's control mode keeps nothing.
+        Searches find imported pages, but the runtime recalls none until `approve_import`. Pages
+        already imported are not written again, so an import may be repeated, and continues after a
+        kill. With `dry_run` nothing is written, and the result is the same. `progress` is called
+        with bytes read and total bytes, in another thread. Raises `StoreBusy` if an imported
+        session is in use meanwhile, and `StoreReadOnly` if the memory's control mode keeps nothing.
         """
         return _LOOP.run(self._memory.import_history(paths, dry_run=dry_run, progress=progress))
 
@@ -435,14 +433,15 @@ class Memory(_Asks):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Exported:
-        """Write what this memory holds to `target`, for other programs and for people: `form` is
-        "snapshot" (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or
-        what a filter wants; claims and summaries only of sessions that are exported whole.
-        `import_history` reads each form again, and `docs/export.md` says how they are laid out.
+        """Export this memory to `target`, for other programs and for people: `form` is "snapshot"
+        (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or what passes a
+        filter; claims and summaries only of sessions exported whole. `import_history` reads each
+        form again, and `docs/export.md` describes them.
 
-        What was forgotten is in none, and no secret that redaction knows by now. A later `forget`
-        does not reach into it. It appears only once it is whole. `progress` is told pages, done and
-        in all, in another thread. Raises `BadInput`, `SessionNotFound`, `StoreError`.
+        An export has nothing that was forgotten, and no secret that redaction knows by now. A later
+        `forget` does not reach it. It appears only once it is complete. `progress` is called with
+        pages done and total pages, in another thread. Raises `BadInput`, `SessionNotFound`,
+        `StoreError`.
         """
         return _LOOP.run(
             self._memory.export(
@@ -451,7 +450,7 @@ class Memory(_Asks):
         )
 
     def imports(self, source: str = "") -> list[ImportedSession]:
-        """Every session that was imported, the latest first; those of a source, if one is named:
+        """Every imported session, the latest first; only those of a source, if one is given:
         "claude" is Claude's export and Claude Code's sessions.
         """
         return _LOOP.run(self._memory.imports(source))
@@ -459,12 +458,12 @@ class Memory(_Asks):
     def approve_import(
         self, *, run: str = "", session: str = "", source: str = ""
     ) -> list[ImportedSession]:
-        """Let the runtime recall by itself what was imported by now: by one import, into one
-        session, or from one source. It is written down, and `revoke_import` takes it back.
+        """Let the runtime recall what has been imported so far: by one import, into one session, or
+        from one source. The approval is logged, and `revoke_import` takes it back.
 
-        What was imported keeps its origin: no claim is made of it, and it has nobody's authority.
-        Returns the sessions. Raises `BadInput` unless exactly one is named, `SessionNotFound` if
-        nothing was imported so.
+        Imported pages keep their origin: no claim is made from them, and they have nobody's
+        authority. Returns the sessions. Raises `BadInput` unless exactly one argument is given, and
+        `SessionNotFound` if there is no such import.
         """
         return _LOOP.run(self._memory.approve_import(run=run, session=session, source=source))
 
@@ -472,8 +471,7 @@ class Memory(_Asks):
         self, *, run: str = "", session: str = "", source: str = ""
     ) -> list[ImportedSession]:
         """Take an approval back: from the next request on nothing of these sessions is recalled.
-        What requests showed before stays in their windows until an epoch. Raises as
-        `approve_import` does.
+        Pages already in a window stay until an epoch. Raises as `approve_import` does.
         """
         return _LOOP.run(self._memory.revoke_import(run=run, session=session, source=source))
 
@@ -490,15 +488,15 @@ class Memory(_Asks):
         until: str | datetime = "",
         limit: int = 50,
     ) -> list[WorkEvent]:
-        """What was done, newest first: commands that ran, files that changed, tests and how they
-        went, read from clients' calls and their results; and what `Session.record_event` states.
+        """Past events, newest first: commands run, files changed, tests and their outcomes, parsed
+        from clients' calls and their results, and those recorded with `Session.record_event`.
 
-        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or
-        the end of it; of commands that hold these words, in a row; of a test by its name or the end
-        of it, which then has an `outcome`: "passed" or "failed". When a test last passed is
-        `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+        Filters: one session (its name or id); one `event_type`; a file, by its path or the end of
+        it; commands that contain these words in a row; a test, by its name or the end of it, with
+        an `outcome`: "passed" or "failed". When a test last passed is `events(test=…,
+        outcome="passed", limit=1)`. `since` and `until` bound the time.
 
-        It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
+        It reads every call of the sessions searched. Raises `SessionNotFound`, `BadInput`.
         """
         return _LOOP.run(
             self._memory.events(
@@ -523,15 +521,15 @@ class Memory(_Asks):
         until: str | datetime = "",
         per_million: Mapping[str, float] | None = None,
     ) -> Bill:
-        """What requests cost, beside what the same conversations would have cost without us: of one
-        session (its name or id) or of all, proxied and of the library, from `since` to before
-        `until`; a row for each session, day (of UTC) or model, by `by`.
+        """The cost of requests, compared with the same conversations without us: of one session
+        (its name or id) or of all, proxied or from the library, from `since` to before `until`; one
+        row for each session, day (in UTC) or model, by `by`.
 
-        Costs are in effective input tokens, by the prices that this memory was opened with, or
-        else those of the model that was asked; of a model that nobody knows there are tokens alone.
-        Money is told where `per_million` says what a million uncached input tokens of a model
-        cost, or of all models under "". What is estimated, what reported, and what is assumed,
-        `docs/bill.md` says. Raises `SessionNotFound`, `BadInput`.
+        Costs are in effective input tokens, at the prices that this memory was opened with, or else
+        the model's own; for unknown models there are only tokens. There are amounts of money if
+        `per_million` has the price of a million uncached input tokens of a model, or of all models
+        under "". `docs/bill.md` says what is estimated, reported and assumed. Raises
+        `SessionNotFound`, `BadInput`.
         """
         return _LOOP.run(
             self._memory.bill(session, by=by, since=since, until=until, per_million=per_million)
@@ -547,9 +545,9 @@ class Memory(_Asks):
         at: Time = "",
         unproved: bool = False,
     ) -> ContextPack:
-        """As `Session.pack`, of these sessions (names or ids), or of all: pages of any of them, and
-        what holds, was done and is open in the eight of them that were used last. A ref has the
-        session before the page: "planning/msg_3".
+        """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
+        and claims, work and open questions of the eight most recently used. A ref has the session
+        before the page: "planning/msg_3".
         """
         return _LOOP.run(
             self._memory.pack(
@@ -565,7 +563,7 @@ class Memory(_Asks):
     def synopsis(
         self, *, sessions: Collection[str] | None = None, budget: int = BUDGET_TOKENS, at: Time = ""
     ) -> ContextPack:
-        """As `Session.synopsis`, of several sessions together: of a project, say."""
+        """Like `Session.synopsis`, for several sessions together, e.g. those of a project."""
         return _LOOP.run(self._memory.synopsis(sessions=sessions, budget=budget, at=at))
 
     def digest(
@@ -577,7 +575,7 @@ class Memory(_Asks):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
     ) -> ContextPack:
-        """As `Session.digest`, of several sessions together."""
+        """Like `Session.digest`, for several sessions together."""
         return _LOOP.run(
             self._memory.digest(since, commits=commits, sessions=sessions, budget=budget, at=at)
         )
@@ -599,14 +597,14 @@ class Memory(_Asks):
         consent: str = "write",
         dry_run: bool = False,
     ) -> Region:
-        """Make a region: memory that sessions share which mount it (`Session.mount`).
+        """Create a region: memory shared by the sessions that mount it (`Session.mount`).
 
-        `scope` says whom it is for: "project" the sessions of `project`, "user" those of `owner`,
-        "global" all of this memory. They may read it, and the owner's may write and promote, unless
-        `read`, `write` and `promote` grant that to others: "owner", "anyone", "project:NAME",
-        "user:NAME", "session:NAME". `consent` says which mounts the owner is asked for besides:
-        "write" (the default) those that write, "always" all, "never" none; the owner's own sessions
-        need none. Raises `BadInput`, also if there is a region of this name.
+        `scope` is its audience: "project" the sessions of `project`, "user" those of `owner`,
+        "global" all of this memory. They may read it, and the owner's sessions may write and
+        promote, unless `read`, `write` and `promote` grant that to others: "owner", "anyone",
+        "project:NAME", "user:NAME", "session:NAME". `consent` says which mounts also need the
+        owner's consent: "write" (the default) those that write, "always" all, "never" none; the
+        owner's own sessions need none. Raises `BadInput`, also if the name is taken.
         """
         return _LOOP.run(
             self._memory.create_region(
@@ -623,9 +621,9 @@ class Memory(_Asks):
         )
 
     def fork_region(self, region: str, name: str, *, by: str = "", dry_run: bool = False) -> Region:
-        """A new region with what this one holds by now, under the same policy. Pages are shared,
-        not copied: what is brought to either from now on, the other does not see; what is forgotten
-        is gone from both. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
+        """Create a region with the contents of this one, under the same policy. Pages are shared,
+        not copied: later additions to either are not in the other; what is forgotten is gone from
+        both. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
         """
         return _LOOP.run(self._memory.fork_region(region, name, by=by, dry_run=dry_run))
 
@@ -641,9 +639,9 @@ class Memory(_Asks):
         by: str = "",
         dry_run: bool = False,
     ) -> Region:
-        """Change who may do what in a region, as `create_region` tells; what is not given stays. It
-        holds at once: a session that may look into it no more shows nothing of it from its next
-        request on. Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
+        """Change the permissions of a region (see `create_region`); omitted ones stay. It applies
+        at once: a session that loses access shows nothing of the region from its next request on.
+        Raises `AccessRefused` unless `by` owns it, `RegionNotFound`, `BadInput`.
         """
         return _LOOP.run(
             self._memory.set_policy(
@@ -661,13 +659,13 @@ class Memory(_Asks):
     def consent(
         self, region: str, session: str, mode: str = "ro", *, by: str = "", dry_run: bool = False
     ) -> Mount | None:
-        """The owner of a region lets a session (its name or id) look into it, "ro" or "rw", or no
-        more: "none". Forks of the session stand on it too, until they are given their own. How the
-        session's mount stands then; nothing if it has none.
+        """Give a session (its name or id) the owner's consent to mount the region, "ro" or "rw", or
+        take it back: "none". It also covers forks of the session, until they are given their own.
+        Returns the session's mount as it is then, or None if it has none.
 
-        Taken back, nothing of the region is found, faulted or recalled in that session any more,
-        and its next request shows nothing of it. Raises `AccessRefused` unless `by` owns it,
-        `RegionNotFound`, `SessionNotFound`.
+        Once consent is taken back, nothing of the region is found, faulted or recalled in that
+        session, and its next request shows nothing of it. Raises `AccessRefused` unless `by` owns
+        it, `RegionNotFound`, `SessionNotFound`.
         """
         return _LOOP.run(self._memory.consent(region, session, mode, by=by, dry_run=dry_run))
 
@@ -679,23 +677,24 @@ class Memory(_Asks):
         user: str | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Say whose a session (its name or id) is, and of which project: policies of regions know
-        it by that. What is not given stays. Raises `SessionNotFound`, `BadInput`.
+        """Set the user and the project of a session (its name or id), by which policies of regions
+        identify it. Omitted ones stay. Raises `SessionNotFound`, `BadInput`.
         """
         _LOOP.run(self._memory.assign(session, project=project, user=user, dry_run=dry_run))
 
     def assignment(self, session: str) -> tuple[str, str]:
-        """The project and the user of a session (its name or id), each "" where none was said."""
+        """The project and the user of a session (its name or id), each "" if not set."""
         return _LOOP.run(self._memory.assignment(session))
 
     def assignments(self) -> dict[str, tuple[str, str]]:
-        """The project and the user of every session, by its id, each "" where none was said."""
+        """The project and the user of every session, by its id, each "" if not set."""
         return _LOOP.run(self._memory.assignments())
 
     def origins(self, session: Session | str, page_id: str) -> PageOrigin:
-        """Whose word a page is, what it says, the digest of that, and all that rests on it.
+        """The origin of a page, its text, the digest of that, and everything that rests on it.
 
-        `session` is it, or its name or id. Raises `SessionNotFound`, `NoSuchPage`, `RecordGone`.
+        `session` is a session, or its name or id. Raises `SessionNotFound`, `NoSuchPage`,
+        `RecordGone`.
         """
         return _LOOP.run(
             self._memory.origins(
@@ -704,7 +703,9 @@ class Memory(_Asks):
         )
 
     def is_withdrawn(self, session: Session | str, page_id: str) -> bool:
-        """Whether a person withdrew a page, so that no model is shown it. Raises as `origins`."""
+        """Whether a person withdrew a page, so that no model is shown it. Raises as
+        `origins` does.
+        """
         return _LOOP.run(
             self._memory.is_withdrawn(
                 session.asynchronous if isinstance(session, Session) else session, page_id
@@ -714,13 +715,13 @@ class Memory(_Asks):
     def raise_origin(
         self, session: Session | str, page_id: str, digest: str, *, dry_run: bool = False
     ) -> PageOrigin:
-        """Let a page count as approved by the user: a person read it, and gives the `digest` that
-        `origins` told with just this text. It may be pinned then, and be evidence for what the user
-        holds true; what was withdrawn may be recalled again, itself alone.
+        """Approve a page in the user's name: a person has read it, and passes the `digest` that
+        `origins` returned with exactly this text. It may then be pinned, and be evidence for what
+        the user holds true; a withdrawn page may be recalled again, itself alone.
 
-        It is written down, holds as long as the page says just that, and `revoke_origin` takes it
-        back. Returns what `origins` would; `dry_run` only checks. Raises `BadInput` for another
-        digest, and as `origins` does.
+        The approval is logged, holds as long as the page has exactly this text, and `revoke_origin`
+        takes it back. Returns what `origins` would; `dry_run` only checks. Raises `BadInput` for
+        another digest, and as `origins` does.
         """
         return _LOOP.run(
             self._memory.raise_origin(
@@ -739,16 +740,16 @@ class Memory(_Asks):
         origin: str = "",
         dry_run: bool = False,
     ) -> tuple[Descendants, ...]:
-        """Withdraw a page in all its parts, all of an `origin` ("web", "tool", "tool:NAME")
-        that is there by now, or a whole session, with everything that was made of it or answered
-        under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
-        results of their calls.
+        """Withdraw a page in all its parts, all pages of an `origin` ("web", "tool", "tool:NAME")
+        so far, or a whole session, with everything made from it or answered under it, however
+        indirectly: summaries, claims, procedures, shorter forms, answers, and results of their
+        calls.
 
-        It is kept, and `page` tells it still; from the next request on none of it is shown,
-        recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
-        only tells. Of conversations that are not written it reaches those of this process, and
-        there it is in memory, too. Requests that were sent, and what a proxy's client resends
-        itself, are out of reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        These pages are kept, and `page` still returns them; from the next request on none is shown,
+        recalled, pinned, recited or held true. Returns them, by session; `dry_run` only returns
+        them. Of conversations that are not written, it reaches those of this process, in memory.
+        Requests already sent, and what a proxy's client resends itself, are out of reach. Raises
+        `BadInput` if nothing is named, and as `origins` does.
         """
         return _LOOP.run(
             self._memory.revoke_origin(
@@ -760,59 +761,59 @@ class Memory(_Asks):
         )
 
     def verify(self, progress: Progress | None = None) -> Verification:
-        """Read everything and check it against itself, while others write, here and elsewhere.
+        """Read everything and check it for consistency, while others write, here and elsewhere.
 
-        Every session is folded as opening it does: what would keep one from opening is a problem.
-        A record that no fold can take keeps nothing from opening, and is named in `set_aside`.
+        Every session is folded as for opening: anything that would prevent that is a problem. A
+        record that no fold can read prevents nothing, and is listed in `set_aside`.
 
-        `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
-        its end.
+        `progress` is called with bytes read and total bytes, in another thread. Closing this memory
+        waits for the end.
         """
         return _LOOP.run(self._memory.verify(progress))
 
     def embed(self, progress: Progress | None = None, *, prune: bool = False) -> int:
-        """Give every page a vector that has none yet, now; how many these were.
+        """Embed every page that has no vector yet. Returns how many there were.
 
-        That happens by itself after each append: this is for catching up at once, after another
-        embedder was chosen, say. `prune` then deletes the vectors of all others. `progress` is told
-        pages, made and in all, in another thread. Raises `BadInput` without an embedder, and
-        `EngineError` if it fails: what it made until then is kept.
+        This happens by itself after each append: call it to catch up at once, e.g. after a change
+        of embedder. `prune` then deletes the vectors of all other embedders. `progress` is called
+        with pages done and total pages, in another thread. Raises `BadInput` without an embedder,
+        and `EngineError` if it fails: vectors made until then are kept.
         """
         return _LOOP.run(self._memory.embed(progress, prune=prune))
 
     def embedding(self) -> EmbeddingStatus | None:
-        """How far the vectors of pages are, and whether the embedder failed; nothing without one.
+        """The progress of embedding, and whether the embedder failed; None without one.
 
-        Loads the embedder's model if that is not done.
+        Loads the embedder's model if necessary.
         """
         return _LOOP.run(self._memory.embedding())
 
     def reranking(self) -> RerankingStatus | None:
-        """How often the reranker was asked, and whether it failed; nothing without one."""
+        """How often the reranker was called, and whether it failed; None without one."""
         return _LOOP.run(self._memory.reranking())
 
     def redaction(self) -> Redaction:
-        """Which layers look for secrets in what is written, and whether one failed."""
+        """The layers that look for secrets in what is written, and whether one failed."""
         return _LOOP.run(self._memory.redaction())
 
     def usage(self, session: str = "") -> list[QuotaUse]:
-        """What is used of each quota that is set (`pagefault.Quotas`): of those of the project, and
-        of a session (its name or id) and its tenant, or else of all. Raises `SessionNotFound`.
+        """The usage of each quota that is set (`pagefault.Quotas`): the project's quotas and those
+        of a session (its name or id) and its tenant, or all. Raises `SessionNotFound`.
         """
         return _LOOP.run(self._memory.usage(session))
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
-        The copy is read back and verified before it gets that name. It holds everything that was
-        acknowledged before this call; a later forget does not reach into it. `restore` (or
-        `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
+        The copy is read back and verified before it gets that name. It holds everything
+        acknowledged before this call; later forgets do not reach it. `restore` (or `pagefault
+        restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
         """
         return _LOOP.run(self._memory.backup(target, progress))
 
     def records_to_open(self) -> set[Seq]:
-        """The records that opening its sessions takes: those that stay here when their segments
-        are archived.
+        """The records needed to open its sessions: those that stay here when their segments are
+        archived.
         """
         return _LOOP.run(self._memory.records_to_open())
 
@@ -846,16 +847,16 @@ class Session(_Asks):
     ) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
 
-        The answer is logged and its citations checked against what the model could see.
-        `on_text` is given pieces of text as they arrive.
+        The answer is logged and its citations checked against what the model could see. `on_text`
+        is called with pieces of text as they arrive.
 
         `tools` are yours. A function is called when the model calls it: its name, docstring and
-        type hints tell the model what it does and takes; those of one reply run side by side if
-        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        type hints are the model's description of it. Functions called in one reply run side by side
+        if they are `async`, else one after the other, each on a thread. One that raises, or takes
         longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
-        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
-        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
-        `run` goes on. All of it is logged.
+        the model is asked to answer. Calls of a tool that is given as a schema (as `request` takes
+        it) are left to you: `Answer.calls` lists them, and once each has its `tool_result`, `run`
+        continues. All of it is logged.
         """
         return _LOOP.run(
             self.asynchronous.run(
@@ -872,8 +873,8 @@ class Session(_Asks):
         time: str | int | None = None,
         checkpoint: str | None = None,
     ) -> Session:
-        """A new session that sees everything said here so far; or, with one of the times that `at`
-        takes, what was said here by then. Pages are shared, not copied.
+        """A new session that sees everything said here so far, or, with one of the times that `at`
+        takes, by then. Pages are shared, not copied.
         """
         return Session(
             _LOOP.run(
@@ -882,36 +883,37 @@ class Session(_Asks):
         )
 
     def restore(self, checkpoint: str) -> Session:
-        """Go back to a checkpoint: a new session of the same name that goes on from there. By this
-        name opens the one that was used last; what was said since stays in this session, which
+        """Go back to a checkpoint: a new session of the same name that continues from there. The
+        name opens the session that was used last; what was said since stays in this session, which
         opens by its id. Raises `BadInput` if there is no such checkpoint.
         """
         return Session(_LOOP.run(self.asynchronous.restore(checkpoint)))
 
     @property
     def control(self) -> str:
-        """What memory may do with the conversation: see `set_control`."""
+        """The control mode of the conversation: see `set_control`."""
         return self.asynchronous.control
 
     def set_control(self, mode: str) -> None:
-        """What memory may do with the conversation from now on:
+        """Set the control mode of the conversation from now on:
 
-        "assist": keep what is said, and bring back what was kept (the default); "capture_only":
-        keep it, and bring in nothing, neither pages nor claims nor summaries; "paused": bring back
-        what was kept, and write nothing more; "incognito": likewise, for a conversation that leaves
-        nothing behind; "off": neither.
+        "assist": keep what is said, and recall what was kept (the default); "capture_only": keep
+        it, and recall nothing, neither pages nor claims nor summaries; "paused": recall what was
+        kept, and write nothing more; "incognito": likewise, for a conversation that leaves nothing
+        behind; "off": neither.
 
-        That a mode was given is written down, unless nothing of the session ever was. What is said
-        while nothing is kept is in this process alone, and gone when it ends or when the session is
-        kept again; the conversation then goes on from what was written. Raises `BadInput` for one
-        that began unkept and is to be kept: begin a new one.
+        The change is logged, unless nothing of the session ever was. While nothing is kept, what is
+        said is in this process alone, and is lost when it ends or when the session is kept again;
+        the conversation then continues from what was written. Raises `BadInput` for a session that
+        began unkept and is to be kept: begin a new one.
         """
         _LOOP.run(self.asynchronous.set_control(mode))
 
     def user(
         self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
-        """Log what the user typed and open the next turn. Returns the id of its (first) page.
+        """Log a message that the user typed, and open the next turn. Returns the id of its (first)
+        page.
 
         Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
         """
@@ -929,13 +931,13 @@ class Session(_Asks):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """Log what the model answered, where you call the model yourself; `model` is its name, if
-        it is not the one that the memory was opened with.
+        """Log the model's answer, if you call the model yourself; `model` is its name, if it is not
+        the one that the memory was opened with.
 
-        `calls` are all that it called with these words, in their order. Those of memory's own tools
-        are served at once. The others are yours: `open_calls` lists them, and each waits for
-        its `tool_result` before there can be another request. Returns the id of the first page,
-        or "" where there is none: calls of memory alone make none.
+        `calls` are all calls that it made with this text, in order. Calls of memory's own tools are
+        served at once. The others are yours: `open_calls` lists them, and each needs a
+        `tool_result` before the next request. Returns the id of the first page, or "" if there is
+        none: calls of memory alone make none.
         """
         return _LOOP.run(
             self.asynchronous.assistant(
@@ -944,13 +946,13 @@ class Session(_Asks):
         )
 
     def is_of_memory(self, call: ToolCall) -> bool:
-        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        """Whether memory serves a call: it is of one of its own tools, and they are offered."""
         return _LOOP.call(lambda: self.asynchronous.is_of_memory(call))
 
     def open_calls(self) -> list[ToolCall]:
-        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
-        whoever made them: a program that ended may have left some. Their arguments are as the model
-        wrote them; of what another process logged, as they are kept: without secrets.
+        """The calls of your own tools that wait for a `tool_result`, oldest first, including those
+        that an earlier process left open. Their arguments are as the model wrote them; those that
+        another process logged are as stored, without secrets.
         """
         return _LOOP.call(self.asynchronous.open_calls)
 
@@ -964,10 +966,11 @@ class Session(_Asks):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
-        """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
+        """Log a text of any length. It is split into linked pages, which can be searched and
+        faulted.
 
-        The window gets one line that says it is there. `source` is "docs", "files", "git",
-        "terminal" or "chat".
+        The window gets one line that announces it. `source` is "docs", "files", "git", "terminal"
+        or "chat".
         """
         return _LOOP.run(
             self.asynchronous.document(
@@ -988,17 +991,18 @@ class Session(_Asks):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
-        """Log what a tool of yours returned. A long result is split; its head enters the window.
+        """Log the result of one of your tools. A long result is split, and its head enters the
+        window.
 
-        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
-        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
-        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
-        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
-        open.
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in any order. The
+        result is a text, any JSON value, or bytes: bytes are stored as an artifact (of
+        `media_type`, if their first bytes do not show it), which the result then names. For a
+        failed call set `is_error`, with the reason as the text. Raises `BadInput` for a call that
+        is not open.
 
-        `tool_result(text, name="sql")` logs what a tool returned without being called.
+        `tool_result(text, name="sql")` logs a tool's output without a call.
 
-        `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
+        `source` is what the tool read, if it is not the conversation itself: "terminal", "git",
         "files" or "docs".
         """
         return _LOOP.run(
@@ -1025,11 +1029,11 @@ class Session(_Asks):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
+        """Store bytes: an image, a recording, a file. Returns the id of its page.
 
-        The page's text is one line of name, type and size, and `text`, a caption say: by these it
-        is shown and found. `media_type` is guessed from the name if it is not given. The bytes are
-        kept as they are, not searched for secrets; `artifact_bytes` gives them back.
+        The page's text is a line with name, type and size, and `text`, e.g. a caption: it is shown
+        and found by these. `media_type` is guessed from the name if it is not given. The bytes are
+        stored as they are, and are not searched for secrets; `artifact_bytes` returns them.
         """
         return _LOOP.run(
             self.asynchronous.artifact(
@@ -1038,7 +1042,7 @@ class Session(_Asks):
         )
 
     def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
-        """Log several things in one batch: all or none. Returns the id of every page made."""
+        """Log several messages in one batch: all or none. Returns the id of every page."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 
     def record_event(
@@ -1050,16 +1054,16 @@ class Session(_Asks):
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of
-        its (first) page.
+        """Record an event that no call shows; `Memory.events` finds it. Returns the id of its
+        (first) page.
 
-        A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
-        somebody wants to be run: both are their `text`. The others have `facts`, and may have what
-        was printed as `text`. "command_run": `argv` (a list), `exit_code`, `duration_ms`.
-        "file_change": `path`, `change` (written, edited, deleted), and `content`, of which a keyed
-        hash is kept alone. "test_result": `runner`, `passed`, `failed`, `skipped` (counts),
-        `passing`, `failing` (names), `duration_ms`; without facts these are read from the text.
-        Raises `BadInput` for what none of them has.
+        A "voice_transcript" is something the user said aloud, and opens a turn; a "command_intent"
+        is a command that somebody wants to run. Both consist of their `text`. The others have
+        `facts`, and may have their output as `text`. "command_run": `argv` (a list), `exit_code`,
+        `duration_ms`. "file_change": `path`, `change` (written, edited, deleted), and `content`, of
+        which only a keyed hash is stored. "test_result": `runner`, `passed`, `failed`, `skipped`
+        (counts), `passing`, `failing` (names), `duration_ms`; without facts these are parsed from
+        the text. Raises `BadInput` for any other type or fact.
         """
         return _LOOP.run(
             self.asynchronous.record_event(
@@ -1068,7 +1072,9 @@ class Session(_Asks):
         )
 
     def pin(self, page_id: str) -> None:
-        """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
+        """Pin a page: it stays in the window whatever policy says. Raises `PinsFull`, naming the
+        pins.
+        """
         _LOOP.run(self.asynchronous.pin(page_id))
 
     def unpin(self, page_id: str) -> None:
@@ -1076,46 +1082,46 @@ class Session(_Asks):
         _LOOP.run(self.asynchronous.unpin(page_id))
 
     def goal(self, text: str) -> PageId | None:
-        """Make `text` the active goal: it stands in the window, pinned, until the next one does.
+        """Make `text` the active goal: it is pinned in the window until the next goal replaces it.
 
-        Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
+        Returns its page's id; an empty text ends the active goal, and returns None. Raises
         `PinsFull` if the pins leave no room for it, and `BadInput` if it is blank but not empty.
         """
         return _LOOP.run(self.asynchronous.goal(text))
 
     def undo(self) -> Undone:
-        """Take back the newest pin, unpin or goal, or what a message made be held true (claims), or
-        what was stated or retracted.
+        """Undo the newest pin, unpin or goal, the claims made from a message, or a stated or
+        retracted claim.
 
-        What it took the place of stands again, as far as it is there: `CannotUndo` says what was
-        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is
-        written down like anything done, so `redo` works after a restart, too, until something else
-        is pinned, aimed at or claimed. A fork undoes what it saw, for itself alone.
+        What it replaced is restored, as far as it still exists: `CannotUndo` says what was
+        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is
+        logged like any action, so `redo` works after a restart, too, until the next pin, goal or
+        claim. A fork undoes what it saw, for itself alone.
         """
         return _LOOP.run(self.asynchronous.undo())
 
     def redo(self) -> Undone:
-        """Do again what the last `undo` took back. Raises as `undo` does."""
+        """Redo what the last `undo` reverted. Raises as `undo` does."""
         return _LOOP.run(self.asynchronous.redo())
 
     def compress(self, page_id: str, level: int = 1) -> Page:
         """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.
 
-        Returns what will stand for it, a page of its own; the page itself, where nothing can be
-        left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
-        in its place in the conversation, are shown whole all the same. In a conversation that comes
-        through the proxy it stands in front, once its page has left. The memory's compressor is
-        asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
+        Returns the id of the shorter form, a page of its own; or the page itself, if nothing can be
+        left out. Level 0 stays as it was said, and `page` always returns it. Pins, and pages in
+        their place in the conversation, are shown whole all the same. In a conversation that comes
+        through the proxy, the short form is in the front, once its page has left. It is made by the
+        memory's compressor, if the memory has one; the page's `derived.made_by` names the maker.
         """
         return _LOOP.run(self.asynchronous.compress(page_id, level))
 
     def flush(self) -> None:
-        """Write every derived page that is only in memory, and wait for all that is queued."""
+        """Write every derived page that is only in memory, and wait for all queued writes."""
         _LOOP.run(self.asynchronous.flush())
 
     def checkpoint(self, name: str) -> Seq:
-        """Name this point of the session, everything flushed. Returns the record's seq, by which
-        the log tells what the session was here. Raises `BadInput` if there is one of that name.
+        """Name this point of the session, after a flush. Returns the record's seq, which identifies
+        the session's state here. Raises `BadInput` if the name is taken.
         """
         return _LOOP.run(self.asynchronous.checkpoint(name))
 
@@ -1133,14 +1139,14 @@ class Session(_Asks):
         )
 
     def observe(self, usage: Usage) -> None:
-        """Tell the session what a provider counted for the last request: it is written down, and
-        the window is kept to the provider's own count from here on. The ledger tells what was read
-        from its cache beside what should have been.
+        """Record the provider's token counts for the last request: from here on, the window is kept
+        to the provider's own count. The ledger compares the tokens read from its cache with the
+        prediction.
 
-        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
-        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
-        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
-        Raises `BadInput` for what is no count.
+        `usage.input_tokens` is the whole prompt, including cached tokens: OpenAI's `prompt_tokens`;
+        for Anthropic the sum of `input_tokens`, `cache_read_input_tokens` and
+        `cache_creation_input_tokens`. `run` does this by itself. Raises `BadInput` for an invalid
+        count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
 
@@ -1159,22 +1165,22 @@ class Session(_Asks):
         dry_run: bool = False,
     ) -> PageId:
         """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
-        or words of a file (`FileQuote`), which have to be there; or because of the claims that it
-        is `derived_from`, which hold. Once one of these does not, this one is stale.
+        or words of a file (`FileQuote`), which must be there; or because the claims that it is
+        `derived_from` hold. Once one of them no longer holds, this claim is stale.
 
-        Returns the claim's id; that of the claim that says so already, if one stands. `kind` is
-        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (where some
-        work stands), "glossary", "entity", "context" or "rule" (which every request recites).
-        `facts` say where it is true, whose it is and how long it is trusted.
+        Returns the claim's id, or that of an existing claim that says the same. `kind` is
+        "decision", "preference", "fact", "project_fact", "procedure", "gotcha", "task" (the state
+        of some work), "glossary", "entity", "context" or "rule" (which every request recites).
+        `facts` give its scope, its owner and how long it is trusted.
 
-        `origin` is the channel that the claim came through: "user_typed" if the user states it, who
-        need not have used these words; of what a model proposes "model_generated". It has the
-        user's authority if that is the user's channel and all the evidence was typed by the user;
-        else it is proposed: recalled, never in the core.
+        `origin` is the channel that the claim came through: "user_typed" if the user states it, in
+        whatever words; "model_generated" if a model proposes it. It has the user's authority if
+        that is the user's channel and the user typed all the evidence. Otherwise it is proposed:
+        recalled, but never in the core.
 
-        It takes the place of the claim on the same `subject`, or of `replaces`, a claim's id; what
-        is proposed takes the place of nothing that has the user's authority. Raises `BadInput` for
-        words that nobody said, and `NoSuchPage`.
+        It replaces the claim on the same `subject`, or the claim whose id is `replaces`; a proposed
+        claim replaces nothing that has the user's authority. Raises `BadInput` for words that
+        nobody said, and `NoSuchPage`.
         """
         return _LOOP.run(
             self.asynchronous.claim(
@@ -1202,11 +1208,12 @@ class Session(_Asks):
         origin: str = "user_typed",
         key: str = "",
     ) -> PageId:
-        """Hold true what was said, word for word: `claim`, with the words themselves as evidence.
+        """State a claim in the words that were said: `claim`, with the words themselves as
+        evidence.
 
-        They have to stand in the page `page_id`, or, without one, in anything that was said: what
-        the user typed counts first, the newest before the rest. What was not said yet is logged
-        first, by `user` or `document`.
+        The words must be in the page `page_id` or, without one, in anything that was said: what the
+        user typed comes first, and the newest before the rest. If nobody has said them yet, log
+        them first with `user` or `document`.
         """
         return _LOOP.run(
             self.asynchronous.remember(
@@ -1223,12 +1230,12 @@ class Session(_Asks):
     def retract(
         self, claim_id: str, *, origin: str = "user_typed", key: str = "", dry_run: bool = False
     ) -> PageId:
-        """Take a claim back: it is kept, and holds no more. Returns the id of the note of that.
+        """Retract a claim: it is kept, but no longer holds. Returns the id of the retraction note.
 
-        Raises `BadInput` if it does not stand, and where something else than the user's channel
-        would take back what has the user's authority. What was derived from it is stale then.
+        Raises `BadInput` if the claim does not hold, and if a channel other than the user's
+        retracts one that has the user's authority. Claims derived from it become stale.
 
-        With `dry_run`, here as everywhere, nothing is written, and the same is raised.
+        With `dry_run`, here as everywhere, nothing is written, and the same errors are raised.
         """
         return _LOOP.run(
             self.asynchronous.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
@@ -1248,12 +1255,12 @@ class Session(_Asks):
         key: str = "",
         dry_run: bool = False,
     ) -> PageId:
-        """Change a claim; what is None stays as it is. Returns the id that it has from then on. The
-        old one is kept, closed and linked, and `undo` brings it back.
+        """Change a claim; None leaves a field as it is. Returns the claim's new id. The old claim
+        is kept, closed and linked, and `undo` restores it.
 
-        Other words are another claim: what was derived from the old one is stale. Anything else
-        leaves it the same claim. Its evidence is looked for anew, and decides with `origin` about
-        its authority, as of `claim`. Raises as `claim` and `retract` do.
+        A new text makes another claim: what was derived from the old one is stale. Any other change
+        leaves it the same claim. Its evidence is searched for again and, with `origin`, decides its
+        authority, as for `claim`. Raises as `claim` and `retract` do.
         """
         return _LOOP.run(
             self.asynchronous.edit_claim(
@@ -1280,9 +1287,9 @@ class Session(_Asks):
         key: str = "",
         dry_run: bool = False,
     ) -> PageId:
-        """Put one claim in the place of several of one kind, on the evidence of all of them. Where
-        they say different things, `value` says what holds. Returns its id; the others are kept,
-        closed and linked. Raises as `claim` and `retract` do.
+        """Replace several claims of one kind with one, on the evidence of all of them. If they
+        differ, `value` is the text that holds. Returns its id; the others are kept, closed and
+        linked. Raises as `claim` and `retract` do.
         """
         return _LOOP.run(
             self.asynchronous.merge_claims(
@@ -1293,9 +1300,9 @@ class Session(_Asks):
     def confirm_claim(
         self, claim_id: str, digest: str, *, key: str = "", dry_run: bool = False
     ) -> PageId:
-        """Give a proposed claim the user's authority: a person read it, and gives the `digest` that
-        `claims` told with just these words. Returns the id that it has from then on; it takes the
-        place of what stands on its subject. For a person: no agent should reach this.
+        """Give a proposed claim the user's authority: a person has read it, and passes the `digest`
+        that `claims` returned with exactly this text. Returns the claim's new id; it replaces the
+        claim on its subject. For people: no agent should have access to this.
 
         Raises `BadInput` for another digest, and for a claim that does not hold.
         """
@@ -1306,16 +1313,17 @@ class Session(_Asks):
     def expire_claim(
         self, claim_id: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> None:
-        """Say that a claim's time is over. It is kept, no request shows it as if it held, and what
-        was derived from it is stale. `undo` takes that back. Raises as `retract` does.
+        """Expire a claim. It is kept, no request shows it as valid, and what was derived from it is
+        stale. `undo` reverts that. Raises as `retract` does.
         """
         _LOOP.run(self.asynchronous.expire_claim(claim_id, origin=origin, dry_run=dry_run))
 
     def contradict_claim(
         self, claim_id: str, other: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> None:
-        """Say that two claims cannot both be true. Both stand, each tells of the other, and whoever
-        knows retracts or edits one. Raises `BadInput` unless both stand, and `NoSuchPage`.
+        """Record that two claims contradict each other. Both stay, each names the other, and a
+        person who knows better retracts or edits one. Raises `BadInput` unless both hold, and
+        `NoSuchPage`.
         """
         _LOOP.run(
             self.asynchronous.contradict_claim(claim_id, other, origin=origin, dry_run=dry_run)
@@ -1329,13 +1337,14 @@ class Session(_Asks):
         verdict: str = "",
         dry_run: bool = False,
     ) -> tuple[ClaimCheck, ...]:
-        """Check claims, or all that stand: whether the words, files, commands and tests that they
-        rest on are there and still say so, and their branch is. Files and branches are looked at in
-        the project's folder `root`. A claim that fails is stale until it passes; one that passes is
-        trusted for as long as its kind is, from now on.
+        """Check claims, or all that hold: whether the words, files, commands and tests that they
+        rest on still exist and still say so, and their branch still exists. Files and branches are
+        looked up in the project's folder `root`. A claim that fails is stale until it passes; one
+        that passes is trusted anew, for as long as its kind is.
 
-        With a `verdict`, "pass" or "fail", a person says so of the named claims, whatever is found;
-        `undo` takes that back. Raises `BadInput`, and `NoSuchPage` for an id that is no claim's.
+        With a `verdict`, "pass" or "fail", a person rules on the named claims, whatever the check
+        finds; `undo` reverts that. Raises `BadInput`, and `NoSuchPage` for an id that is not a
+        claim's.
         """
         return _LOOP.run(
             self.asynchronous.validate_claims(
@@ -1344,28 +1353,28 @@ class Session(_Asks):
         )
 
     def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
-        """Make lessons of finished work: for each command or run of tests that failed here and went
-        well later, a proposed claim of the kind "gotcha" on both results, with the files that were
-        changed in between. Asked again, it makes only what is new. Returns all of them.
+        """Derive lessons from finished work: for each command or test run that failed here and
+        later succeeded, a proposed claim of the kind "gotcha", with both results and the files
+        changed in between as evidence. A second call adds only new ones. Returns all of them.
         """
         return _LOOP.run(self.asynchronous.reflect(dry_run=dry_run))
 
     def core(self, *, proposed: bool = False) -> list[CoreSection]:
-        """The sections of core memory, in the order in which they were begun; or what was
-        `proposed` for them and stands nowhere yet, oldest first.
+        """The sections of core memory, in the order in which they were begun; or the versions that
+        are still `proposed`, oldest first.
         """
         return _LOOP.run(self.asynchronous.core(proposed=proposed))
 
     def core_append(
         self, section: str, text: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> CoreSection:
-        """Add a line to a section of core memory ("human", "persona", …), which stands in every
-        request from the next on; the first line begins the section.
+        """Add a line to a section of core memory ("human", "persona", …), which is in every request
+        from the next one on; the first line begins the section.
 
-        Raises `CoreFull` where a section, or all of them, would be too large: its message names the
-        bound. With `limits.core_overflow="archive"` the section's oldest lines become notes
-        instead (`archived`). What came through a stranger's channel, or from a model that had a
-        stranger's text before it, is only `proposed`.
+        Raises `CoreFull` if a section, or all of them together, would be too large: the message
+        names the limit. With `limits.core_overflow="archive"` the section's oldest lines become
+        notes instead (`archived`). A line from an untrusted channel, or from a model that had an
+        untrusted text before it, is only `proposed`.
         """
         return _LOOP.run(
             self.asynchronous.core_append(section, text, origin=origin, dry_run=dry_run)
@@ -1374,17 +1383,17 @@ class Session(_Asks):
     def core_replace(
         self, section: str, old: str, new: str, *, origin: str = "user_typed", dry_run: bool = False
     ) -> CoreSection:
-        """Put `new` in the place of the first `old` in a section; nothing for an empty `new`.
+        """Replace the first `old` in a section with `new`; an empty `new` deletes it.
 
-        Raises `BadInput` where there is no such section, or it does not say `old`, and `CoreFull`.
+        Raises `BadInput` if there is no such section, or it does not contain `old`, and `CoreFull`.
         """
         return _LOOP.run(
             self.asynchronous.core_replace(section, old, new, origin=origin, dry_run=dry_run)
         )
 
     def core_accept(self, page_id: str) -> CoreSection:
-        """Let a version that was proposed stand, on the user's word. Raises `NoSuchPage`, and
-        `CoreFull` where there is no room for it.
+        """Accept a proposed version, on the user's authority. Raises `NoSuchPage`, and `CoreFull`
+        if it does not fit.
         """
         return _LOOP.run(self.asynchronous.core_accept(page_id))
 
@@ -1399,13 +1408,13 @@ class Session(_Asks):
         origin: str = "user_typed",
         key: str = "",
     ) -> ArchivalNote:
-        """Write a note that is searched, and stands in no request by itself.
+        """Insert a note, which is searched, and is in no request by itself.
 
-        `type` is "message", "fact", "decision", "entity" or "context"; `area` tells personal facts
-        ("personal") from notes of work ("task"). `replaces` is the note that it corrects, which is
-        kept as history. `contradicts` of what is returned are notes that tell something else of the
-        same, as far as their form shows. A stranger's text that reads like an order is kept in
-        quarantine, or refused with `limits.hostile_notes="reject"`.
+        `type` is "message", "fact", "decision", "entity" or "context"; `area` separates personal
+        facts ("personal") from notes of work ("task"). `replaces` is the note that this one
+        corrects, which is kept as history. `contradicts` in the result lists notes that say
+        something else about the same thing, as far as their form shows. An untrusted text that
+        reads like an order is quarantined, or refused with `limits.hostile_notes="reject"`.
         """
         return _LOOP.run(
             self.asynchronous.archival_insert(
@@ -1422,36 +1431,36 @@ class Session(_Asks):
     def archival_search(
         self, query: str, *, limit: int = HEAT_RECALL_LIMIT, type: str = "", area: str = ""
     ) -> list[ArchivalHit]:
-        """The notes that bear on a query, best first: those of this session, and of every session
-        of the same user (`Memory.assign`). Of one `type` or `area` alone, if one is named. None
-        where nothing bears on it.
+        """The notes relevant to a query, best first, from this session and every session of the
+        same user (`Memory.assign`); only of one `type` or `area`, if given. Empty if none is
+        relevant.
         """
         return _LOOP.run(
             self.asynchronous.archival_search(query, limit=limit, type=type, area=area)
         )
 
     def conversation_search(self, query: str, *, limit: int = HEAT_RECALL_LIMIT) -> SearchResult:
-        """What user and assistant said in this conversation that bears on a query, whether or not
-        the window still shows it.
+        """What user and assistant said in this conversation that is relevant to a query, whether or
+        not the window still shows it.
         """
         return _LOOP.run(self.asynchronous.conversation_search(query, limit=limit))
 
     def import_blocks(
         self, text: str, *, approve: bool = False, dry_run: bool = False
     ) -> ImportedBlocks:
-        """Bring in core memory blocks and archival rows of MemGPT or Letta, given as their JSON.
+        """Import core memory blocks and archival rows of MemGPT or Letta, given as their JSON.
 
-        Blocks become sections, in the place of those of their names, and rows notes; what is there
-        already is not written again. Unless you `approve` what they say, it is imported: sections
-        are proposed, and notes are searched and never brought in by themselves. What has no room
-        is `left_out`, and named. Raises `BadInput` for what is no such JSON.
+        Blocks become sections, in place of those with the same names, and rows become notes;
+        existing ones are not written again. Unless you `approve` their contents, their origin is
+        imported: sections are proposed, and notes are found by search but never recalled. What does
+        not fit is listed in `left_out`. Raises `BadInput` for any other JSON.
         """
         return _LOOP.run(self.asynchronous.import_blocks(text, approve=approve, dry_run=dry_run))
 
     def memory_tools(self) -> list[Callable[..., Any]]:
         """The five tools of core and archival memory, for `run(engine, tools=…)`:
         core_memory_append, core_memory_replace, archival_memory_insert, archival_memory_search and
-        conversation_search. While they are offered, the rules in the request tell of them.
+        conversation_search. While they are offered, the rules in the request explain them.
         """
         return _LOOP.call(self.asynchronous.memory_tools)
 
@@ -1465,11 +1474,11 @@ class Session(_Asks):
         key: str = "",
         dry_run: bool = False,
     ) -> HeatItem:
-        """Note something down that stands in every request from the next on, while it is used.
+        """Add a hot item: it is in every request from the next one on, while it is used.
 
-        Where hot memory has no room (`limits.hot_tokens_max`), the least relevant items leave, of
-        equals the oldest, four at a time: to warm memory what was recalled more than
-        `limits.warm_accesses` times, else to cold. Raises `HotFull` for what cannot fit, and where
+        If hot memory is full (`limits.hot_tokens_max`), the least relevant items leave, the oldest
+        first among equals, four at a time: to warm memory if they were recalled more than
+        `limits.warm_accesses` times, else to cold. Raises `HotFull` if the item cannot fit, and if
         `limits.auto_spill` is off.
         """
         return _LOOP.run(
@@ -1479,14 +1488,15 @@ class Session(_Asks):
         )
 
     def heat_hot(self) -> list[HeatItem]:
-        """The items that are hot, the newest first, each with what it says."""
+        """The hot items, newest first, each with its text."""
         return _LOOP.run(self.asynchronous.heat_hot())
 
     def heat_spill(
         self, item_ids: Sequence[str] = (), *, count: int = SPILL_ITEMS, dry_run: bool = False
     ) -> SpillResult:
-        """Take items out of hot memory: these, or the `count` least relevant, of equals the oldest.
-        They leave the window with the next epoch. Raises `NoSuchPage` for what is no item.
+        """Move items out of hot memory: the given ones, or the `count` least relevant, the oldest
+        first among equals. They leave the window at the next epoch. Raises `NoSuchPage` for an id
+        that is not an item's.
         """
         return _LOOP.run(self.asynchronous.heat_spill(item_ids, count=count, dry_run=dry_run))
 
@@ -1500,13 +1510,13 @@ class Session(_Asks):
         min_relevance: float = 0.0,
         dry_run: bool = False,
     ) -> RecallResult:
-        """The warm and cold items that bear on a query, best first: of these `types` alone, if any
-        are named, and none less relevant than `min_relevance`.
+        """The warm and cold items relevant to a query, best first: only of these `types`, if any
+        are given, and none less relevant than `min_relevance`.
 
-        Each that is found counts as used. It becomes hot if it is more relevant than
+        Each item found counts as used. It becomes hot if it is more relevant than
         `limits.promote_relevance`, or was recalled more than `limits.warm_accesses` times, unless
-        `auto_promote` is off (by default as `limits.auto_promote` says). What bears on nothing is
-        not found, and not counted. `dry_run` counts and moves nothing.
+        `auto_promote` is off (its default is `limits.auto_promote`). Irrelevant items are neither
+        found nor counted. `dry_run` counts and moves nothing.
         """
         return _LOOP.run(
             self.asynchronous.heat_recall(
@@ -1520,22 +1530,22 @@ class Session(_Asks):
         )
 
     def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. What has to leave for it leaves two
-        at a time. Raises `NoSuchPage`, and `HotFull` where it cannot fit.
+        """Make an item hot, or any other page of the session. Items that leave to make room do so
+        two at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         return _LOOP.run(self.asynchronous.heat_promote(item_id, dry_run=dry_run))
 
     def heat_prune(
         self, item_ids: Sequence[str] = (), *, count: int = 0, dry_run: bool = False
     ) -> list[PageId]:
-        """Archive items: these, or the `count` least relevant cold ones, else those beyond
-        `limits.cold_items_max`. Nothing is erased: a search still finds them, `heat_recall` does
-        not. Returns their ids.
+        """Archive items: the given ones, or the `count` least relevant cold ones, or else those
+        beyond `limits.cold_items_max`. Nothing is erased: a search still finds them, `heat_recall`
+        does not. Returns their ids.
         """
         return _LOOP.run(self.asynchronous.heat_prune(item_ids, count=count, dry_run=dry_run))
 
     def heat_status(self) -> HeatStatus:
-        """How full hot, warm and cold memory are, and what to spill, recall or prune."""
+        """The size of hot, warm and cold memory, and what to spill, recall or prune."""
         return _LOOP.run(self.asynchronous.heat_status())
 
     def form(
@@ -1682,18 +1692,17 @@ class Session(_Asks):
         at: Time = "",
         unproved: bool = False,
     ) -> ContextPack:
-        """What this session holds that bears on `query`: what was decided, what is worked at, which
-        files changed, what is open, and the pages that bear on it, each line with what it rests on.
-        Its text comes to `budget` tokens at most.
+        """A context pack: what this session holds that is relevant to `query`. It has decisions,
+        current work, changed files, open questions and relevant pages, each line with its sources,
+        in at most `budget` tokens.
 
-        `pack_type` is "task", for a query, or "boot", to begin with, which needs none and has what
-        was said last; by itself the one or the other as there is a query. Where nothing bears on
-        it, `matched` is 0 and what was said last is in it. `at` is when it is made (ISO 8601, or
-        milliseconds since 1970), else now: the same session, question and time give the same bytes.
+        `pack_type` is "task", for a query, or "boot", to begin with, which needs none and has the
+        latest messages; by default "task" if there is a query. If nothing is relevant, `matched` is
+        0 and the pack has the latest messages. `at` is its date (ISO 8601, or milliseconds since
+        1970), by default now: the same session, query and time give the same bytes.
 
-        No claim is in it that is stale, or that nobody confirmed, unless `unproved` asks for them.
-        Nothing is that waits in quarantine or was withdrawn. Raises `BadInput`, and where memory
-        brings nothing in.
+        Stale and unconfirmed claims are in it only with `unproved`. Quarantined and withdrawn pages
+        never are. Raises `BadInput`, and if the memory's mode recalls nothing.
         """
         return _LOOP.run(
             self.asynchronous.pack(
@@ -1702,15 +1711,15 @@ class Session(_Asks):
         )
 
     def handoff(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
-        """What somebody needs who goes on with this session: what changed, what failed, what is
+        """What the next person to work on this session needs: what changed, what failed, what is
         next, what was decided, and what was said last. Otherwise as `pack`.
         """
         return _LOOP.run(self.asynchronous.handoff(budget=budget, at=at))
 
     def synopsis(self, *, budget: int = BUDGET_TOKENS, at: Time = "") -> ContextPack:
-        """What this session is about, and how its work is run: its summaries, documents, commands
-        that were run often, and what holds. Told from the log each time, so it is never out of
-        date. Otherwise as `pack`.
+        """What this session is about, and how its work is run: its summaries, documents, frequent
+        commands, and claims. Read from the log each time, so it is never out of date. Otherwise as
+        `pack`.
         """
         return _LOOP.run(self.asynchronous.synopsis(budget=budget, at=at))
 
@@ -1722,101 +1731,106 @@ class Session(_Asks):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
     ) -> ContextPack:
-        """What changed here since a time, and by these `commits`: files, tests that fail now or
-        pass again, decisions that were made or taken back. Otherwise as `pack`.
+        """What changed here since a time, and by these `commits`: files, tests that now fail or
+        pass again, decisions made or retracted. Otherwise as `pack`.
         """
         return _LOOP.run(self.asynchronous.digest(since, commits=commits, budget=budget, at=at))
 
     def mounts(self) -> list[Mount]:
-        """The regions that this session mounts, or inherited from what it was forked off."""
+        """The regions that this session mounts, or inherited from the session it was forked
+        from.
+        """
         return _LOOP.run(self.asynchronous.mounts())
 
     def mount(self, region: str, mode: str = "ro", *, dry_run: bool = False) -> Mount:
-        """Look into a region from now on: what it holds is found, recalled and faulted like what
-        was said here, and a hit's `source` names it. "rw" brings pages there, too (`promote`,
-        `share`).
+        """Mount a region: from now on its pages are found, recalled and faulted like the session's
+        own, and a hit's `source` names it. With "rw" the session may also bring pages to it
+        (`promote`, `share`).
 
-        The region's policy must let the session do so: `AccessRefused` otherwise. Where its owner
-        is to agree as well, nothing of it is seen until then (`is_open`, `why`). `dry_run` only
-        tells. Raises `RegionNotFound`.
+        The region's policy must allow this: `AccessRefused` otherwise. If its owner must consent
+        too, none of it is visible until then (`is_open`, `why`). `dry_run` only returns the result.
+        Raises `RegionNotFound`.
         """
         return _LOOP.run(self.asynchronous.mount(region, mode, dry_run=dry_run))
 
     def unmount(self, region: str, *, dry_run: bool = False) -> Mount:
-        """Look into a region no more: what the window shows of it leaves before the next request.
-        What it was: a region that is not mounted is left so. Raises `RegionNotFound`.
+        """Unmount a region: its pages leave the window before the next request. Returns the mount
+        as it was; harmless if the region is not mounted. Raises `RegionNotFound`.
         """
         return _LOOP.run(self.asynchronous.unmount(region, dry_run=dry_run))
 
     def promote(self, page_id: str, region: str, *, dry_run: bool = False) -> Promotion:
-        """Bring a page (every part of its text) to a region that is mounted "rw", where the policy
-        lets the session promote. Its origin stays what it was, and so do speaker, title and time;
-        forgetting the page here forgets it there. Of an artifact, its text alone.
+        """Copy a page (every part of its text) to a region that is mounted "rw", if the policy lets
+        the session promote. It keeps its origin, speaker, title and time; forgetting the page here
+        forgets it there. Of an artifact, only the text is copied.
 
-        A page is brought once: again, it is the one that is there. Raises `AccessRefused`,
+        A page is copied once: a second call returns the copy. Raises `AccessRefused`,
         `RegionNotFound`, `NoSuchPage`, `RecordGone`.
         """
         return _LOOP.run(self.asynchronous.promote(page_id, region, dry_run=dry_run))
 
     def share(self, text: str, region: str, *, title: str = "", dry_run: bool = False) -> Promotion:
-        """Write what the user typed into a region that is mounted "rw", where the policy lets the
-        session write. It stands in no conversation. Raises `AccessRefused`, `RegionNotFound`.
+        """Write a text of the user into a region that is mounted "rw", if the policy lets the
+        session write. It is in no conversation. Raises `AccessRefused`, `RegionNotFound`.
         """
         return _LOOP.run(self.asynchronous.share(text, region, title=title, dry_run=dry_run))
 
     def status(self) -> Status:
-        """What the session holds and what is left of its window and budgets, as of now."""
+        """What the session holds, and what is left of its window and budgets, now."""
         return _LOOP.run(self.asynchronous.status())
 
     def abi(self) -> MemoryABI:
-        """What the window holds and could still take, for programs that weigh what memory costs."""
+        """What the window holds and how much more fits, for programs that weigh the cost of
+        memory.
+        """
         return _LOOP.call(self.asynchronous.abi)
 
     def faults(self) -> list[Event]:
-        """Every fault of this session, oldest first, served or refused."""
+        """Every fault of this session, served or refused, oldest first."""
         return _LOOP.run(self.asynchronous.faults())
 
     def metrics(self, *, per_turn: bool = False) -> Metrics:
-        """What this session tells about itself, folded from its log; each figure is defined in
-        `service/inspection/metrics.py`. A fork counts its own turns.
+        """The figures of this session, folded from its log; `service/inspection/metrics.py` defines
+        each. A fork counts its own turns.
         """
         return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
 
     def ledger(self) -> Entries:
-        """Every request of this session: what it shared with the one before, what the provider
-        reported. `Entry.line(prices)` tells what it should have cost.
+        """Every request of this session: what it shared with the one before, and what the provider
+        reported. `Entry.line(prices)` gives what it should have cost.
         """
         return _LOOP.run(self.asynchronous.ledger())
 
     def memory_map(self, *, rows: int = ROWS, columns: int = COLUMNS) -> MemoryMap:
-        """Which messages each request showed: at most so many rows of messages, and columns of
-        requests. Raises `BadInput` where one of them is less than 1.
+        """Which messages each request showed, in at most so many rows (of messages) and columns (of
+        requests). Raises `BadInput` if either is less than 1.
         """
         return _LOOP.run(self.asynchronous.memory_map(rows=rows, columns=columns))
 
     def recollections(self) -> list[Recollection]:
-        """The turns for which pages were brought back, oldest first: which, and what the answer
-        cites. A fork tells its own.
+        """The turns that had pages recalled, oldest first: which pages, and which of them the
+        answer cites. A fork lists its own turns.
         """
         return _LOOP.run(self.asynchronous.recollections())
 
     @property
     def prices(self) -> PriceList:
-        """What the requests of this session are weighed by: the prices, or the model's, that this
-        memory was opened with; else those that are written down with the last request.
+        """The prices for the requests of this session: those, or those of the model, that this
+        memory was opened with; else those recorded with the last request.
         """
         return self.asynchronous.prices
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
-        """Call `callback(before, now)` whenever the pressure on the window changes, with the
-        request that changes it. Returns what ends that.
+        """Call `callback(before, now)` whenever the pressure on the window changes, during the
+        request that changes it. Returns a function that unsubscribes.
 
-        What it raises, whoever asked for that request gets; asked again, they get the request.
+        An exception from the callback is raised to the caller of that request; a retry returns the
+        request.
         """
         return _LOOP.call(lambda: self.asynchronous.on_pressure(callback))
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        """Every checkpoint that this session can see, oldest first, including its ancestors'."""
         return _LOOP.run(self.asynchronous.checkpoints())
 
     def at(
@@ -1827,11 +1841,12 @@ class Session(_Asks):
         time: str | int | None = None,
         checkpoint: str | None = None,
     ) -> Moment:
-        """What the window held at the end of a turn, after a record, at a checkpoint, or at a time
-        (ISO 8601, UTC without a zone, the day's end without an hour; or milliseconds since 1970).
+        """The window as it was at the end of a turn, after a record, at a checkpoint, or at a time
+        (ISO 8601, UTC if it has no zone, the end of the day if it has no hour; or milliseconds
+        since 1970).
 
-        Raises `BadInput` for a time before the session began and for a turn, record or checkpoint
-        that has not been.
+        Raises `BadInput` for a time before the session began, and for a turn, record or checkpoint
+        that does not exist.
         """
         return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time, checkpoint=checkpoint))
 
@@ -1844,34 +1859,34 @@ class Session(_Asks):
         seq: int | None = None,
         checkpoint: str | None = None,
     ) -> Page:
-        """A page as it stood at one of the times that `at` takes: where a message was edited, or a
-        claim took the place of another, the page of the words that stood then, whichever of them
-        `page_id` is. Raises `NoSuchPage`; `RecordGone` if these words were forgotten; `BadInput` if
-        none of them had been written by then.
+        """A page as it was at one of the times that `at` takes: if a message was edited, or a claim
+        replaced by another, the page with the words of that time, whichever of them `page_id` is.
+        Raises `NoSuchPage`; `RecordGone` if these words were forgotten; `BadInput` if none of them
+        had been written by then.
         """
         return _LOOP.run(
             self.asynchronous.page_at(page_id, time, turn=turn, seq=seq, checkpoint=checkpoint)
         )
 
     def sent(self, turn: int | None = None, *, request: int | None = None) -> Sent:
-        """A past request, byte for byte as it was packed: the last of a turn, or the one of this
-        number (`ledger` lists them). Where something of it was forgotten since, `missing` says so.
+        """A past request, byte for byte as it was packed: the last of a turn, or the one with this
+        number (`ledger` lists them). `missing` is set if something in it was forgotten since.
 
         Raises `BadInput` if there was none: a proxied client's requests are its own.
         """
         return _LOOP.run(self.asynchronous.sent(turn, request=request))
 
     def items(self) -> list[ConversationItem]:
-        """The conversation, item by item: messages, calls, results, and what no page holds of a
-        proxied one, which is reasoning, media and what only its provider knows.
+        """The conversation, item by item: messages, calls, results, and the parts of a proxied one
+        that no page holds (reasoning, media, and what only its provider understands).
         """
         return _LOOP.run(self.asynchronous.items())
 
     def client_json(self, message_seq: int) -> str:
-        """A message of a proxied session as its client sent it for the first time: the JSON that
-        the client's own was, less secrets. `message_seq` is that of an item (`items`).
+        """A message of a proxied session as its client first sent it: the client's own JSON,
+        without secrets. `message_seq` is that of an item (`items`).
 
-        Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
+        Raises `BadInput` if it is not a message of this session, and `RecordGone` if it was
         forgotten, with any page of its turn.
         """
         return _LOOP.run(self.asynchronous.client_json(message_seq))
@@ -1881,8 +1896,8 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.diff(before, after))
 
     def history(self, page_id: str = "", *, actor: str = "") -> list[Movement]:
-        """Everything that happened to a page, or without one to all pages, oldest first; of one
-        actor (user, model, tool, system) alone, if one is named. Raises `NoSuchPage`.
+        """The history of a page, or without one of all pages, oldest first; only by one actor
+        (user, model, tool, system), if one is given. Raises `NoSuchPage`.
         """
         return _LOOP.run(self.asynchronous.history(page_id, actor=actor))
 
