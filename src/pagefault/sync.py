@@ -204,24 +204,24 @@ class Memory(_Asks):
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to mend, and what it forgot as past its time, one sentence each."""
+        """What opening repaired, and what it erased as past its time, one sentence each."""
         return self._memory.notices
 
     @property
     def is_adopted(self) -> bool:
-        """Whether it was made here by this user, or adopted. Else it is only read, and none of its
-        claims has authority.
+        """Whether it was made here by this user, or adopted. If not it is read-only, and none of
+        its claims has authority.
         """
         return self._memory.is_adopted
 
     @property
     def records(self) -> int:
-        """How many records its log has, of every session."""
+        """The number of records in its log, over all sessions."""
         return self._memory.records
 
     @property
     def limits(self) -> Limits:
-        """What this memory refuses to go beyond."""
+        """The limits that this memory enforces."""
         return self._memory.limits
 
     def session(
@@ -235,13 +235,13 @@ class Memory(_Asks):
         control: str | None = None,
         create: bool = True,
     ) -> Session:
-        """The session of that name or id, opened anew if there is none and `create` allows it.
+        """The session with that name or id; if there is none and `create` allows it, a new one.
 
         `window` (tokens of a request), `mode`, `system`, `layout` (stable, developer) and `control`
-        (`Session.set_control`) are those of a new session; given for one that exists, they change
-        it from its next request on. Of one that begins "incognito" nothing is ever written. Any
-        number of processes may have a session; writing to it while another does is `SessionBusy`.
-        Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
+        (`Session.set_control`) are those of a new session; given for an existing one, they change
+        it from its next request on. A session that begins "incognito" is never written. Any number
+        of processes may have a session; writing to it while another does is `SessionBusy`. Raises
+        `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         return Session(
             _LOOP.run(
@@ -258,7 +258,9 @@ class Memory(_Asks):
         )
 
     def sessions(self) -> list[SessionRow]:
-        """Every session, the most recently used first. Regions are none: `regions` lists them."""
+        """Every session, the most recently used first. Regions are not sessions: `regions` lists
+        them.
+        """
         return _LOOP.run(self._memory.sessions())
 
     def pages(
@@ -271,7 +273,7 @@ class Memory(_Asks):
         topic: str = "",
         task: str = "",
     ) -> list[PageRow]:
-        """Pages that a session can see, by their order; those of a topic or a task, if named."""
+        """Pages that a session can see, in order; only those of a topic or a task, if given."""
         return _LOOP.run(
             self._memory.pages(
                 session.asynchronous,
@@ -286,7 +288,7 @@ class Memory(_Asks):
     def proxied(self, session: Session) -> Proxied | None:
         """What a proxy passed on under a session, and how large it was; None if nothing ever was.
 
-        Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
+        For such a session `status`, `at` and `resident` describe what it would pack itself, and not
         what its client sends.
         """
         return _LOOP.run(self._memory.proxied(session.asynchronous))
@@ -1556,32 +1558,32 @@ class Session(_Asks):
         rest: bool = False,
         dry_run: bool = False,
     ) -> list[Formed]:
-        """Form memory of every range of turns that is closed and was not formed yet (about 2,000
-        tokens each), and return these.
+        """Form memory from every closed range of turns that was not formed yet (about 2,000 tokens
+        each), and return these.
 
-        `engine`, which should be the one that the session runs with, is asked with the request that
-        it was sent last and one message more, so that nearly all of it is read from a provider's
-        cache. Without one, sentences are quoted by rules. `former` is one of your own. What is
-        proposed is kept where the pages that it cites say so: sentences of a summary, which an
-        epoch shows `limits.formed_after_turns` later; claims of every kind of card, which are
-        proposed until a person states them or the user agrees.
+        `engine`, which should be the one that the session runs with, gets the session's last
+        request plus one message, so that nearly all of it is read from a provider's cache. Without
+        one, rules quote sentences. `former` is one of your own. Proposals are kept if the pages
+        that they cite support them: sentences of a summary, which an epoch shows
+        `limits.formed_after_turns` later; claims of every kind of card, which are proposed until a
+        person states them or the user agrees.
 
-        `rest` says that nobody goes on with the conversation for now: its last turns are formed,
-        too, though more could follow on them, and sections of core memory are proposed
-        (`core(proposed=True)`), which stand once `core_accept` takes them.
+        `rest` means that the conversation pauses here: its last turns are formed, too, though the
+        range could still grow, and sections of core memory are proposed (`core(proposed=True)`),
+        which hold once `core_accept` takes them.
 
-        `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
+        `dry_run` calls no model, and returns the ranges, and the tokens of each request.
 
-        With `formation="on"` that happens after each turn of `run`, with nobody waiting, and as at
-        `rest` once nothing was said for `limits.formation_rest_s`. It stops, without an error,
-        where the budget is spent or the request would not fit the window. Raises `EngineError`
-        where the engine failed: the range will be tried again by a later call, up to
-        `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
+        With `formation="on"` this happens after each turn of `run`, in the background, and as with
+        `rest` once nothing was said for `limits.formation_rest_s`. It stops, without an error, if
+        the budget is spent or the request would not fit the window. Raises `EngineError` if the
+        engine failed: a later call tries the range again, up to `limits.formation_tries_max` times.
+        Raises `BadInput` for a proxied session.
         """
         return _LOOP.run(self.asynchronous.form(engine, former=former, rest=rest, dry_run=dry_run))
 
     def formations(self) -> list[Formed]:
-        """The ranges of this session that were taken up, oldest first, and what became of each;
+        """The ranges of this session whose forming has begun, oldest first, with their outcomes;
         then those that are due.
         """
         return _LOOP.run(self.asynchronous.formations())
@@ -1597,50 +1599,49 @@ class Session(_Asks):
     ) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
-        At a turn's first request the runtime pages in by itself what the message calls for. With a
-        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
-        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
+        At a turn's first request the runtime itself recalls pages for the message. With a `format`
+        it is the body of a call, without the model's name: "openai" (Chat Completions),
+        "openai-responses", "anthropic" (Messages; it also needs `max_tokens`) or "gemini"
         (generateContent).
 
-        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
-        formats takes. They stay until others are given (`[]`: none), count against the window, and
-        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
-        `WindowTooSmall` where the tools leave no room to converse.
+        `tools` are additional ones of your own, each a `ToolSpec` or a tool in one of these
+        formats. They stay until others are given (`[]`: none), count against the window, and a
+        change begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` if the tools leave no room to converse.
         """
         return _LOOP.run(self.asynchronous.request(cast("Any", format), tools=cast("Any", tools)))
 
     def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
         """Serve one tool call of the model and return the result's text.
 
-        Never raises for what the model got wrong: a refusal is a result too, and is logged; only
-        where the window has no room left for it is a call refused and not kept. The
-        record of the call is durable before the next request is, not before this returns.
+        Never raises for the model's mistakes: a refusal is a result too, and is logged; only if the
+        window has no room left for it is a call refused and not logged. The record of the call is
+        durable before the next request is, not before this returns.
         """
         return _LOOP.run(self.asynchronous.call(call, said=said))
 
     def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
 
-        With `details` it also has what its record does not tell: whose word it is at most, given
-        all that went into it (`label`), when it was last accessed and how often, for which the
-        session's whole log is read, and the `dimensions` or `duration_seconds`
-        of its bytes, for which these are.
+        With `details` it also has what its record does not have: its `label`, the least trusted of
+        everything that went into it; when it was last accessed and how often, which reads the
+        session's whole log; and the `dimensions` or `duration_seconds` of its bytes, which reads
+        these.
         """
         return _LOOP.run(self.asynchronous.page(page_id, details=details))
 
     def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
-        """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
-        made of others, and is not written yet), L2 the log, L3 the blob store, L4 the archive.
-        Raises `NoSuchPage`.
+        """The tier of each of these pages now: L0 the window, L1 memory (a derived page that is not
+        written yet), L2 the log, L3 the blob store, L4 the archive. Raises `NoSuchPage`.
 
-        Of a proxied session none is L0: what the window holds is its client's affair.
+        In a proxied session none is L0: its client decides what the window holds.
         """
         return _LOOP.run(self.asynchronous.tiers(page_ids))
 
     def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
-        """A page at `level` or the nearest fuller one: what level that is, text and tokens.
+        """A page at `level` or the nearest fuller one: that level, text and tokens.
 
-        A picture's text is its caption, which is level 2 at most. Reads, and keeps nothing.
+        A picture's text is its caption, which is level 2 at most. Writes nothing.
         """
         return _LOOP.run(self.asynchronous.at_level(page_id, level))
 
@@ -1649,38 +1650,38 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
 
     def defer(self, page_id: str) -> DeferredPage:
-        """Begin to read a page and do not wait for it: for answers that stream.
+        """Start reading a page without waiting for it: for answers that stream.
 
-        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
+        Returns a placeholder at once, which becomes the page. Raises `NoSuchPage`.
         """
         return DeferredPage(_LOOP.run(self.asynchronous.defer(page_id)))
 
     def claims(self) -> list[ClaimInfo]:
-        """What was decided, preferred and told here, oldest first, with what became of it."""
+        """The decisions, preferences and facts of this session, oldest first, with their status."""
         return _LOOP.run(self.asynchronous.claims())
 
     def cards(self) -> list[Card]:
-        """The same as memory cards, by the names that requirement 004 gives their fields; but for
-        notes that take a claim back.
+        """The same as memory cards, with requirement 004's field names; without retraction
+        notes.
         """
         return _LOOP.run(self.asynchronous.cards())
 
     def known(self, query: str, *, kinds: Sequence[str] = ()) -> Knowledge:
-        """Whether something is in memory: the claims that hold of it, or else what was said of it;
-        or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
-        It goes by words, as searches do: what is called otherwise in the question is not found.
+        """Whether something is in memory: the claims about it that hold, or else what was said
+        about it; or else why not: nobody said it, or it was retracted, is stale or expired. It
+        matches words, like searches: a question in other words does not find it.
 
-        With `kinds`, as of `claim`, only claims of these answer: what was talked of, and never
+        With `kinds`, as of `claim`, only claims of these answer: something discussed, and never
         decided, is no decision in memory.
         """
         return _LOOP.run(self.asynchronous.known(query, kinds=kinds))
 
     def resident(self) -> list[PageId]:
-        """The pages that the model can see in full, coldest first."""
+        """The pages that the model sees in full, coldest first."""
         return _LOOP.call(self.asynchronous.resident)
 
     def host_tools(self) -> list[str]:
-        """The names of your own tools that a request offers."""
+        """The names of your own tools in a request."""
         return _LOOP.call(self.asynchronous.host_tools)
 
     def pack(

@@ -1,20 +1,20 @@
 """Clients of httpx2 whose requests to a model go through the proxy, with no socket between.
 
-An SDK builds and sends its requests by a client of httpx2. In its place stands one of these, which
-hands what goes to a model to the proxy, as a server would, and all else to the SDK's own client.
-The proxy runs on the loop of the memory; what it sends on is sent by the caller again: in his
-thread or his task, with the SDK's own client, its hooks, proxies, time-outs and cookies. So there
-are two sides of one exchange:
+An SDK builds and sends its requests with a client of httpx2. One of these takes its place: it
+passes requests to a model to the proxy, as a server would, and all others to the SDK's own client.
+The proxy runs on the loop of the memory; what it sends on is sent by the caller again, in his
+thread or task, with the SDK's own client, its hooks, proxies, time-outs and cookies. So there are
+two sides of one exchange:
 
     caller     ── begin ──►  the proxy at home
     caller     ◄── ask ────  send this request; then: the next piece of its answer; then: close it
     caller     ◄── start, pieces, end ──  the answer, as the proxy passes it on
 
 Invariants:
- (1) What the SDK's own client raises is what the caller gets, the very exception.
- (2) Nothing is read of the provider before the caller wants it; a caller who leaves ends it.
- (3) Where memory fails before anything was asked, the request goes out as it came, and the answer
-     says so in a header.
+ (1) The caller gets the very exception that the SDK's own client raises.
+ (2) Nothing is read from the provider before the caller wants it; a caller who leaves ends it.
+ (3) If memory fails before anything was asked, the request goes out unchanged, and the answer says
+     so in a header.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _BETWEEN: Final = frozenset(
     "host origin connection keep-alive proxy-authenticate proxy-authorization proxy-connection te "
     "trailer upgrade".split()
 )
-"""Headers between the client and whoever it is connected to: the proxy is not, and sees none."""
-_LENGTH: Final = "transfer-encoding"  # of a body that came in pieces, and is whole by now
+"""Headers for the connection to a peer: the proxy is not a peer, and ignores them."""
+_LENGTH: Final = "transfer-encoding"  # of a chunked body, which is whole by now
 _SEND: Final = "pagefault.send"  # in a request's extensions: how the SDK wants it sent
 
-_draining: set[asyncio.Task[None]] = set()  # of what was dropped
+_draining: set[asyncio.Task[None]] = set()  # of dropped exchanges
 _exchange: ContextVar[_Exchange] = ContextVar("_exchange")
 
 
@@ -75,7 +75,7 @@ class Wrapped:
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """Something that only the caller can do."""
+    """An action that only the caller can do."""
 
     verb: Callable[[], Any]
     done: Future[Any]
@@ -111,7 +111,7 @@ class _Exchange:
         self.was_asked = False  # the provider was
 
     def begin(self) -> None:
-        """Raises `CallerError` where there is no home any more."""
+        """Raises `CallerError` if the home is gone."""
         self._begun = self._wrapped.home.begin(self._serve())
 
     # --- at home ------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class _Exchange:
 
     def _scope(self) -> Mapping[str, Any]:
         raw_path = self._request.url.raw_path.partition(b"?")[0].decode("latin-1")
-        _, path = named_in_path(raw_path)  # a session is named beside it
+        _, path = named_in_path(raw_path)  # the session is passed separately
         left = [
             (name, value)
             for name, value in self._request.headers.raw
@@ -165,7 +165,7 @@ class _Exchange:
             self._post(body)
 
     async def ask(self, request: httpx2.Request) -> httpx2.Response:
-        """Have the caller send it where the SDK would have sent the one that it is of."""
+        """Make the caller send it where the SDK would have sent the original request."""
         self.was_asked, self._failure = True, None
         between = [one for one in self._request.headers.raw if _name(one[0]) in _BETWEEN]
         headers = [one for one in request.headers.raw if _name(one[0]) != "host"]
@@ -196,7 +196,7 @@ class _Exchange:
         await self._at_caller(lambda: self._close(answer))
 
     async def _at_caller(self, verb: Callable[[], Any]) -> Any:
-        """What it came to. Raises `httpx2.TransportError`, as a connection would."""
+        """The result of an ask. Raises `httpx2.TransportError`, as a connection would."""
         done: Future[Any] = Future()
         self._post(_Ask(verb, done))
         try:
@@ -208,13 +208,13 @@ class _Exchange:
     # --- at the caller's ----------------------------------------------------------------------
 
     def leave(self) -> None:
-        """Nobody wants the rest."""
+        """The caller does not want the rest."""
         if self._begun is not None:
             with suppress(RuntimeError):  # the loop has ended, and everything on it
                 self._begun.loop.call_soon_threadsafe(self._gone.set)
 
     def drop(self) -> None:
-        """Nobody is there any more. Waits for nothing: the collector may call it, in any thread."""
+        """The caller is gone. Never blocks: the collector may call it, in any thread."""
         self.leave()
         if self._begun is not None:
             with suppress(RuntimeError):
@@ -230,7 +230,7 @@ class _Exchange:
         return dict(self._answer.extensions) if self._answer is not None else {}
 
     def _lost(self) -> _End | None:
-        """Looks in on the other side; its end, if that is all that there will be."""
+        """Polls the other side; returns its end, if nothing more will come."""
         assert self._begun is not None
         try:
             self._begun.look()
@@ -242,7 +242,7 @@ class _Exchange:
         raise NotImplementedError
 
     def _serve_out(self) -> None:
-        """Do what the proxy asks for still, until it ends. Called on its loop."""
+        """Do what the proxy still asks for, until it ends. Called on its loop."""
         raise NotImplementedError
 
     def _sent(self, request: httpx2.Request, options: Mapping[str, Any]) -> Any:
@@ -259,7 +259,7 @@ class _Exchange:
 
 
 class Onward(httpx2.AsyncBaseTransport):
-    """The proxy's way to the provider: by whoever asked."""
+    """The proxy's way to the provider: through the caller."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         return await _exchange.get().ask(request)
@@ -277,7 +277,7 @@ class _Onward(httpx2.AsyncByteStream):
         await self._exchange.shut(self._answer)
 
 
-# --- a caller that blocks -----------------------------------------------------------------------
+# --- synchronous callers ------------------------------------------------------------------------
 
 
 class _Blocking(_Exchange):
@@ -288,8 +288,8 @@ class _Blocking(_Exchange):
         self._owner = threading.get_ident()
 
     def take(self, until_s: float = math.inf) -> _Start | bytes | _End | None:
-        """The next of the answer; what the proxy asks for meanwhile is done. None if it is later
-        than that.
+        """The next part of the answer, after doing what the proxy asks for meanwhile. None on a
+        timeout.
         """
         while not self._has_ended:
             try:
@@ -313,9 +313,9 @@ class _Blocking(_Exchange):
         self._owner = threading.get_ident()
 
     def close(self) -> None:
-        """Wait for the end, so that what was answered is kept. An SDK closes what it is collected
-        with, too, and the collector may run in a thread that the other side waits for, its loop's
-        say: a thread that never read waits for nothing, and any other not for long.
+        """Wait for the end, so that the answer is kept. A collected SDK object closes this, too,
+        and the collector may run in a thread that the other side waits for, such as its loop's: a
+        thread that never read does not wait, and any other only briefly.
         """
         if threading.get_ident() != self._owner:
             return self.drop()
@@ -356,7 +356,7 @@ def _do(ask: _Ask) -> None:
         ask.done.set_result(ask.verb())
     except Exception as error:
         ask.done.set_exception(error)
-    except BaseException as error:  # it ends this thread's work, and not the other side's loop
+    except BaseException as error:  # it ends this thread's work, but not the other side's loop
         ask.done.set_exception(httpx2.TransportError(type(error).__name__))
         raise
 
@@ -422,7 +422,7 @@ class _Transport(httpx2.BaseTransport):
 
 
 class PagedClient(httpx2.Client):
-    """Stands in the place of an SDK's client, which it sends by."""
+    """Takes the place of an SDK's client, and sends through it."""
 
     def __init__(self, client: httpx2.Client, wrapped: Wrapped) -> None:
         super().__init__(
@@ -448,7 +448,7 @@ class PagedClient(httpx2.Client):
         HOMES.close(self.wrapped.home)
 
 
-# --- a caller that awaits -----------------------------------------------------------------------
+# --- asynchronous callers -----------------------------------------------------------------------
 
 
 class _Awaiting(_Exchange):
@@ -459,7 +459,7 @@ class _Awaiting(_Exchange):
         self._inbox: asyncio.Queue[_Message] = asyncio.Queue()
 
     async def take(self) -> _Start | bytes | _End:
-        """The next of the answer; what the proxy asks for meanwhile is done."""
+        """The next part of the answer, after doing what the proxy asks for meanwhile."""
         while not self._has_ended:
             try:
                 async with asyncio.timeout(LOOK_S):
@@ -477,7 +477,7 @@ class _Awaiting(_Exchange):
         return _End()
 
     async def aclose(self) -> None:
-        """Whoever is cancelled meanwhile leaves; this goes on."""
+        """A caller cancelled meanwhile leaves; this continues."""
         self.leave()
         await asyncio.shield(asyncio.ensure_future(self._drain()))
 
@@ -491,13 +491,13 @@ class _Awaiting(_Exchange):
             _draining.add(task)
             task.add_done_callback(_draining.discard)
 
-        with suppress(RuntimeError):  # it has ended, and with it all that it had open
+        with suppress(RuntimeError):  # it has ended, and everything open on it
             self._loop.call_soon_threadsafe(serve)
 
     def _post(self, message: _Message) -> None:
         try:
             self._loop.call_soon_threadsafe(self._inbox.put_nowait, message)
-        except RuntimeError:  # the caller's loop has ended, and with it all that it had open
+        except RuntimeError:  # the caller's loop has ended, and everything open on it
             if isinstance(message, _Ask):
                 message.done.set_exception(httpx2.TransportError("the caller has ended"))
 
@@ -590,7 +590,7 @@ class _AsyncTransport(httpx2.AsyncBaseTransport):
 
 
 class PagedAsyncClient(httpx2.AsyncClient):
-    """Stands in the place of an SDK's asynchronous client, which it sends by."""
+    """Takes the place of an SDK's asynchronous client, and sends through it."""
 
     def __init__(self, client: httpx2.AsyncClient, wrapped: Wrapped) -> None:
         super().__init__(
@@ -624,7 +624,7 @@ def _name(header: bytes) -> str:
 
 
 def _is_read(request: httpx2.Request) -> bool:
-    """Whether the proxy reads it; of any other, what is ours is taken off."""
+    """Whether the proxy handles it; from any other request, our headers are removed."""
     if request.method == "POST" and any(wire.takes(request.url.path) for wire in WIRES):
         return True
     for name in _OURS:
@@ -633,7 +633,7 @@ def _is_read(request: httpx2.Request) -> bool:
 
 
 def _session_of(request: httpx2.Request, wrapped: Wrapped) -> str:
-    """Which session a request is of: what its own header says, else what its client was given."""
+    """The session of a request: from its own header, else from its client."""
     told = request.headers.get(SESSION_HEADER)
     if told is not None:
         return told
@@ -643,7 +643,7 @@ def _session_of(request: httpx2.Request, wrapped: Wrapped) -> str:
 def _as_it_came(
     request: httpx2.Request, failed: BaseException
 ) -> tuple[httpx2.Request, Mapping[str, Any]]:
-    """The request without us, and how it is to be sent. Warns of why."""
+    """The request without our additions, and how to send it. Warns of the reason."""
     why = failed.message if isinstance(failed, PagefaultError) else type(failed).__name__
     warnings.warn(
         f"a request goes on as it came, and is not kept: {why}", RuntimeWarning, stacklevel=2

@@ -1,7 +1,7 @@
-"""Where the memory of wrapped clients lives: on one event loop, with a proxy beside it.
+"""The home of wrapped clients' memory: one event loop, with a proxy beside it.
 
-Clients of one root share one. It is opened by the first request, so a program may wrap its client
-before it forks, and every process that asks has a memory of its own.
+Clients of one root share one. The first request opens it, so a program may wrap its client before
+it forks, and every process that sends requests has a memory of its own.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from pagefault.service.open import open
 
 T = TypeVar("T")
 
-_NOWHERE: Final = "http://localhost"  # what goes on goes where its client sends it
-_EVER_S: Final = 1e9  # how long to wait is the client's to say
-_FAREWELL_S: Final = 3.0  # that answers under way are given when the last client closes
+_NOWHERE: Final = "http://localhost"  # requests go on where their client sends them
+_EVER_S: Final = 1e9  # the client decides how long to wait
+_FAREWELL_S: Final = 3.0  # that answers under way get when the last client closes
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A coroutine that runs at home. `look` raises `StoreError` where it was lost."""
+    """A coroutine that runs at home. `look` raises `StoreError` if it was lost."""
 
     future: Future[Any]
     loop: asyncio.AbstractEventLoop
@@ -44,8 +44,8 @@ class Begun:
 
 
 class Home:
-    """A memory, and the proxies over it. Of a `root` it is opened and closed here; of a memory that
-    somebody opened, neither.
+    """A memory, and the proxies over it. With a `root` it is opened and closed here; a memory that
+    is passed in is neither.
     """
 
     def __init__(self, *, root: str = "", memory: Memory | sync.Memory | None = None) -> None:
@@ -59,7 +59,7 @@ class Home:
         self.clients = 0
 
     def begin(self, verb: Coroutine[Any, Any, Any]) -> Begun:
-        """Run a coroutine on the memory's loop. Raises `CallerError` where that cannot be."""
+        """Start a coroutine on the memory's loop. Raises `CallerError` if that is impossible."""
         if not self._is_async:
             under_way = sync._LOOP.start(verb)
             return Begun(under_way.future, under_way.loop, under_way.look)
@@ -70,8 +70,8 @@ class Home:
         return Begun(asyncio.run_coroutine_threadsafe(verb, loop), loop, lambda: None)
 
     def waited(self, verb: Coroutine[Any, Any, T]) -> T:
-        """Wait for a coroutine, in a program that blocks. Raises `CallerError` where the memory has
-        a loop of the program's: it may be the one that would be kept waiting.
+        """Wait for a coroutine, in a synchronous program. Raises `CallerError` if the memory is on
+        a loop of the program's: this might block that very loop.
         """
         if self._is_async:
             verb.close()
@@ -93,7 +93,7 @@ class Home:
         return self._is_async
 
     async def left(self) -> None:
-        """One client less; the last one has it closed."""
+        """One client less; the last one closes the memory."""
         if HOMES.leave(self):
             with suppress(CallerError):  # it is another process's
                 await self.awaited(self.close())
@@ -101,13 +101,13 @@ class Home:
     # --- on the memory's loop -----------------------------------------------------------------
 
     async def memory(self) -> Memory:
-        """Opened, if nobody did. What fails is tried again with the next request."""
+        """The memory, opened if necessary. After a failure, the next request tries again."""
         if self._memory is not None:
             return self._memory
         if self._opened is None or self._opened.done():
             self._opened = asyncio.create_task(self._open())
             self._opened.add_done_callback(_retrieve)
-        return await asyncio.shield(self._opened)  # whoever is cancelled cancels no other's opening
+        return await asyncio.shield(self._opened)  # a caller cancelled cancels no other's opening
 
     async def proxy(self, window_tokens: int | None, user: str) -> Proxy:
         from pagefault.integrations.exchange import Onward
@@ -126,7 +126,7 @@ class Home:
                 window_tokens=window,
                 user=user,
                 body_bytes_max=1 << 40,  # it is in this process already
-                forms=None,  # each goes out by the SDK's own request
+                forms=None,  # each goes out as the SDK's own request
                 measures=False,
             )
             made = self._proxies[window, user] = proxy, relay
@@ -166,7 +166,7 @@ class Homes:
         self._is_watching = False
 
     def note(self, home: Home, *, is_open: bool) -> None:
-        """Homes that are open when the program ends are closed then."""
+        """Close open homes when the program ends."""
         with self._guard:
             self._open.pop(home, None)
             if not is_open:
@@ -183,9 +183,9 @@ class Homes:
                     home.waited(home.close())
 
     def take(self, memory: str | Path | Memory | sync.Memory | Home | None) -> Home:
-        """The home of a root, or of a memory, for one client more. One of `:memory:`, or of a
-        memory, is another one each time; a home is its client's already. Raises `BadInput`, also
-        for what is configured.
+        """The home of a root, or of a memory, with one client more. One of `:memory:`, or of a
+        memory, is new each time; a home given belongs to its client already. Raises `BadInput`,
+        also for the configuration.
         """
         if isinstance(memory, Home):
             return memory
@@ -205,7 +205,9 @@ class Homes:
             return home
 
     def leave(self, home: Home) -> bool:
-        """One client less; whether that was the last one, and so the home is to be closed."""
+        """One client less. Returns whether that was the last one, so that the home must be
+        closed.
+        """
         with self._guard:
             home.clients -= 1
             if home.clients:
@@ -214,7 +216,7 @@ class Homes:
             return True
 
     def close(self, home: Home) -> None:
-        """One client less; the last one waits until the home is closed, where that may be."""
+        """One client less; the last one waits until the home is closed, if it may wait."""
         if self.leave(home) and not home.has_async_memory:
             with suppress(CallerError):  # it is another process's, or the program has ended
                 home.waited(home.close())
@@ -224,13 +226,13 @@ HOMES: Final = Homes()
 
 
 def _retrieve(opened: asyncio.Task[Memory]) -> None:
-    """Look at how it ended, in case that all who waited for it have gone."""
+    """Retrieve the outcome, in case everyone who waited for it is gone."""
     if not opened.cancelled():
         opened.exception()
 
 
 def _at_end(verb: Callable[[], None]) -> None:
-    """Call it when the program ends, while threads still take work: `atexit` is later than that."""
+    """Call it when the program ends, while threads still take work: `atexit` is too late."""
     register: Callable[[Callable[[], None]], object]
     register = getattr(threading, "_register_atexit", atexit.register)
     with suppress(RuntimeError):  # it is ending

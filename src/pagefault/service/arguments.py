@@ -1,6 +1,6 @@
-"""What callers hand in, as the values it stands for, or `BadInput`.
+"""Validation of callers' arguments: each becomes a value, or `BadInput`.
 
-Whatever comes here has its type already: `model/signatures.py` saw to that.
+Types are checked already: `model/signatures.py` does that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,128}")
 
 
 def a_short_text(value: str, *, called: str) -> str:
-    """What names something, and is no text of its own: `NAME_CHARS` at most. Raises `BadInput`."""
+    """A name or label: `NAME_CHARS` at most. Raises `BadInput`."""
     if len(value) > NAME_CHARS:
         raise BadInput(
             f"{called} of {len(value):,} characters: it takes at most {NAME_CHARS:,}",
@@ -54,28 +54,28 @@ def a_share(value: float, *, called: str) -> float:
 
 
 def a_count(value: int, *, called: str) -> int:
-    """How many of something. Raises `BadInput`, naming the argument."""
+    """A count. Raises `BadInput`, naming the argument."""
     if value < 0:
         raise BadInput(f"{called} is {value!r}", hint="it takes a whole number, 0 or more")
     return value
 
 
 def a_span_s(value: float, *, called: str) -> float:
-    """How long something takes. Raises `BadInput`, naming the argument."""
+    """A duration in seconds. Raises `BadInput`, naming the argument."""
     if value < 0:
         raise BadInput(f"{called} is {value!r}", hint="it takes 0 seconds or more")
     return value
 
 
 def a_path(value: str | Path, *, called: str) -> Path:
-    """A place in the file system. Raises `BadInput`, naming the argument."""
+    """A path. Raises `BadInput`, naming the argument."""
     if "\0" in str(value) or not str(value):
         raise BadInput(f"{called} of {str(value)!r} cannot be", hint="name a folder")
     return Path(value)
 
 
 def a_moment(at: str | datetime) -> str:
-    """When something was said, as a record has it: ISO 8601. Raises `BadInput`."""
+    """The time when something was said, as in a record: ISO 8601. Raises `BadInput`."""
     text = iso_text(at) if isinstance(at, datetime) else at
     if text and iso_ms(text) is None:
         raise BadInput(
@@ -86,7 +86,7 @@ def a_moment(at: str | datetime) -> str:
 
 
 def check_name(name: str, *, of: str = "session") -> None:
-    """Raise `BadInput` unless a session, or what else is named here, may be called so."""
+    """Raise `BadInput` unless this is a valid name of a session, or whatever `of` says."""
     if name.startswith(REGION_PREFIX):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",
@@ -126,7 +126,7 @@ def a_profile(text: str) -> Profile:
 
 
 def a_time(time: Time) -> int:
-    """A time in milliseconds since 1970; of a day alone its last. Raises `BadInput`."""
+    """A time in milliseconds since 1970; for a day alone, its last. Raises `BadInput`."""
     is_day = isinstance(time, str) and is_date(time)
     return an_end_ms(time) - 1 if is_day else a_time_ms(time)
 
@@ -167,7 +167,7 @@ def a_sync(text: str) -> Sync:
 
 
 def one_of(names: type[N], text: str, what: str) -> N:
-    """One of an enumeration, by its name. Raises `BadInput`."""
+    """A member of an enumeration, by its name. Raises `BadInput`."""
     try:
         return names(text)
     except ValueError:

@@ -1,4 +1,6 @@
-"""The one place that picks real clocks, stores, screens and policies, and puts them together."""
+"""The composition root: picks real clocks, stores, screens and policies, and wires them
+together.
+"""
 
 from __future__ import annotations
 
@@ -116,32 +118,32 @@ def user_adoptions() -> Adoptions:
 
 
 def scanner_cache() -> Path:
-    """Where a scanner for secrets keeps its compiled rules: a folder of the user's alone."""
+    """The folder for a scanner's compiled rules, which only the user can access."""
     import platformdirs
 
     return platformdirs.user_cache_path("pagefault", appauthor=False) / "scanner"
 
 
 class Wiring(Options, total=False):
-    """How a memory is put together: what `Options` names, and what only the floors around decide.
-    What is left out is the default.
+    """The options of a memory, and the parts that only its front ends choose. What is omitted has
+    its default.
 
-    embedder_spec: an embedder that is made here, and closed with the memory; `embedder` goes first.
-    reranker_spec: likewise a reranker; `reranker` goes first.
+    embedder_spec: an embedder to be made here, and closed with the memory; `embedder` wins.
+    reranker_spec: likewise a reranker; `reranker` wins.
     beta: the patience of break_even. 0 or more; 1 is the cheapest.
-    claims: "rules", or "off": then what users say is not made into claims.
-    profile: how what a search finds is ordered, unless it says otherwise: "measured", "studio-v1".
-    project: the name that a root which is made here bears.
-    clock: the time, for what is written and what is waited for.
+    claims: "rules", or "off": then no claims are made from the user's messages.
+    profile: the default ranking of searches: "measured", "studio-v1".
+    project: the name of a root that is made here.
+    clock: the time, for records and waits.
     seed: with one, ids and salts are the same in every run: for tests and replays, not for secrets.
-    counter: who counts tokens.
-    progress: told bytes, done and in all, while an index is built.
-    meter: told how many seconds each append, request, search and fault took.
-    cache_s: the seconds by which the provider's cache lapses, if other than the clock's: those of a
-        conversation that is replayed.
+    counter: counts tokens.
+    progress: called with bytes done and total bytes, while an index is built.
+    meter: called with the seconds that each append, request, search and fault took.
+    cache_s: a clock in seconds for the provider's cache, if other than `clock`: that of a replayed
+        conversation.
     lock_wait_s: how long to wait for another process that writes.
     lease_s: how long a process that stopped keeps the sessions it writes to.
-    expire: whether what is past its time is forgotten at opening.
+    expire: whether opening erases what is past its time.
     """
 
     embedder_spec: EmbedderSpec | None
@@ -162,7 +164,7 @@ class Wiring(Options, total=False):
 
 
 def wiring_of(config: Config, given: Wiring) -> Wiring:
-    """What is given, and for the rest what is configured, but for the model; secrets are both's."""
+    """The given options, completed from the configuration, except the model; secrets are merged."""
     return {
         "sync": config.sync,
         "window": config.window_tokens,
@@ -195,10 +197,10 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
 
 @asynccontextmanager
 async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterator[Memory]:
-    """Open a memory for the length of the block; what was said in it is durable as it is said.
+    """Open a memory for the length of the block; messages are durable as they are logged.
 
     `root` is a directory, or ":memory:". A root that was made elsewhere, or by somebody else, is
-    only read until it is adopted (`adopt`).
+    read-only until it is adopted (`adopt`).
     """
     if unknown := wiring.keys() - Wiring.__optional_keys__:
         raise TypeError(f"open_memory: unknown option {', '.join(sorted(unknown))}")
@@ -240,7 +242,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         store = made()
         store.bound(wiring.get("quotas") or Quotas(), real_clock.now_ms)
         if embeds is not None:
-            with suppress(StoreError):  # search goes by words, and `Memory.embedding` says why
+            with suppress(StoreError):  # search uses words alone, and `Memory.embedding` says why
                 store.open_vectors(make=True)
         return store
 
@@ -321,7 +323,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         )
 
         def overlay(number: int) -> Overlay:
-            # Seldom asked for, and it brings NumPy, a tenth of a second at each start.
+            # Rarely used, and it imports NumPy, a tenth of a second at each start.
             from pagefault.store.overlay.store import overlay_store
 
             above = overlay_store(store, real_clock, minter, number=number)
@@ -378,7 +380,7 @@ def _or(given: T | None, default: T) -> T:
 
 
 def _home(root: str | Path) -> Path | None:
-    """The folder that is meant, wherever this process goes later; none by `:memory:`."""
+    """The root's folder as an absolute path; None for `:memory:`."""
     return None if str(root) == MEMORY else Path(os.path.realpath(Path(root).expanduser()))
 
 

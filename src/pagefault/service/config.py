@@ -1,15 +1,15 @@
 """Configuration: where each value came from, and who may set it.
 
 Flags win over the environment, the environment over the project's file (`.pagefault/config.toml`,
-searched upward), the project's over the user's (`config.toml` in the platform's folder, or what
-`PAGEFAULT_CONFIG` names), the user's over OPENAI_BASE_URL and OPENAI_API_KEY, and these over the
-defaults: they are exported for other programs, so they fill gaps and replace nothing.
+searched upward), the project's over the user's (`config.toml` in the platform's folder, or the file
+that `PAGEFAULT_CONFIG` names), the user's over OPENAI_BASE_URL and OPENAI_API_KEY, and these over
+the defaults: they are exported for other programs, so they fill gaps and replace nothing.
 
 Invariants:
  (1) A project's file sets nothing marked `trust`: a cloned repository decides neither where
      conversations are kept nor who reads them.
- (2) A key in the user's file goes to the `base_url` in the user's file and to no other.
- (3) Every value knows its origin; a secret is shown by its length alone.
+ (2) A key in the user's file goes only to the `base_url` in the user's file.
+ (3) Every value knows its origin; only the length of a secret is shown.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def setting(
     variable: str = "",
     fallback: str = "",
 ) -> Any:
-    """A field that can be configured. Its type and this line are all there is to add one.
+    """A field that can be configured. A new setting needs only its type and this line.
 
-    `trust`: not for a project's file. `flag` and `variable` are for those whose names are not
-    made from the key; `fallback` is a variable of other programs, used where nobody says anything.
+    `trust`: not for a project's file. `flag` and `variable` override the names made from the key;
+    `fallback` is a variable of other programs, used if the setting is not set.
     """
     told = {
         "trust": trust,
@@ -79,7 +79,7 @@ def setting(
     return field(default=default, metadata=told, repr=not secret)
 
 
-# --- what can be configured -----------------------------------------------------------------------
+# --- settings -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class EngineConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
-    """What one turn, one page and one answer may take. Their reasons are in `model/defaults.py`."""
+    """Limits of one turn, one page and one answer. `model/defaults.py` gives the reasons."""
 
     faults_per_turn_max: int = setting(defaults.FAULTS_PER_TURN, at_least=0)
     fault_tokens_per_turn_max: int = setting(defaults.FAULT_TOKENS_PER_TURN, at_least=0)
@@ -162,7 +162,7 @@ class EpochRuleName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochsConfig:
-    """When a prefix is rewritten; `beta` is how patient break_even is."""
+    """When a prefix is rewritten; `beta` is the patience of break_even."""
 
     rule: EpochRuleName = setting(EpochRuleName.BREAK_EVEN)  # noqa: RUF009 - it is a field
     beta: float = setting(1.0, at_least=0)
@@ -170,13 +170,13 @@ class EpochsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsConfig:
-    """How decisions, preferences and facts are taken from what users say."""
+    """How decisions, preferences and facts are extracted from the user's messages."""
 
     extract: ClaimRules = setting(ClaimRules.RULES)  # noqa: RUF009
 
 
 class Compressors(StrEnum):
-    """Who writes the shorter forms that somebody asks for."""
+    """Who writes shorter forms on request."""
 
     RULES = "rules"
     MODEL = "model"
@@ -200,16 +200,16 @@ class RecallConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactConfig:
-    """What is taken out of everything that is written down, beside the secrets that are known."""
+    """What is redacted from everything written, besides known secrets."""
 
     level: RedactLevel = setting(RedactLevel.DETECT, trust=True)  # noqa: RUF009
-    paths: bool = setting(False, trust=True)  # the names of users in paths
-    allow: str = setting("", trust=True)  # what is no secret, with * and ?, between spaces
+    paths: bool = setting(False, trust=True)  # user names in paths
+    allow: str = setting("", trust=True)  # what is not a secret, with * and ?, separated by spaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Everything that can be configured, read and checked. Made by `load`."""
+    """The whole configuration, read and checked. Made by `load`."""
 
     root: str = setting("", trust=True, variable="PAGEFAULT_HOME")  # a folder, or `MEMORY`
     sync: Sync = setting(Sync.GROUP, trust=True)  # noqa: RUF009 - it is a field
@@ -220,9 +220,9 @@ class Config:
     formation: FormationMode = setting(FormationMode.OFF, trust=True)  # noqa: RUF009 - it costs
     compaction: Compaction = setting(Compaction.EXTRACTIVE, trust=True)  # noqa: RUF009 - likewise
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
-    embedder: str = setting("", trust=True)  # it sees every page, or is code of the user's own
-    reranker: str = setting("", trust=True)  # it sees pages, or is code of the user's own
-    prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; without one, the model's
+    embedder: str = setting("", trust=True)  # it sees every page, or is the user's own code
+    reranker: str = setting("", trust=True)  # it sees pages, or is the user's own code
+    prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; by default the model's
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
@@ -235,19 +235,19 @@ class Config:
 
     @property
     def price_list(self) -> PriceList:
-        """What prompts cost. Raises `BadInput` for a list that is not known."""
+        """The prices of prompts. Raises `BadInput` for an unknown list."""
         if self.prices:
             return find_prices(self.prices)
         return find_model(self.engine.model).prices
 
     @property
     def embedder_spec(self) -> EmbedderSpec | None:
-        """Which embedder is configured, if one is; `openai:` is asked at the engine's endpoint."""
+        """The configured embedder, if any; `openai:` uses the engine's endpoint."""
         return EmbedderSpec(**self._asked_as(self.embedder)) if self.embedder else None
 
     @property
     def reranker_spec(self) -> RerankerSpec | None:
-        """Which reranker is configured, if one is; `rerank:` is asked at the engine's endpoint."""
+        """The configured reranker, if any; `rerank:` uses the engine's endpoint."""
         return RerankerSpec(**self._asked_as(self.reranker)) if self.reranker else None
 
     def _asked_as(self, text: str) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class Config:
         return self.origins.get(_known(key, "there is no setting").key, "default")
 
     def shown(self, key: str) -> str:
-        """The value of `key` as text: a secret by its length, an address without its password.
+        """The value of `key` as text: a secret as its length, an address without its password.
 
         Raises `BadInput`.
         """
@@ -344,7 +344,7 @@ class UserFolders:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A value somebody set, who, and (for a path) what it is relative to."""
+    """A value, its origin, and (for a path) the folder that it is relative to."""
 
     value: object
     origin: str
@@ -359,7 +359,7 @@ def load(
     flags: Mapping[str, object] | None = None,
     folders: UserFolders | None = None,
 ) -> Config:
-    """The configuration as it stands for a process in `cwd`.
+    """The configuration for a process in `cwd`.
 
     `flags` are values by dotted key; None is a flag not given. Reads two files at most, and creates
     nothing. Raises `BadInput`, which names the file, the line and the key.
@@ -394,9 +394,9 @@ def load(
 def find_project(cwd: Path, *, skip_theirs: bool = False) -> Path | None:
     """The nearest `.pagefault` folder from `cwd` upward.
 
-    One that belongs to somebody else, or lies in a folder of somebody else's, would have us write
-    conversations into it, or take settings from it; one that is a link, or no folder, leads
-    elsewhere or nowhere: it raises `BadInput`, or is passed over where the root is named anyway
+    A folder that belongs to somebody else, or is inside somebody else's, would make us write
+    conversations into it, or read its settings; one that is a link, or not a folder, leads
+    elsewhere or nowhere. Both raise `BadInput`, or are skipped if the root is given anyway
     (`skip_theirs`).
     """
     for folder in (cwd, *cwd.parents):
@@ -418,8 +418,8 @@ def find_project(cwd: Path, *, skip_theirs: bool = False) -> Path | None:
 
 
 def _wrong_with(told: os.stat_result, around: os.stat_result) -> str:
-    """Why a folder that was found on the way up is not used; nothing if it is. What root owns above
-    it is every user's.
+    """Why a folder found on the way up is not used; empty if it is. Folders of root above it are
+    every user's.
     """
     if stat.S_ISLNK(told.st_mode):
         return "is a link, and none is followed unasked"
@@ -447,7 +447,7 @@ def _add_user_file(
     named = environ.get("PAGEFAULT_CONFIG")
     if named is None:
         _add_file(found, folders.config / FILE_NAME, layer="user")
-    elif named:  # empty: no file of the user
+    elif named:  # empty: the user has no file
         path = Path(named).expanduser()
         if not path.is_file():
             raise BadInput(
@@ -462,7 +462,7 @@ def _add_file(found: dict[str, _Found], path: Path, *, layer: str) -> None:
         if layer == "project" and path.is_symlink():
             raise BadInput(f"{path} is a link, and links in a project's folder are not followed")
         if path.exists() and not path.is_file():
-            raise BadInput(f"{path} is not a file")  # a pipe would keep us waiting
+            raise BadInput(f"{path} is not a file")  # a pipe would block us
         with path.open("rb") as file:
             raw = file.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
@@ -502,7 +502,7 @@ def _add_environment(
     found: dict[str, _Found], environ: Mapping[str, str], cwd: Path, names: Mapping[str, str]
 ) -> None:
     for name, key in names.items():
-        if environ.get(name):  # an empty variable is one that is not set
+        if environ.get(name):  # an empty variable counts as unset
             found[key] = _Found(environ[name], f"environment: {name}", "environment", cwd)
 
 
@@ -514,7 +514,7 @@ def _add_flags(found: dict[str, _Found], flags: Mapping[str, object], cwd: Path)
 
 
 def _withhold_key(found: dict[str, _Found]) -> None:
-    """Invariant (2). A key is for one provider; another address must bring its own."""
+    """Invariant (2). A key is for one provider; another address needs its own."""
     key, url = found.get("engine.api_key"), found.get("engine.base_url")
     if key is not None and url is not None and key.layer == "user" and url.layer != "user":
         why = f"withheld: the key in {key.origin} is not for the base_url from {url.origin}"
@@ -523,7 +523,7 @@ def _withhold_key(found: dict[str, _Found]) -> None:
 
 @cache
 def _types_of(owner: type) -> dict[str, Any]:
-    """To evaluate them takes longer than all else here."""
+    """Evaluating them takes longer than everything else here."""
     return get_type_hints(owner)
 
 
@@ -559,7 +559,7 @@ def _did_you_mean(word: str, words: list[str]) -> str:
 
 
 def _flat(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
-    """Keys and values of a document, dotted. A table under a key that is a setting is its value."""
+    """Dotted keys and values of a document. A table under a setting's key is its value."""
     for name, value in table.items():
         key = prefix + name
         if isinstance(value, dict) and key not in schema():
@@ -572,7 +572,7 @@ def _flat(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, objec
 
 
 def _line_of(text: str, key: str) -> int:
-    """The line that sets `key`, as far as a look at the lines can tell; 0 if it cannot."""
+    """The line that sets `key`, found by a simple scan; 0 if it is not found."""
     section = ""
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()

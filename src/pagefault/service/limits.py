@@ -1,4 +1,4 @@
-"""How much of everything: the figures of `model/defaults.py`, as one value."""
+"""Limits: the figures of `model/defaults.py`, as one value."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pagefault.policy.prefetch import LOADING
 from pagefault.service.arguments import a_count, a_share, a_span_s
 
 FAULT_FRAMING_TOKENS: Final = 160
-"""What a call of `page_fault` and its result take beside the text of the page, about."""
+"""About what a call of `page_fault` and its result take beside the text of the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Quantities carry their unit in `model/defaults.py`; shares are of the session's window.
+    """Quantities have their units in `model/defaults.py`; shares are of the session's window.
 
     `fault_threshold` is the loosest reason for a fault that is granted: explicit, referenced or
-    speculative. Raises `BadInput` for what cannot be.
+    speculative. Raises `BadInput` for invalid values.
     """
 
     faults_per_turn_max: int = defaults.FAULTS_PER_TURN
@@ -96,7 +96,7 @@ class Limits:
                 a_count(value, called=field.name)
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
-        """What is advertised to the model, and enforced."""
+        """The limits that are advertised to the model, and enforced."""
         share = int(window_tokens * self.fault_window_share)
         faults = self.faults_per_turn_max
         tokens = min(self.fault_tokens_per_turn_max, share)
@@ -111,10 +111,10 @@ class Limits:
         )
 
     def recall_room(self, window_tokens: int, *, faults: bool = True) -> int:
-        """What the runtime may page in by itself at the start of a turn, with what frames it.
+        """What recall may bring at the start of a turn, framing included.
 
-        `faults` says that the model may fault, too. Where both have one bound, recall has what it
-        leaves beside them, and no other; but never more than half of a window.
+        `faults` means that the model may fault, too. If both have one limit, recall gets what
+        faults leave of it, and no limit of its own; but never more than half of a window.
         """
         if self.paged_in_tokens_max:
             served, each = self._faults_bounded() if faults else (0, 0)
@@ -122,8 +122,8 @@ class Limits:
         return min(self.recall_tokens_max, int(window_tokens * self.recall_window_share))
 
     def _faults_bounded(self) -> tuple[int, int]:
-        """How many faults the bound on all that is paged in has room for, in half of it at most,
-        and the tokens of each with what frames it.
+        """How many faults fit into half of the limit on everything paged in, at most, and the
+        tokens of each, framing included.
         """
         share = int(self.paged_in_tokens_max * self.fault_paged_in_share)
         each = max(self.fault_tokens_about, share)
@@ -140,9 +140,9 @@ class Limits:
     def parts_entering(self, body: PageBody, window_tokens: int) -> int:
         """How many parts of a text enter the window by themselves.
 
-        What a user typed is shown whole; a document not at all; anything else up to a quarter of
-        the window; beside a call of the host's tools, what there was room for when it was written.
-        The rest is found and faulted like any other page.
+        A user's message is shown whole; a document not at all; anything else up to a quarter of the
+        window; beside a call of the host's tools, as much as fitted when it was written. The rest
+        is found and faulted like any other page.
         """
         if isinstance(body, OriginalBody) and body.shown >= 0:
             return min(body.parts, body.shown)
@@ -153,9 +153,9 @@ class Limits:
         return min(body.parts, self.parts_shown(window_tokens))
 
     def hot_limit(self, window_tokens: int) -> int:
-        """What hot memory may take, in tokens of its texts: of a small window a share of it."""
+        """The limit of hot memory, in tokens of its texts: in a small window a share of it."""
         return min(self.hot_tokens_max, int(window_tokens * self.hot_window_share))
 
     def core_tokens_max(self, window_tokens: int) -> int:
-        """What pins may take together."""
+        """The limit of all pins together."""
         return int(window_tokens * self.core_window_share)

@@ -5,10 +5,10 @@ ever. A process that runs out of memory loses three things that neither asyncio 
 reports: a callback that could not be run, a worker that died before it took its task, and the
 notice that a task is done. Hence:
 
-(1) The loop continues after a `MemoryError` of its own, and counts it. (2) Workers are proven to
-run before the loop is used, so that a queued task is taken. (3) A waiting caller polls: results
-without a notice are delivered, and if a callback was lost, or the thread is gone, the caller gets
-an error.
+ (1) The loop continues after a `MemoryError` of its own, and counts it.
+ (2) Workers are proven to run before the loop is used, so that a queued task is taken.
+ (3) A waiting caller polls: results without a notice are delivered, and if a callback was lost, or
+     the thread is gone, the caller gets an error.
 """
 
 from __future__ import annotations

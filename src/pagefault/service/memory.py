@@ -1,4 +1,4 @@
-"""A memory: the sessions of one root, and the verbs that concern them all."""
+"""A memory: the sessions of one root, and the verbs about all of them."""
 
 from __future__ import annotations
 
@@ -68,31 +68,30 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to mend, and what it forgot as past its time, one sentence each."""
+        """What opening repaired, and what it erased as past its time, one sentence each."""
         return [*self._store.notices, *self._notices]
 
     @property
     def is_adopted(self) -> bool:
-        """Whether it was made here by this user, or adopted. Else it is only read, and none of its
-        claims has authority.
+        """Whether it was made here by this user, or adopted. If not it is read-only, and none of
+        its claims has authority.
         """
         return self._store.is_adopted
 
     @property
     def records(self) -> int:
-        """How many records its log has, of every session."""
+        """The number of records in its log, over all sessions."""
         return self._store.log.head()
 
     @property
     def limits(self) -> Limits:
-        """What this memory refuses to go beyond."""
+        """The limits that this memory enforces."""
         return self._runtime.limits
 
     @property
     def forgettings(self) -> int:
-        """How often something was forgotten since this was opened, or what a session may see was
-        changed, here or elsewhere, as far as was noticed: who keeps texts of pages, keeps them
-        until this changes.
+        """A counter of forgets, and of changes to what sessions may see, here or elsewhere, as far
+        as noticed: drop cached texts of pages when it changes.
         """
         return self._forgot + self._runtime.journal.forgets + self._runtime.journal.ruled
 
@@ -107,13 +106,13 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         control: str | None = None,
         create: bool = True,
     ) -> Session:
-        """The session of that name or id, opened anew if there is none and `create` allows it.
+        """The session with that name or id; if there is none and `create` allows it, a new one.
 
         `window` (tokens of a request), `mode`, `system`, `layout` (stable, developer) and `control`
-        (`Session.set_control`) are those of a new session; given for one that exists, they change
-        it from its next request on. Of one that begins "incognito" nothing is ever written. Any
-        number of processes may have a session; writing to it while another does is `SessionBusy`.
-        Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
+        (`Session.set_control`) are those of a new session; given for an existing one, they change
+        it from its next request on. A session that begins "incognito" is never written. Any number
+        of processes may have a session; writing to it while another does is `SessionBusy`. Raises
+        `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         wanted_mode = self._mode if mode is None else a_mode(mode)
         wanted_layout = self._layout if layout is None else a_layout(layout)
@@ -163,7 +162,9 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
             return await self._begin_above(opened)
 
     async def sessions(self) -> list[SessionRow]:
-        """Every session, the most recently used first. Regions are none: `regions` lists them."""
+        """Every session, the most recently used first. Regions are not sessions: `regions` lists
+        them.
+        """
         self._committer.check_open()
         await self._runtime.journal.look()
         rows = await asyncio.to_thread(self._runtime.index.sessions)
@@ -179,7 +180,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         topic: str = "",
         task: str = "",
     ) -> list[PageRow]:
-        """Pages that a session can see, by their order; those of a topic or a task, if named."""
+        """Pages that a session can see, in order; only those of a topic or a task, if given."""
         self._check_own(session)
         a_count(limit, called="limit")
         if topic or task:
@@ -199,8 +200,8 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         return [row for row in rows if not row.is_note]
 
     async def passed_on(self, session: Session, *, texts: bool = True) -> list[Event]:
-        """What a proxy wrote down of a session's requests and of the calls that it served and,
-        unless `texts` is off, all that was said there; oldest first, less what was forgotten.
+        """The records of a session's proxied requests and of the calls that the proxy served and,
+        unless `texts` is off, of all messages; oldest first, without forgotten ones.
         """
         await session.owned.written()
         await session.owned.refresh()
@@ -208,28 +209,28 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         return await asyncio.to_thread(self._runtime.events_of, session.session, types)
 
     async def find_said(self, names: Sequence[str], keys: Sequence[Callable[[str], str]]) -> str:
-        """Which of these sessions says nothing but the first of some texts, in order: of several
-        the one that says most, or "". `keys` are the texts' idempotency keys, each told by the page
-        that its text follows.
+        """Which of these sessions consists of exactly the first of some texts, in order: the
+        longest of several, or "". `keys` are the texts' idempotency keys, each from the page that
+        its text follows.
         """
         self._committer.check_open()
         await self._runtime.journal.look()
         return await asyncio.to_thread(find_said, self._runtime, names, keys)
 
     def written(self, text: str) -> str:
-        """What would be written of a text: the same, less secrets. Raises `BadInput`."""
+        """The text with secrets redacted, as it would be written. Raises `BadInput`."""
         return self._runtime.journal.clean(text)
 
     def keyed(self, text: str) -> str:
-        """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It
-        is keyed with the memory's secret, so it tells nothing to who has not got that.
+        """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It is
+        keyed with the memory's secret, and useless without that.
         """
         return self._runtime.keyed(text)
 
     async def proxied(self, session: Session) -> Proxied | None:
         """What a proxy passed on under a session, and how large it was; None if nothing ever was.
 
-        Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
+        For such a session `status`, `at` and `resident` describe what it would pack itself, and not
         what its client sends.
         """
         self._check_own(session)
@@ -258,7 +259,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
     async def _archival_search(
         self, query: str, session_ids: Sequence[str], *, limit: int, area: str
     ) -> list[ArchivalHit]:
-        """The notes of these sessions, and of no others, that bear on a query."""
+        """The notes of these sessions only that are relevant to a query."""
         rows = [row for row in await self.sessions() if row.session_id in session_ids]
         if not rows:
             return []
@@ -280,12 +281,12 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         return await asyncio.to_thread(runtime.pages.read, row)
 
     async def close(self) -> None:
-        """Finish what is under way, write what is queued, and let go of the root."""
+        """Finish what is under way, write what is queued, and release the root."""
         if self._embedding is not None:
             self._embedding.stop()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        for timer in self._runtime.resting:  # of conversations that nobody went on with
+        for timer in self._runtime.resting:  # of conversations at rest
             timer.cancel()
         for task in self._runtime.forming:  # a model may take its time: another opening asks it
             task.cancel()

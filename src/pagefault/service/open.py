@@ -1,4 +1,4 @@
-"""`pagefault.open`: a memory from options, and for what they leave out, from the configuration."""
+"""`pagefault.open`: a memory from options, completed from the configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pagefault.service.config import load
 from pagefault.service.memory import Memory
 from pagefault.service.options import Options
 
-_SETTINGS: Final = {  # that an option sets as a flag of the command line would
+_SETTINGS: Final = {  # options that are set like a flag of the command line
     "mode": "mode",
     "layout": "layout",
     "control": "control",
@@ -36,8 +36,8 @@ def open(
 ) -> AbstractAsyncContextManager[Memory]:
     """Open a memory for the length of an `async with` block.
 
-    `root` is a directory (made if it is not there) or ":memory:"; without it, PAGEFAULT_HOME, the
-    project's `.pagefault/`, or the user's data directory. `help(pagefault.Options)` tells of each
+    `root` is a directory (created if missing) or ":memory:"; the default is PAGEFAULT_HOME, the
+    project's `.pagefault/`, or the user's data directory. `help(pagefault.Options)` describes each
     option. Any number of processes may have a root open: they take turns, and each session has one
     writer at a time.
     """
@@ -57,10 +57,10 @@ def open(
         warnings.warn(
             f"{model!r} is no model that is known here: its window and its prices are assumed; "
             "name it as its API does, or give `window` and `prices`",
-            stacklevel=3,  # whoever called `open`, past what checks its arguments
+            stacklevel=3,  # the caller of `open`, past the check of arguments
         )
     if isinstance(given.get("embedder"), str):
-        del given["embedder"]  # it is configured by now
+        del given["embedder"]  # it is in the configuration by now
     if isinstance(given.get("reranker"), str):
         del given["reranker"]  # likewise
     given["model"] = config.engine.model

@@ -1,4 +1,4 @@
-"""What every session of a memory shares: the way into the log, the ways out of it, the limits."""
+"""What all sessions of a memory share: the way into the log, the ways out of it, the limits."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LAST: Final = Seq(2**62)
-"""Later than any record: the scope of a session that is still being written."""
+"""Later than any record: for the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
-_BEHIND_WITHDRAWN: Final = 1_000  # hits that are looked at where some are withdrawn
+_BEHIND_WITHDRAWN: Final = 1_000  # hits that are also examined if some are withdrawn
 _NAMED_MAX: Final = 64
-"""A page that was made of more others is read anew each time: to hold their names takes as much
-memory as hundreds of texts.
+"""A page with more sources is not cached: storing their names takes as much memory as hundreds of
+texts.
 """
 
 NOTHING_FOUND: Final[Mapping[PageId, tuple[PageRow, Page]]] = MappingProxyType({})
 
 
 class PageReader:
-    """Reads pages from the log, the latest ones from memory. Safe from several threads."""
+    """Reads pages from the log, the latest ones from a cache. Thread-safe."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -78,23 +78,23 @@ class PageReader:
 
     @property
     def kept(self) -> tuple[int, int]:
-        """How many pages are in memory, and how many may be."""
+        """The number of cached pages, and its maximum."""
         return len(self._cache), _CACHED_PAGES
 
     def holds(self, row: PageRow) -> bool:
-        """Whether the page is in memory."""
+        """Whether the page is cached."""
         return row.seq in self._cache
 
     def read(self, row: PageRow) -> Page:
         """The page of a row. Raises `RecordGone` if it was forgotten, lost or damaged.
 
-        Who asks for a page that is just being read waits for that, and gets the same.
+        Concurrent readers of a page share one read.
         """
         page = self._cache.get(row.seq)
         return page or self._flights.fly(row.seq, lambda: self._load(row))
 
     def _load(self, row: PageRow) -> Page:
-        cache = self._cache  # of now: see `flush`
+        cache = self._cache  # the current one: see `flush`
         page = cache.get(row.seq)
         if page is None:
             try:
@@ -113,13 +113,13 @@ class PageReader:
         return page
 
     def keeper(self) -> Callable[[Page], None]:
-        """What keeps pages in memory that somebody is about to read by himself; unless something
+        """A function that caches pages that its caller is about to read himself, unless something
         is forgotten meanwhile: see `flush`.
         """
         return partial(_keep, self._cache)
 
     def flush(self) -> None:
-        """Drop every cached text: something was forgotten. What is being read just now, perhaps
+        """Drop every cached text: something was forgotten. A read in progress, perhaps of just
         that, still goes into the old cache.
         """
         self._cache = OrderedDict()
@@ -150,32 +150,32 @@ class Runtime:
     policy: Callable[[], EvictionPolicy]
     hash_key: Callable[[SessionNo, str], str]
     clock: Clock
-    meter: Callable[[str, float], None]  # told what took how many seconds
-    cache_s: Callable[[], float]  # by which a provider's cache lapses
+    meter: Callable[[str, float], None]  # called with a name and seconds
+    cache_s: Callable[[], float]  # after which a provider's cache lapses
     mint_session_id: Callable[[], str]
-    model: str = ""  # that is asked, as its API calls it, where somebody said so
-    profile: Profile = Profile.MEASURED  # how searches are ordered
-    is_adopted: bool = True  # by whoever opened it: else its claims have no authority
-    extracts_claims: bool = True  # by rules, from what users say
-    forms: bool = False  # memory is formed by the engine that is run, after each turn
+    model: str = ""  # the model's name in its API, if given
+    profile: Profile = Profile.MEASURED  # the ranking of searches
+    is_adopted: bool = True  # by its user: else its claims have no authority
+    extracts_claims: bool = True  # by rules, from the user's messages
+    forms: bool = False  # the engine that is run forms memory, after each turn
     compaction: Compaction = Compaction.EXTRACTIVE
-    compressor: Compressor | None = None  # of the caller's; without one, our rules
-    prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
+    compressor: Compressor | None = None  # the caller's; without one, our rules
+    prefetch: tuple[Strategy, ...] = ()  # the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)
     seal: Seal = UNSEALED  # the numbers that close blocks of data, keyed with the memory's secret
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     heat: HeatCounts = field(default_factory=HeatCounts)  # likewise
-    under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
+    under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records that nobody awaits
     forming: set[asyncio.Task[None]] = field(default_factory=set)  # ends with this opening
     resting: set[asyncio.TimerHandle] = field(default_factory=set)  # likewise
-    # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
+    # Few, because each search takes some megabytes for a moment, and a thread keeps its peak.
     searching: Executor = field(
         default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="pagefault-search")
     )
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        """Tell the meter how long the block took, if it ends well."""
+        """Report the block's duration to the meter, if it ends well."""
         began = self.clock.monotonic_s()
         yield
         seconds = self.clock.monotonic_s() - began
@@ -194,7 +194,7 @@ class Runtime:
         strict: bool = False,
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such, and
-        what was withdrawn is none. Without a profile it is that of this memory.
+        withdrawn pages are left out. The default profile is this memory's.
         """
         today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
         order = profile or self.profile
@@ -213,7 +213,7 @@ class Runtime:
         def search() -> SearchResult:
             found = look(limit)
             if any(self.quarantine.is_unseen(hit.page) for hit in found.hits):
-                behind = look(limit + _BEHIND_WITHDRAWN)  # they take nobody's room
+                behind = look(limit + _BEHIND_WITHDRAWN)  # they take no other page's room
                 found = self.quarantine.shown(behind, limit=limit)
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
@@ -224,8 +224,8 @@ class Runtime:
         return await found
 
     def keyed(self, text: str) -> str:
-        """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It
-        tells nothing to who has not got the memory's secret.
+        """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It is
+        useless without the memory's secret.
         """
         hashed = self.hash_key(SessionNo(0), f"keyed {text}")
         return sha256(hashed.encode()).hexdigest()[:16]
@@ -244,22 +244,22 @@ class Runtime:
         return Scope(tuple(parts))
 
     def reach(self, scope: Scope) -> list[Scope]:
-        """The regions that the session of this scope may look into now, each by itself."""
+        """The regions that the session with this scope may search now, each by itself."""
         return [self.scope(one.region) for one in self.regions.mounts(scope) if one.is_open]
 
     def seen(self, scope: Scope) -> Scope:
-        """All that the session of this scope can see: for looking pages up, not for ranking."""
+        """All that the session with this scope can see: for looking pages up, not for ranking."""
         return joined(scope, self.reach(scope))
 
     def could_see(self, session: SessionNo) -> Scope:
-        """All that a session can see, and what it mounted and may have seen of it: what goes with
-        a page that is forgotten is looked for there.
+        """All that a session can see, and what it mounted and may have seen: derivatives of a
+        forgotten page are searched for there.
         """
         scope = self.scope(session)
         return joined(scope, [self.scope(region) for region in self.regions.ever(scope)])
 
     def parts_of(self, scope: Scope, row: PageRow) -> list[PageRow]:
-        """Every part of the text that a page is part of, in order; less what was forgotten."""
+        """Every part of the text that a page is part of, in order, without forgotten ones."""
         if row.parts == 1:
             return [row]
         first = row.order - row.part
@@ -270,8 +270,8 @@ class Runtime:
     def sources(
         self, scope: Scope, found: Mapping[PageId, tuple[PageRow, Page]] = NOTHING_FOUND
     ) -> Sources:
-        """The look-ups of a state. They read the store: fold where that may be waited for. Pages
-        that were `found` already are looked up there, for as long as they are there.
+        """The look-ups of a state. They read the store: fold where that may block. Pages that were
+        `found` already are looked up there, as long as they exist.
         """
 
         def find_row(page_id: PageId) -> PageRow | None:
@@ -302,8 +302,8 @@ class Runtime:
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:
-        """A session's own records of some types, oldest first; without those that are in an
-        archive that is away.
+        """A session's own records of some types, oldest first, without those in an archive that is
+        away.
         """
         found = []
         for seq in self.index.events(session, types=types):
@@ -314,8 +314,8 @@ class Runtime:
     def pages_of_key(self, session: SessionNo, key: str) -> list[PageId]:
         """The pages that a text with this idempotency key became, if it was written before.
 
-        Raises `RecordGone` if it was forgotten since this memory was opened: a retry under way
-        must not bring it back. Whoever opens the memory later knows nothing of it any more.
+        Raises `RecordGone` if it was forgotten since this memory was opened: a retry under way must
+        not restore it. Later openings know nothing of it any more.
         """
         if not key:
             return []

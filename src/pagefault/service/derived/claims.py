@@ -1,7 +1,7 @@
-"""Claims of a session: made in the same append as the turn they come from, and found first.
+"""Claims of a session: written in the same append as the turn they come from, and found first.
 
-Which claims stand is a fold of the claims' own records. It is made when it is first asked for, and
-made anew where claims were written or forgotten elsewhere.
+Which claims hold is a fold of the claims' own records. It is made on demand, and made again after
+claims were written or forgotten elsewhere.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ _GRAMMAR: Final = frozenset(
 _WORD: Final = re.compile(r"\w+")
 _ALL: Final = 2**31
 _WALL: Final = Utterance(PageId(""), Role.TOOL, RUNTIME, "")
-"""What nobody agrees to, in the place of what was handed in or is not shown."""
+"""A placeholder for texts that nobody can agree to: handed in, or not shown."""
 
 
 class WouldBlock(Exception):
-    """The log would have to be read: to be asked again in a thread."""
+    """The log would have to be read: call again in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCheck:
-    """What a check of a claim came to: `outcome` is "pass" or "fail"."""
+    """The result of a claim's check: `outcome` is "pass" or "fail"."""
 
     outcome: CheckOutcome
     at_ms: int
@@ -97,9 +97,9 @@ class LastCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimEdit:
-    """Something that happened to a claim. `what`: made, edited or confirmed ("edited"), merged,
+    """One event in a claim's history. `what`: made, edited or confirmed ("edited"), merged,
     superseded, retracted, "checked: pass" or "checked: fail", ended, contradicted. `claim_id` is
-    the claim that did it, or that contradicts it.
+    the claim that caused it, or that contradicts it.
     """
 
     at_ms: int
@@ -109,17 +109,17 @@ class ClaimEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimInfo:
-    """A claim, what became of it, and where it is said. `cards.py` tells it as a memory card.
+    """A claim, its status, and its evidence. `cards.py` presents it as a memory card.
 
-    `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale"
-    (what it rests on changed or cannot be read any more), "expired" (its time is over), "untrusted"
-    (its memory is not adopted, so nothing in it has authority), "withdrawn" (by a person, with what
-    it rests on) or "closing" (it took another back, and holds nothing itself); `why` says more of
-    what is stale or expired. `closed_by` is the claim that took its place or took it back.
+    `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale" (a
+    source changed or cannot be read any more), "expired" (its time is over), "untrusted" (its
+    memory is not adopted, so nothing in it has authority), "withdrawn" (by a person, with its
+    sources) or "closing" (it retracted another, and holds nothing itself); `why` explains stale and
+    expired. `closed_by` is the claim that replaced or retracted it.
 
-    `derived_from` are the claims that it rests on, as they read now; `contradicts` those that say
-    something else, as somebody found. `made_ms` is when it was made first; `checked` the last check
-    that came to anything. `digest` is what `confirm` takes, of a claim that is proposed.
+    `derived_from` are its premises, as they read now; `contradicts` those recorded as
+    contradicting it. `made_ms` is when it was first made; `checked` the last check with a
+    result. `digest` is what `confirm` takes, for a proposed claim.
     """
 
     claim_id: PageId
@@ -134,7 +134,7 @@ class ClaimInfo:
     origin: Origin
     turn: int
     evidence: tuple[Evidence, ...]
-    quotes: tuple[str, ...]  # the words at each span of evidence; empty where they are gone
+    quotes: tuple[str, ...]  # the words at each span of evidence; empty if they are gone
     why: str = ""
     derived_from: tuple[PageId, ...] = ()
     contradicts: tuple[PageId, ...] = ()
@@ -152,7 +152,7 @@ class ClaimInfo:
 
 
 class Claims:
-    """The claims that one session can see. Holds the fold, and knows when it is out of date."""
+    """The claims that one session can see: the fold, and whether it is out of date."""
 
     def __init__(
         self, runtime: Runtime, session: SessionNo, procedures: Procedures, labels: Labels
@@ -163,8 +163,8 @@ class Claims:
         self._session = session
         self._book = ClaimBook()
         self._as_of: AsOf = NEVER  # when the fold was made
-        self._words: frozenset[str] = frozenset()  # that subjects and values are made of
-        self._languages: tuple[str, ...] = ()  # that claims are in, but for the defaults of scripts
+        self._words: frozenset[str] = frozenset()  # of subjects and values
+        self._languages: tuple[str, ...] = ()  # of claims, besides the defaults of scripts
         self._words_as_of: AsOf = NEVER
 
     def drafts(
@@ -175,9 +175,8 @@ class Claims:
         *,
         may_block: bool = True,
     ) -> list[Draft]:
-        """Drafts of the claims and procedures that are made by what is about to be said; `blocks`,
-        which say only a part of a message, make none. Raises `WouldBlock` where it would have to
-        read the log and may not.
+        """Drafts of the claims and procedures in new messages; `blocks`, which are only parts of a
+        message, make none. Raises `WouldBlock` if it would have to read the log and may not.
         """
         if not self._runtime.extracts_claims:
             return []
@@ -187,7 +186,7 @@ class Claims:
             if isinstance(draft.body, PageBody)
         ):
             return []
-        from pagefault.truth.extract import extract  # with its rules, which only this needs
+        from pagefault.truth.extract import extract  # with its rules, which are only needed here
 
         before = _shown_before(state)
         written: list[Draft] = []
@@ -198,9 +197,9 @@ class Claims:
             assert isinstance(body, PageBody)
             turn = Utterance(body.page_id, body.role, draft.origin, body.text, body.speaker)
             is_users = is_user_message(body)
-            # A part of a message is less than it says.
+            # Part of a message says less than the whole.
             is_whole = is_users and body.parts == 1 and body.page_id not in blocks
-            # Words for an old message, or behind another: what was said lately is not before them.
+            # For an old message, or one after another, what was said lately is not its context.
             follows = body.follows if isinstance(body, OriginalBody) else ""
             follows_it = not follows or [follows] == [one.page_id for one in before]
             shown_before = before if follows_it and not body.supersedes else []
@@ -224,22 +223,22 @@ class Claims:
                 before = []
             else:
                 shown = turn if body.kind is Kind.TRANSCRIPT else _WALL
-                before = [*before[-1:], shown]  # two are as good as more
+                before = [*before[-1:], shown]  # two are enough
         return written
 
     def _weighed(
         self, claim: Claim, before: Sequence[Utterance], state: SessionState, may_block: bool
     ) -> Claim:
-        """A claim with the authority that is left of it. A "yes" agrees to words of a model: where
-        a stranger's text stood before the model when it wrote them, they may be the stranger's, and
-        a "yes" shows nobody which. Such a claim is proposed. Another has the digest of the words.
+        """A claim with its remaining authority. A "yes" agrees to a model's words: if an untrusted
+        text was in the window when the model wrote them, they may be that text's, and a "yes" does
+        not show that. Such a claim is proposed. Others have the digest of the words.
         """
         if claim.origin != USER_APPROVED or not before:
             return claim
         if not (may_block or self._labels.is_current(state)):
             raise WouldBlock
         label = MODEL_GENERATED
-        with suppress(ArchiveMissing):  # then nobody knows what stood before the model
+        with suppress(ArchiveMissing):  # then the window's contents are unknown
             shown = state.read_page(before[-1].page_id)
             label = self._labels.label(shown)
             if not is_untrusted(label):
@@ -248,11 +247,11 @@ class Claims:
         return replace(claim, text=text, authority=Authority.PROPOSED, origin=label)
 
     def _closing(self, body: PageBody, state: SessionState) -> list[Claim]:
-        """What takes back every claim that rests on words in whose place these are put.
+        """Retractions of every claim that rests on words that an edit replaces.
 
-        With the user's authority, whoever said the words: it is the client that put others there,
-        and a claim on words that stand nowhere any more is nobody's. Nobody said that, so it is a
-        note of ours, which no search finds.
+        They have the user's authority, whoever said the words: the client replaced them, and a
+        claim on words that are nowhere any more has no basis. Nobody said that, so it is a note of
+        ours, which no search finds.
         """
         if not body.supersedes or body.part:
             return []
@@ -277,7 +276,7 @@ class Claims:
         ]
 
     def is_current(self, state: SessionState) -> bool:
-        """Whether the folds are at hand, so that nothing waits for the store."""
+        """Whether the folds are cached, so that nothing waits for the store."""
         return self._as_of == self._state_of(state) and self._procedures.is_current(state)
 
     def _state_of(self, state: SessionState) -> AsOf:
@@ -285,15 +284,16 @@ class Claims:
         return made._replace(made=made.made + state.rulings) if made.made else made
 
     def book(self, state: SessionState) -> ClaimBook:
-        """The fold of every claim that the session can see. Reads the store where it must."""
+        """The fold of every claim that the session can see. Reads the store if it must."""
         now = self._state_of(state)
         if now != self._as_of:
-            book = book_of(self._runtime, self._session)  # of this thread: another may be at it
+            book = book_of(self._runtime, self._session)  # this thread's own: others may run
             self._book, self._as_of = book, now
         return self._book
 
     def telling(self, query: str, state: SessionState) -> str:
-        """The words of a query that some claim's subject or value has: the others tell nothing.
+        """The words of a query that occur in some claim's subject or value: only these
+        discriminate.
 
         Among a few claims most words of a question are rare, and would outweigh those that count.
         """
@@ -310,8 +310,8 @@ class Claims:
         return " ".join(word for word in words if not telling.isdisjoint(self._forms(word)))
 
     def _forms(self, text: str) -> frozenset[str]:
-        """What the words of a text may be in any language in which there are claims: one word, or a
-        short question, need not tell which it is in.
+        """The forms of a text's words in every language of the claims: one word, or a short
+        question, need not show its language.
         """
         return forms_of(query_words(text, self._languages))
 
@@ -320,7 +320,7 @@ class Claims:
         return _pages(self._runtime, self._session)
 
     def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
-        """Each of these claims, with the one that holds now: itself, or what closed it last."""
+        """Each of these claims, with the one that holds now: itself, or the last that closed it."""
         book = self.book(state)
         known = {row.page_id: row for row in rows}
         found: list[tuple[PageId, PageRow]] = []
@@ -332,9 +332,7 @@ class Claims:
         return found
 
     def told(self, state: SessionState, now_ms: int | None = None) -> list[ClaimInfo]:
-        """Every claim with what became of it, oldest first; what lapses did by `now_ms`, else by
-        now.
-        """
+        """Every claim with its status, oldest first; expiry is as of `now_ms`, by default now."""
         book = self.book(state)
         is_withdrawn = self._runtime.quarantine.is_withdrawn
         read = [
@@ -344,7 +342,7 @@ class Claims:
         # One that is not in the book was made while it was read.
         known = [(held, page, self._quotes(page, state)) for held, page in read if held is not None]
         gone = [held for held, _, quotes in known if held.has_evidence and not all(quotes)]
-        if gone:  # in an archive that is away: what rests on these is not proved, either
+        if gone:  # in an archive that is away: claims that rest on these are not proved, either
             book = book.copy()
             book.lost(one.claim_id for one in gone)
         at_ms = self._runtime.clock.now_ms() if now_ms is None else now_ms
@@ -447,7 +445,7 @@ def _pages(runtime: Runtime, session: SessionNo) -> list[Page]:
 
 
 def _rulings(event: Event) -> Iterable[ClaimRuled]:
-    """What a record says about claims; of a range that was formed, which contradict others."""
+    """The rulings on claims in a record; for a formed range, its conflicts."""
     match event.body:
         case ClaimRuled() as body:
             return [body]
@@ -460,7 +458,7 @@ def _rulings(event: Event) -> Iterable[ClaimRuled]:
 
 
 def _history(book: ClaimBook, held: Held) -> tuple[ClaimEdit, ...]:
-    """What happened to a claim, oldest first, from the first that it took the place of."""
+    """The history of a claim, oldest first, from the first of those it replaced."""
     found: list[ClaimEdit] = []
     for one in book.versions(held.claim_id):
         what = "made"
@@ -489,7 +487,7 @@ def _checked(check: Ruled) -> LastCheck:
 
 
 def made_of(entry: ClaimEntry) -> Made:
-    """A claim as the page that it becomes."""
+    """A claim as a draft of its page."""
     claim = entry.claim
     return Made(
         event_type=EventType.CLAIM,
@@ -513,8 +511,8 @@ def made_of(entry: ClaimEntry) -> Made:
 
 
 def _shown_before(state: SessionState) -> list[Utterance]:
-    """What the window shows since the user's message, the newest last; two are as good as more.
-    What was forgotten in between stood there, too.
+    """What the window shows since the user's message, the newest last; two are enough. Forgotten
+    texts in between count as shown, too.
     """
     opening = {page.page_id for page in state.newest_user}
     shown: list[Utterance] = []

@@ -1,4 +1,4 @@
-"""What was made of given pages, directly or through what was made of them."""
+"""Pages derived from given pages, directly or indirectly."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _CORE = PAGE_PREFIX["core"] + "_"
 
 
 class Going:
-    """Pages that go, as each of some sessions sees them. One id may name two pages: that of a
-    parent, and that of a fork which was made before it was given.
+    """Pages to be erased, as each of some sessions sees them. One id may name two pages: a
+    parent's, and that of a fork made before the parent's page.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Going:
         return row.seq <= self._upto[session].get(row.session, NOTHING)
 
     def meets(self, session: SessionNo, page_ids: Iterable[PageId]) -> bool:
-        """Whether one of these ids, as a session means it, is of a page that goes."""
+        """Whether one of these ids, as a session uses it, is of an erased page."""
         return any(
             self.seen(session, row) for page_id in page_ids for row in self._named.get(page_id, ())
         )
 
     def meets_range(self, session: SessionNo, one: FormationEnded) -> bool:
-        """Whether a page of a range goes that this session formed."""
+        """Whether an erased page is in a range that this session formed."""
         return any(
             one.order_from <= row.order <= one.order_to and self.seen(session, row)
             for row in self.rows
@@ -80,26 +80,26 @@ class _Made:
 
 
 def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> None:
-    """Add the derived pages of these sessions that rest on a page that goes, however indirectly, or
+    """Add the derived pages of these sessions that rest on an erased page, however indirectly, or
     that repeat the words of one; and what was proposed for core memory when its range was formed.
 
-    A claim names what it took the place of, and may borrow its subject. So one that superseded a
-    claim which goes, goes with it where it says a word of it that its own sources do not say. The
-    words of a claim are those that its sources say: a subject may be a word of ours ("home").
+    A claim names the one that it replaced, and may borrow its subject. So if a claim is erased, the
+    one that superseded it is erased too if it has a word of it that its own sources do not have.
+    The words of a claim are those in its sources: a subject may be a word of ours ("home").
 
-    Reads every derived record of the sessions: for what is seldom done. A damaged one is left out.
+    Reads every derived record of the sessions: for rare operations. Damaged ones are left out.
     """
     made = [one for session in sessions for one in _derived(runtime, session)]
     _add_resting(made, going)
     for session in sessions:
         going.add(_proposed_of(runtime, session, going))
     claimed = set[str]()
-    for one in made:  # in the order of the log: what supersedes comes after
+    for one in made:  # in log order: a superseding claim comes later
         body = one.body
         if one.row in going:
             words = set(analyze(_claim_of(body)))
             said = _words_of(runtime, one)
-            claimed |= words & said if said else words  # where they cannot be read, all are
+            claimed |= words & said if said else words  # if they cannot be read, all are
         elif body.supersedes and not _is_goal(body):
             says = set(analyze(f"{body.text} {_claim_of(body)}"))
             if going.meets(one.session, [body.supersedes]) and not claimed.isdisjoint(
@@ -110,7 +110,7 @@ def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Go
 
 
 def _add_resting(made: Sequence[_Made], going: Going) -> None:
-    """What rests on a page that goes; and a claim that another restates goes with that one."""
+    """Pages that rest on an erased page; and a claim that an erased one was restated from."""
     again = [(one, page_id) for one in made for page_id in _restated(one.body)]
     while rest := [
         one
@@ -130,7 +130,7 @@ def _add_resting(made: Sequence[_Made], going: Going) -> None:
 
 
 def _proposed_of(runtime: Runtime, session: SessionNo, going: Going) -> list[PageRow]:
-    """What was proposed for core memory of ranges that had one of these pages."""
+    """Core memory proposals from ranges with one of these pages."""
     scope = runtime.scope(session)
     named = [
         page_id
@@ -152,7 +152,7 @@ def _restated(body: DerivedBody) -> tuple[PageId, ...]:
 
 
 def _claim_of(body: DerivedBody) -> str:
-    """What a claim says of what, or what a procedure is for."""
+    """The subject and text of a claim, or the purpose of a procedure."""
     match body:
         case Claimed(subject=subject, value=value):
             return f"{subject} {value}"
@@ -176,8 +176,8 @@ def _derived(runtime: Runtime, session: SessionNo) -> Iterator[_Made]:
 def readable_events(
     runtime: Runtime, session: SessionNo, types: Collection[str], turns: Collection[int] = ()
 ) -> Iterator[Event]:
-    """A session's own records of some types, and of these turns where any are given; damaged ones
-    are left out.
+    """A session's own records of some types, and of these turns if any are given; damaged ones are
+    left out.
     """
     for seq in runtime.index.events(session, types=types, turns=turns):
         with suppress(StoreCorrupt):
@@ -185,7 +185,7 @@ def readable_events(
 
 
 def _words_of(runtime: Runtime, one: _Made) -> set[str]:
-    """The words of what a derived page rests on, as far as they can be read."""
+    """The words of a derived page's sources, as far as they can be read."""
     scope = runtime.scope(one.session)
     words = set[str]()
     for page_id in one.sources:

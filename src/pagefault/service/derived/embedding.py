@@ -1,10 +1,11 @@
 """Vectors for the pages of a memory, made in the background, and search by them.
 
-Invariants: (1) An append never waits for an embedder, and never fails because of one. A search
-waits for the vectors of its query and of the questions in it, one call, for `QUERY_WAIT_S` at most.
-(2) After a failure the embedder is not called for a while, longer each time; search uses words
-alone meanwhile, and `failure` says why. While an answer is late, no other is asked for. (3) In one
-memory, one thread of one process embeds at a time, so nothing is paid for twice.
+Invariants:
+ (1) An append never waits for an embedder, and never fails because of one. A search waits for the
+     vectors of its query and of the questions in it, one call, for `QUERY_WAIT_S` at most.
+ (2) After a failure the embedder is not called for a while, longer each time; search uses words
+     alone meanwhile, and `failure` says why. While an answer is late, no other is asked for.
+ (3) In one memory, one thread of one process embeds at a time, so nothing is paid for twice.
 """
 
 from __future__ import annotations

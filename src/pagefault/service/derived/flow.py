@@ -1,20 +1,19 @@
-"""How a mark spreads through a conversation: a fold of its records, pure.
+"""How marks spread through a conversation: a fold of its records, pure.
 
-A page bears a mark of its own, and that of every page that it was made of: a summary of its run, a
-claim of its evidence, a shorter form of its page. What a model wrote bears the marks of all that
-stood before it, which is what the last request showed: what was said since the last epoch and what
-that epoch left, what was recalled, faulted, listed and hinted at since. A call that it made has
-them too, and so has the result. What a user says does not: that a person read it is no reason.
+A page has a mark of its own, and the marks of its sources: a summary has those of its run, a claim
+those of its evidence, a shorter form that of its page. A model's text has the marks of its whole
+window, which is what the last request showed: what was said since the last epoch and what that
+epoch left, what was recalled, faulted, listed and hinted at since. A call that it made has them
+too, and so has the result. A user's message does not: that a person read a page is no reason.
 
-What a model formed of a range of turns has the marks of all that stood before it when it was asked.
+What a model formed from a range of turns has the marks of its window at that time.
 
-So an answer is marked by what an earlier answer saw, as long as that one stands in the window. Of a
-proxied conversation the client decides what a request shows, and is not asked: everything that was
-said there before counts. Both err on the side of a mark.
+So an answer is marked by what an earlier answer saw, as long as that one is in the window. In a
+proxied conversation the client decides what a request shows, so everything said there before
+counts. Both err on the side of a mark.
 
-What was forgotten stood before the model all the same: its record tells the channel still, so no
-label gets better by a forgetting. What is left out: words that a person copied or typed after
-reading a page.
+A forgotten page was in the window all the same: its record still has the channel, so a forget
+improves no label. Not covered: words that a person copied or typed after reading a page.
 """
 
 from __future__ import annotations
@@ -50,34 +49,34 @@ from pagefault.model.kinds import DERIVED_TYPES, IMPORT, Actor, EventType, Role
 M = TypeVar("M")
 
 _SAID: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED_TYPES))
-"""Types of records whose text enters a window by itself: if it was forgotten, it stood there."""
+"""Record types whose text enters a window by itself: if it was forgotten, it had been there."""
 
 
 class Flow(Generic[M]):
-    """The marks of the pages of one session and its ancestors, folded in the order of the log."""
+    """The marks of the pages of one session and its ancestors, folded in log order."""
 
     def __init__(
         self,
         rule: Callable[[Event, PageBody | None, M | None], M | None],
         join: Callable[[Iterable[M]], M],
     ) -> None:
-        """`rule` says what a page bears, given the mark of what it was made of, and `join` what
-        several come to. It is asked of what was forgotten, too, which has no body any more.
+        """`rule` returns a page's mark, given the mark of its sources, and `join` combines several.
+        The rule is also applied to forgotten pages, which have no body any more.
         """
         self._rule = rule
         self._join = join
-        self.marks: dict[PageId, M] = {}  # of the pages that bear one
+        self.marks: dict[PageId, M] = {}  # of the pages that have one
         self.seqs: dict[PageId, Seq] = {}  # their records
-        self._said: dict[PageId, Seq] = {}  # those of them that the window shows in their place
-        self._imported: dict[PageId, Seq] = {}  # that another program's model had before it
-        self._brought: set[PageId] = set()  # and out of it, until the next epoch
-        self._read: M | None = None  # of the window, when a range was taken up to be formed
-        self._formed: dict[PageId, tuple[Event, PageBody]] = {}  # what was made since
-        self._called: dict[str, M] = {}  # by calls that a marked answer made
+        self._said: dict[PageId, Seq] = {}  # those of them that the window shows in place
+        self._imported: dict[PageId, Seq] = {}  # that were in another program's window
+        self._brought: set[PageId] = set()  # out of place, until the next epoch
+        self._read: M | None = None  # of the window, when a range's forming began
+        self._formed: dict[PageId, tuple[Event, PageBody]] = {}  # made since
+        self._called: dict[str, M] = {}  # by calls in a marked answer
 
     @property
     def before_the_model(self) -> M | None:
-        """The mark of all that the window shows now."""
+        """The mark of the current window."""
         return self._joined({*self._said, *self._brought})
 
     def fold(self, event: Event) -> None:
@@ -104,7 +103,7 @@ class Flow(Generic[M]):
                 by_model = event.actor is Actor.MODEL
                 mark = self._rule(event, None, self.before_the_model if by_model else None)
                 if mark is not None:
-                    gone = PageId(f"#{event.seq}")  # no page is called so
+                    gone = PageId(f"#{event.seq}")  # no page has such an id
                     self.marks[gone], self._said[gone] = mark, event.seq
             case Packed(recalled=recalled, listed=listed):
                 self._bring([*(one.page_id for one in recalled), *listed])
@@ -122,7 +121,7 @@ class Flow(Generic[M]):
                 self._bring([*epoch.core, *shown])
 
     def _mark_formed(self, made: Iterable[PageId]) -> None:
-        """What a model formed with the window before it bears the marks of all of that."""
+        """What a model formed has all marks of its window."""
         for page_id in made:
             if self._read is not None and page_id in self._formed:
                 event, body = self._formed[page_id]
@@ -130,7 +129,7 @@ class Flow(Generic[M]):
                 self._mark(event, body, self._join([*own, self._read]))
 
     def _written_under(self, event: Event, body: PageBody) -> M | None:
-        """The mark that a page takes over from what led to it."""
+        """The mark that a page inherits from its cause."""
         if event.origin == IMPORT and body.role is Role.ASSISTANT:
             return self._joined(self._imported)
         if body.role is Role.ASSISTANT:
@@ -157,7 +156,7 @@ class Flow(Generic[M]):
 
 
 def _sources(body: DerivedBody) -> set[PageId]:
-    """The pages that a derived page was made of."""
+    """The sources of a derived page."""
     named = [*body.provenance, *(span.page_id for span in body.evidence)]
     if isinstance(body, Represented):
         named.append(body.represents)

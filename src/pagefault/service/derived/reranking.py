@@ -1,8 +1,9 @@
 """A reranker for search: bounded in time, not called for a while after a failure, never an error.
 
-Invariants: (1) A search waits for `WAIT_S` at most, and never fails because of a reranker. While
-one answer is late no other is asked for: the order by words is used at once. (2) After a failure
-the reranker is not called for a while, longer each time; `status` says why.
+Invariants:
+ (1) A search waits for `WAIT_S` at most, and never fails because of a reranker. While one answer is
+     late no other is asked for: the order by words is used at once.
+ (2) After a failure the reranker is not called for a while, longer each time; `status` says why.
 """
 
 from __future__ import annotations

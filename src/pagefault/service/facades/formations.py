@@ -1,4 +1,4 @@
-"""What becomes memory of a session: ranges of its turns, formed by the model that lived them."""
+"""Formation: ranges of a session's turns become memory, formed by the model that lived them."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Formations(SessionParts):
         rest: bool = False,
         dry_run: bool = False,
     ) -> list[Formed]:
-        """Form memory of every range of turns that is closed and was not formed yet (about 2,000
-        tokens each), and return these.
+        """Form memory from every closed range of turns that was not formed yet (about 2,000 tokens
+        each), and return these.
 
-        `engine`, which should be the one that the session runs with, is asked with the request that
-        it was sent last and one message more, so that nearly all of it is read from a provider's
-        cache. Without one, sentences are quoted by rules. `former` is one of your own. What is
-        proposed is kept where the pages that it cites say so: sentences of a summary, which an
-        epoch shows `limits.formed_after_turns` later; claims of every kind of card, which are
-        proposed until a person states them or the user agrees.
+        `engine`, which should be the one that the session runs with, gets the session's last
+        request plus one message, so that nearly all of it is read from a provider's cache. Without
+        one, rules quote sentences. `former` is one of your own. Proposals are kept if the pages
+        that they cite support them: sentences of a summary, which an epoch shows
+        `limits.formed_after_turns` later; claims of every kind of card, which are proposed until a
+        person states them or the user agrees.
 
-        `rest` says that nobody goes on with the conversation for now: its last turns are formed,
-        too, though more could follow on them, and sections of core memory are proposed
-        (`core(proposed=True)`), which stand once `core_accept` takes them.
+        `rest` means that the conversation pauses here: its last turns are formed, too, though the
+        range could still grow, and sections of core memory are proposed (`core(proposed=True)`),
+        which hold once `core_accept` takes them.
 
-        `dry_run` asks nobody, and tells which ranges these are, and the tokens of each request.
+        `dry_run` calls no model, and returns the ranges, and the tokens of each request.
 
-        With `formation="on"` that happens after each turn of `run`, with nobody waiting, and as at
-        `rest` once nothing was said for `limits.formation_rest_s`. It stops, without an error,
-        where the budget is spent or the request would not fit the window. Raises `EngineError`
-        where the engine failed: the range will be tried again by a later call, up to
-        `limits.formation_tries_max` times. Raises `BadInput` for a proxied session.
+        With `formation="on"` this happens after each turn of `run`, in the background, and as with
+        `rest` once nothing was said for `limits.formation_rest_s`. It stops, without an error, if
+        the budget is spent or the request would not fit the window. Raises `EngineError` if the
+        engine failed: a later call tries the range again, up to `limits.formation_tries_max` times.
+        Raises `BadInput` for a proxied session.
         """
         state = self._state
         if state.is_relayed:
@@ -71,7 +71,7 @@ class Formations(SessionParts):
         return await self._formation.form(former, rests=rest)
 
     async def formations(self) -> list[Formed]:
-        """The ranges of this session that were taken up, oldest first, and what became of each;
+        """The ranges of this session whose forming has begun, oldest first, with their outcomes;
         then those that are due.
         """
         return await self._formation.told()

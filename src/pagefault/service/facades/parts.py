@@ -1,4 +1,4 @@
-"""What a session is made of: its state here, and the collaborators that its verbs work with.
+"""The parts of a session: its state, and the collaborators of its verbs.
 
 The façades beside this module add verbs to it and no field, and none knows another: what two of
 them need is a collaborator, made here.
@@ -40,8 +40,8 @@ class SessionParts:
         self._stand_on(owned, runtime)
 
     def _stand_on(self, owned: Owned, runtime: Runtime) -> None:
-        """Go on with this state, in this store. While no verb runs."""
-        self.owned = owned  # for the floors around: how the session stands among processes
+        """Continue with this state, in this store. While no verb runs."""
+        self.owned = owned  # for the packages around this one: ownership among processes
         self.session = owned.session
         self.prefetcher = Prefetcher(
             runtime,
@@ -79,12 +79,12 @@ class SessionParts:
 
     @property
     def _state(self) -> SessionState:
-        """As it stands now: it may be another after every wait."""
+        """The current state: it may be replaced during any wait."""
         return self.owned.state
 
 
 def check_open(session: SessionParts) -> Awaitable[None] | None:
-    """What a verb of a session waits for first (`Journal.ready`). Raises `StoreClosed` once the
-    session's memory is closed.
+    """An awaitable for a verb to begin with, if any (`Journal.ready`). Raises `StoreClosed` once
+    the session's memory is closed.
     """
     return session._runtime.journal.ready()

@@ -1,8 +1,7 @@
-"""What a session serves: the next request, the results of the model's calls, its pages.
+"""Reading a session: the next request, results of the model's calls, pages.
 
-What model and person ask for to go on with the conversation. A request and a call are written down
-as they are served; the other verbs write nothing. What is told *about* the session is in
-`inspector.py`.
+What the model and a person need to continue the conversation. Requests and calls are logged as they
+are served; the other verbs write nothing. `inspector.py` has what is known *about* the session.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ from pagefault.service.window.host_calls import unused
 
 @checked_verbs(usable=check_open)
 class Reader(SessionParts, Asking):
-    """What a session serves: requests, calls, pages, and what bears on a query. `request` and
-    `call` append records, the other verbs only read.
+    """What a session serves: requests, calls, pages, and search results. `request` and `call`
+    append records; the other verbs only read.
     """
 
     @overload
@@ -61,15 +60,15 @@ class Reader(SessionParts, Asking):
     ) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
-        At a turn's first request the runtime pages in by itself what the message calls for. With a
-        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
-        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
+        At a turn's first request the runtime itself recalls pages for the message. With a `format`
+        it is the body of a call, without the model's name: "openai" (Chat Completions),
+        "openai-responses", "anthropic" (Messages; it also needs `max_tokens`) or "gemini"
         (generateContent).
 
-        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
-        formats takes. They stay until others are given (`[]`: none), count against the window, and
-        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
-        `WindowTooSmall` where the tools leave no room to converse.
+        `tools` are additional ones of your own, each a `ToolSpec` or a tool in one of these
+        formats. They stay until others are given (`[]`: none), count against the window, and a
+        change begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` if the tools leave no room to converse.
         """
         offered = None if tools is None else a_toolset(tools, self._runtime.journal.clean)
         if format not in (None, *FORMATS):
@@ -95,9 +94,9 @@ class Reader(SessionParts, Asking):
     async def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
         """Serve one tool call of the model and return the result's text.
 
-        Never raises for what the model got wrong: a refusal is a result too, and is logged; only
-        where the window has no room left for it is a call refused and not kept. The
-        record of the call is durable before the next request is, not before this returns.
+        Never raises for the model's mistakes: a refusal is a result too, and is logged; only if the
+        window has no room left for it is a call refused and not logged. The record of the call is
+        durable before the next request is, not before this returns.
         """
 
         if self._state.mode is Mode.PASSIVE:
@@ -119,10 +118,10 @@ class Reader(SessionParts, Asking):
     async def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
 
-        With `details` it also has what its record does not tell: whose word it is at most, given
-        all that went into it (`label`), when it was last accessed and how often, for which the
-        session's whole log is read, and the `dimensions` or `duration_seconds`
-        of its bytes, for which these are.
+        With `details` it also has what its record does not have: its `label`, the least trusted of
+        everything that went into it; when it was last accessed and how often, which reads the
+        session's whole log; and the `dimensions` or `duration_seconds` of its bytes, which reads
+        these.
         """
         page = await self._pages.get(page_id)
         return replace(page, details=await self._details(page)) if details else page
@@ -135,10 +134,10 @@ class Reader(SessionParts, Asking):
         used = [one.at_ms for one in moved if one.what in ACCESSES]
         data = b""
         if page.blob:
-            with suppress(RecordGone, StoreCorrupt):  # the page is there, and its bytes are not
+            with suppress(RecordGone, StoreCorrupt):  # the page exists, and its bytes do not
                 data = await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
         label = None
-        with suppress(ArchiveMissing):  # then nobody knows what stood before it
+        with suppress(ArchiveMissing):  # then the label is unknown
             label = await asyncio.to_thread(self._labels.label, page)
         return PageDetails(
             last_accessed=datetime.fromtimestamp(max(used) / 1000, UTC) if used else None,
@@ -149,11 +148,10 @@ class Reader(SessionParts, Asking):
         )
 
     async def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
-        """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
-        made of others, and is not written yet), L2 the log, L3 the blob store, L4 the archive.
-        Raises `NoSuchPage`.
+        """The tier of each of these pages now: L0 the window, L1 memory (a derived page that is not
+        written yet), L2 the log, L3 the blob store, L4 the archive. Raises `NoSuchPage`.
 
-        Of a proxied session none is L0: what the window holds is its client's affair.
+        In a proxied session none is L0: its client decides what the window holds.
         """
         self.owned.check_there()
         await self._runtime.journal.look()
@@ -167,9 +165,9 @@ class Reader(SessionParts, Asking):
         return {r.page_id: self._state.tier_of(r, is_archived=away) for r, away in rows}
 
     async def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
-        """A page at `level` or the nearest fuller one: what level that is, text and tokens.
+        """A page at `level` or the nearest fuller one: that level, text and tokens.
 
-        A picture's text is its caption, which is level 2 at most. Reads, and keeps nothing.
+        A picture's text is its caption, which is level 2 at most. Writes nothing.
         """
         wanted = a_level(level)
         page = await self._pages.get(page_id)
@@ -183,9 +181,9 @@ class Reader(SessionParts, Asking):
         return await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
 
     async def defer(self, page_id: str) -> DeferredPage:
-        """Begin to read a page and do not wait for it: for answers that stream.
+        """Start reading a page without waiting for it: for answers that stream.
 
-        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
+        Returns a placeholder at once, which becomes the page. Raises `NoSuchPage`.
         """
         self.owned.check_there()
         page_id = PageId(page_id)
@@ -199,24 +197,24 @@ class Reader(SessionParts, Asking):
         return DeferredPage(page_id, placeholder(page_id), loading)
 
     async def claims(self) -> list[ClaimInfo]:
-        """What was decided, preferred and told here, oldest first, with what became of it."""
+        """The decisions, preferences and facts of this session, oldest first, with their status."""
         self.owned.check_there()
         await self.owned.refresh()
         return await asyncio.to_thread(self._claims.told, self._state)
 
     async def cards(self) -> list[Card]:
-        """The same as memory cards, by the names that requirement 004 gives their fields; but for
-        notes that take a claim back.
+        """The same as memory cards, with requirement 004's field names; without retraction
+        notes.
         """
         claims = await self.claims()
         return await asyncio.to_thread(cards_of, self._runtime, self.owned.scope, claims)
 
     async def known(self, query: str, *, kinds: Sequence[str] = ()) -> Knowledge:
-        """Whether something is in memory: the claims that hold of it, or else what was said of it;
-        or else why not, be it that nobody said it, or that it was taken back, is stale or expired.
-        It goes by words, as searches do: what is called otherwise in the question is not found.
+        """Whether something is in memory: the claims about it that hold, or else what was said
+        about it; or else why not: nobody said it, or it was retracted, is stale or expired. It
+        matches words, like searches: a question in other words does not find it.
 
-        With `kinds`, as of `claim`, only claims of these answer: what was talked of, and never
+        With `kinds`, as of `claim`, only claims of these answer: something discussed, and never
         decided, is no decision in memory.
         """
         asked = frozenset(map(a_kind, kinds))
@@ -236,7 +234,7 @@ class Reader(SessionParts, Asking):
         return known_of(claims, found, pages.hits, asked)
 
     def resident(self) -> list[PageId]:
-        """The pages that the model can see in full, coldest first."""
+        """The pages that the model sees in full, coldest first."""
         return list(self._state.working_set)
 
     def visible(self) -> set[PageId]:
@@ -246,11 +244,11 @@ class Reader(SessionParts, Asking):
         return {*pages, *(p.derived.represents for p in shown if p is not None and p.derived)}
 
     def host_tools(self) -> list[str]:
-        """The names of your own tools that a request offers."""
+        """The names of your own tools in a request."""
         return [tool.name for tool in self._state.tools]
 
     def calls_that_fit(self) -> int:
-        """How many more calls the window can take in this turn, were each of them refused."""
+        """How many more calls the window can take in this turn, if each were refused."""
         return self._calls.fit()
 
     def no_such_page(self, page_id: str) -> NoSuchPage:
@@ -283,6 +281,6 @@ class Reader(SessionParts, Asking):
 
 
 def _look_at(loading: asyncio.Future[Page]) -> None:
-    """Nobody need ask for a deferred page: then its failure is nobody's."""
+    """A deferred page may never be awaited: then its failure is ignored."""
     if not loading.cancelled():
         loading.exception()

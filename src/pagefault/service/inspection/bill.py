@@ -1,9 +1,9 @@
-"""The bill of sessions, folded from their logs: `pack/bill.py` says what is counted and compared.
+"""The bill of sessions, folded from their logs: `pack/bill.py` defines counts and comparisons.
 
-Of a proxied session both sides stand in the records of its requests. Of a session of the library
-only what was packed does: without us, it is taken to send all that was said, done or handed in by
-then, and its instructions, each time. The tools of its host and whatever frames a request are not
-in that, so it comes out a little too cheap.
+For a proxied session both sides are in the records of its requests. For a session of the library
+only what was packed is: without us, it is assumed to send all that was said, done or handed in by
+then, and its instructions, each time. Its host's tools and the framing of requests are not
+included, so that side comes out a little too cheap.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from pagefault.service.runtime import Runtime
 
 _PROXYS: Final = ("relayed", "reported", "formation_begun", "formation_ended")
 _GOES_ON: Final = ("same", "extended", SERVED)
-_UNSETTLED: Final = 64  # of the newest requests, a report may yet come
+_UNSETTLED: Final = 64  # of the newest requests, which may yet get a report
 _PROVIDERS_DOING: Final = (Disagreement.LESS, Disagreement.NONE_AT_ALL)
 
 
 class BillBy(StrEnum):
-    """What the rows of a bill are of."""
+    """The rows of a bill."""
 
     SESSION = "session"
     DAY = "day"  # of UTC
@@ -105,18 +105,18 @@ def items_of(runtime: Runtime, row: SessionRow) -> list[BillItem]:
     return [*fold.items(), *fold.formations()]
 
 
-# --- what a proxy passed on -----------------------------------------------------------------------
+# --- proxied requests -----------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _PassedOn:
-    """Weighs the requests that a proxy passed on, in their order."""
+    """Weighs the proxied requests, in order."""
 
     called: str
     configured: PriceList | None
     before: Entry | None = None
-    own: int = 0  # tokens of the client's request before
-    added: int = 0  # and of what we put into it
+    own: int = 0  # tokens of the client's previous request
+    added: int = 0  # and of our additions to it
 
     def item(self, entry: Entry) -> BillItem:
         told = entry.relayed
@@ -159,7 +159,7 @@ class _PassedOn:
 
 
 def _as_it_went_on(entry: Entry, before: Entry | None, prices: PriceList) -> tuple[Entry, bool]:
-    """The first request after the proxy began anew, of which its record tells nothing: the same
+    """The first request after a restart of the proxy, whose record compares it with none: the same
     bytes are sent again then, so only time and the client can have cost it the cache.
     """
     told = entry.relayed
@@ -175,8 +175,8 @@ def _as_it_went_on(entry: Entry, before: Entry | None, prices: PriceList) -> tup
 
 
 def _clients(entry: Entry, own: int, *, is_restart: bool) -> tuple[int, int]:
-    """What the client sent, and how much of that it had sent before: as recorded, or else, where
-    an older version wrote the record, what it must have been.
+    """What the client sent, and how much of that it had sent before: as recorded, or for a record
+    of an older version, as it must have been.
     """
     told = entry.relayed
     assert told is not None
@@ -188,7 +188,7 @@ def _clients(entry: Entry, own: int, *, is_restart: bool) -> tuple[int, int]:
 
 
 def _why(line: Line, told: Relayed | None = None) -> str:
-    """Why not all of the request before it was read from the cache, or ""."""
+    """Why not all of the previous request was read from the cache, or ""."""
     if line.broke is Broke.FIRST:
         return ""
     if line.broke is Broke.CLIENT_CHANGED and told is not None:
@@ -199,35 +199,35 @@ def _why(line: Line, told: Relayed | None = None) -> str:
     return str(line.broke)
 
 
-# --- what a session packed ------------------------------------------------------------------------
+# --- packed requests ------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Asked:
-    """What stood behind a request when it was packed."""
+    """The history behind a request when it was packed."""
 
     full: int  # tokens of all that had been said
     shared: int  # of these, at the request before
-    brought: int  # tokens that recall and faults brought in since
+    brought: int  # tokens from recall and faults since then
     is_ours: bool  # nothing had been said since: the model had called memory's tools
     model: str
 
 
 @dataclass(slots=True)
 class _Tried:
-    """A request that asked to form memory, and what the provider counted for it, where it said."""
+    """A request to form memory, and the provider's count for it, if reported."""
 
     at_ms: int
     tokens: int
-    read: int  # tokens of what the last request showed, with which it begins
+    read: int  # tokens of the last request's content, with which it begins
     model: str
     usage: Usage | None = None
 
 
 @dataclass(slots=True)
 class RequestFold:
-    """A fold of a session's requests: it is told the session's records, its ancestors' before them.
-    Of a session whose requests a proxy passed on, these and the reports on them are enough.
+    """A fold of a session's requests, over the session's records, its ancestors' before them. For a
+    proxied session, its requests and the reports on them are enough.
     """
 
     runtime: Runtime
@@ -239,10 +239,10 @@ class RequestFold:
     _system: int = 0
     _before: int = 0
     _brought: int = 0
-    _calls: int = 0  # of memory's tools, since the request before
+    _calls: int = 0  # of memory's tools, since the previous request
     _news: int = 0  # pages since then
     _model: str = ""
-    _relayed: list[int] = field(default_factory=list)  # which of the entries a proxy passed on
+    _relayed: list[int] = field(default_factory=list)  # which of the entries were proxied
     _is_relayed: bool = False
     _tried: list[_Tried] = field(default_factory=list)
     _settled: list[BillItem] = field(default_factory=list)
@@ -308,7 +308,7 @@ class RequestFold:
         return event.session == self.row.session
 
     def _asked_model(self) -> str:
-        """The model that was asked last, of a proxied session; else that it is priced by."""
+        """The last model of a proxied session; else the one whose prices apply."""
         last = self.ledger.entries[-1].relayed if self.ledger.entries else None
         return self._model if last is None else last.model
 
@@ -317,7 +317,7 @@ class RequestFold:
         return min(sent, begun.tokens) if begun.reads_window else 0
 
     def formations(self) -> list[BillItem]:
-        """The requests so far that asked to form memory, oldest first."""
+        """The requests so far to form memory, oldest first."""
         return [self._formation(one) for one in self._tried]
 
     def _formation(self, tried: _Tried) -> BillItem:
@@ -338,22 +338,24 @@ class RequestFold:
         )
 
     def size_of(self, page_id: PageId) -> int:
-        """The tokens of a page; 0 of one that no record has told of."""
+        """The tokens of a page; 0 if no record has it."""
         return self._sizes.get(page_id, 0)
 
     @property
     def entries(self) -> list[Entry]:
-        """Those that `items` tells of, in the same order: where a proxy passed any on, these."""
+        """The entries behind `items`, in the same order: only the proxied ones, if there
+        are any.
+        """
         every = self.ledger.entries
         return [every[number] for number in self._relayed] if self._relayed else every
 
     def items(self) -> list[BillItem]:
-        """The requests so far, oldest first. Those that no report is to be expected of any more are
-        weighed once.
+        """The requests so far, oldest first. Those that can get no report any more are weighed
+        once.
         """
         count = len(self._relayed or self.ledger.entries)
         settled = max(0, count - _UNSETTLED)
-        if self._is_relayed is not bool(self._relayed):  # the first that was, after others
+        if self._is_relayed is not bool(self._relayed):  # the first proxied one, after others
             self._is_relayed, self._settled, self._weighing = True, [], self._weighs()
         for number in range(len(self._settled), settled):
             self._settled.append(self._item(self._weighing, number))

@@ -3,8 +3,10 @@
 A session's verbs run each of these folds alone. Callers that show many of them, or show them again
 and again, use this: a record is read once.
 
-Invariants: (1) Every fold has seen the same records, those up to `upto`. (2) Nothing is unfolded:
-after a forget, or when the map has twice its columns, the owner makes another fold (`is_outgrown`).
+Invariants:
+ (1) Every fold has seen the same records, those up to `upto`.
+ (2) Nothing is unfolded: after a forget, or when the map has twice its columns, the owner makes
+     another fold (`is_outgrown`).
 
 Blocks on the store.
 """

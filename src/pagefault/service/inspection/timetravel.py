@@ -1,8 +1,8 @@
 """The mutation log, read back: what a window held at any time, what changed between two times, and
 everything that ever happened to a page.
 
-All of it is folded from the records; nothing is kept for it. What was forgotten since cannot be
-told any more. Blocks on the store.
+All of it is folded from the records; it has no state of its own. What was forgotten since is
+missing. Blocks on the store.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.window.state import SessionState
 from pagefault.store.store import STORE
 
-# --- a moment -------------------------------------------------------------------------------------
+# --- moments --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,9 @@ class Moment:
     """A session as it was after the record `seq`.
 
     `pages` are in the order of the window. `request` and `request_tokens` are of the last request
-    that had been packed, -1 and 0 if there was none: what was said after it is among the pages, and
-    not among its tokens. Where a proxy passed that request on, it is `relayed`, and `pages` are
-    those of the client's history that it showed, and those that were quoted with it.
+    that had been packed, -1 and 0 if there was none: messages after it are among the pages, but not
+    among its tokens. For a proxied request there is `relayed`, and `pages` are those of the
+    client's history that it showed, and those that were quoted with it.
     """
 
     seq: Seq
@@ -123,9 +123,9 @@ def find_seq(
     time_ms: int | None = None,
     checkpoint: str | None = None,
 ) -> Seq:
-    """The last record of a turn, or not after a seq or a time; or the record of a checkpoint.
-    Raises `BadInput` if the session did not exist yet at that time, or there is no such turn,
-    record or checkpoint yet.
+    """The last record of a turn, or up to a seq or a time; or the record of a checkpoint. Raises
+    `BadInput` if the session did not exist yet at that time, or if there is no such turn, record or
+    checkpoint yet.
     """
     times = turn, seq, time_ms, checkpoint
     is_known = all(isinstance(one, int | None) for one in (turn, seq, time_ms))
@@ -214,8 +214,8 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
 def in_window(
     state: SessionState, partial: Mapping[str, tuple[PageId, Level, int]]
 ) -> Iterator[InWindow]:
-    """The pages that a session's window shows, in its order. `partial` has what calls of the model
-    brought in that shows less than a whole page, by the call.
+    """The pages that a session's window shows, in order. `partial` has pages that the model's calls
+    brought in at less than full, by call.
     """
     for entry in state.layout.entries():
         match entry:
@@ -248,8 +248,8 @@ def in_window(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What changed from one moment to another. `levels` are pages that stayed at another level:
-    id, level before, level after.
+    """What changed from one moment to another. `levels` are pages that stayed at another level: id,
+    level before, level after.
     """
 
     before: Moment
@@ -260,7 +260,7 @@ class Difference:
 
     @property
     def tokens(self) -> int:
-        """By how much the request grew."""
+        """The growth of the request."""
         return self.after.request_tokens - self.before.request_tokens
 
     @property
@@ -292,17 +292,18 @@ def _fullest(at: Moment) -> dict[PageId, InWindow]:
     return pages
 
 
-# --- a request -----------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A request as it was packed, of the record `seq`. `number` counts a session's requests from 0.
+    """A request as it was packed, from the record `seq`. `number` counts a session's requests from
+    0.
 
-    `request` has the messages and tools as they were sent, less the hints for a provider's cache.
-    `missing` says what of it cannot be told any more, a sentence each: then it is what is left of
-    it, and `forgotten` are the records of this conversation that were forgotten and stood before
-    it. Which of them it showed, nothing tells.
+    `request` has the messages and tools as they were sent, without the hints for a provider's
+    cache. `missing` has a sentence for each part that is lost: then the request is what is left of
+    it, and `forgotten` are the records of this conversation that were forgotten and came before it.
+    It is unknown which of them it showed.
     """
 
     request: Request
@@ -322,7 +323,7 @@ class Sent:
 def sent(
     runtime: Runtime, row: SessionRow, *, turn: int | None = None, number: int | None = None
 ) -> Sent:
-    """The last request of a turn, or that of a number. Raises `BadInput` if there was none."""
+    """The last request of a turn, or the one with a number. Raises `BadInput` if there was none."""
     scope = runtime.scope(row.session)
     found: Event | None = None
     is_relayed = False
@@ -365,7 +366,7 @@ def sent(
 
 
 def _forgotten(runtime: Runtime, scope: Scope) -> Iterator[Seq]:
-    """The records of a scope that were forgotten, as the receipts tell."""
+    """The forgotten records of a scope, from the receipts."""
     upto = dict(scope.parts)
     for seq in runtime.index.events(STORE, types=("forget_begun",)):
         begun = runtime.log.get(seq).body
@@ -377,18 +378,18 @@ def _forgotten(runtime: Runtime, scope: Scope) -> Iterator[Seq]:
                     yield event.seq
 
 
-# --- a page --------------------------------------------------------------------------------------
+# --- pages ----------------------------------------------------------------------------------------
 
 
 def page_at(runtime: Runtime, scope: Scope, page_id: PageId, upto: Seq) -> Page | None:
-    """The page whose words stood in the place of `page_id` after the record `upto`; None where none
-    of them was written by then. `KeyError` where the scope has no such page, and `RecordGone` where
-    the words of that time were forgotten.
+    """The version of `page_id` that was current after the record `upto`; None if none was written
+    by then. `KeyError` if the scope has no such page, and `RecordGone` if that version was
+    forgotten.
 
-    A page never changes. Where a client says a message in other words, the page of these supersedes
-    the page of the earlier ones, and a claim another: so the versions are a chain, and whichever of
-    it is named, it is walked back to what there was by then and on to what stood. Of a text in
-    parts it is the part of the same number, or the first where the other words have fewer.
+    A page never changes. When a client edits a message, the new page supersedes the old one, and so
+    does a claim: the versions are a chain. From whichever is named, it is walked back to one that
+    existed by then, and on to the one that was current. For a text in parts it is the part with the
+    same number, or the first if the version has fewer.
     """
     index, then = runtime.index, scope_at(scope, upto)
     row = index.find_page(scope, page_id)
@@ -417,7 +418,7 @@ def _is_in(scope: Scope, row: PageRow) -> bool:
 
 
 def _former(runtime: Runtime, scope: Scope, row: PageRow) -> PageRow | None:
-    """The page that this one took the place of, or the text that it is part of; None if none."""
+    """The page that this one replaced, or the text that it is part of; None if none."""
     part_of = runtime.pages.read(row).part_of
     first = runtime.index.find_page(scope, part_of) if part_of else row
     body = runtime.log.get(first.seq).body if first is not None else None
@@ -430,18 +431,18 @@ def _former(runtime: Runtime, scope: Scope, row: PageRow) -> PageRow | None:
     return former
 
 
-# --- a page's history -----------------------------------------------------------------------------
+# --- histories ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Movement:
     """One thing that happened to a page. `cause` is the record that led to it, 0 if none is named;
-    `actor_id` the tool or the model that acted, where the record tells its name.
+    `actor_id` the tool or the model that acted, if the record has its name.
 
-    The tiers are those of the page's content before and after, as the records tell them: L0 in the
-    window, else L2 or L3, where it is read from; None before it was created and after it was
-    forgotten. No record tells when a segment went to the archive, nor what memory held (L4, L1:
-    `Session.tiers` tells them of now). Of a proxied session none is L0: its client decides that.
+    The tiers are those of the page's content before and after, from the records: L0 in the window,
+    else L2 or L3, where it is read from; None before it was created and after it was forgotten.
+    Archiving of segments and the contents of memory are not recorded (L4, L1: `Session.tiers` has
+    them as of now). In a proxied session none is L0: its client decides that.
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
     in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited; of
@@ -471,8 +472,8 @@ def history(
     *,
     actor: Actor | None = None,
 ) -> list[Movement]:
-    """Everything that happened to a page, or to all of them, oldest first; of one actor alone, if
-    one is named. What a request or an epoch does is done by the system.
+    """Everything that happened to a page, or to all of them, oldest first; only by one actor, if
+    one is given. Requests and epochs are actions of the system.
     """
     told = []
     scope = runtime.scope(session)
@@ -514,11 +515,11 @@ def history(
 
 
 ACCESSES: Final = frozenset({"recalled", "faulted", "mapped_already", "cited"})
-"""Movements that are a use of the page."""
+"""Movements that count as a use of the page."""
 
 
 def _told(rows: Mapping[PageId, PageRow], page_id: PageId, level: int) -> int:
-    """The level as the model was told it."""
+    """The level as shown to the model."""
     row = rows.get(page_id)
     return level if row is None else int(told_level(row, Level(level)))
 
@@ -568,19 +569,19 @@ def _movements(event: Event) -> Iterator[_Movement]:
             for page_id in dict.fromkeys((first, last)):
                 yield str(outcome), page_id, None, ", ".join(made)
         case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed() | Imported():
-            pass  # of the session, and no page
+            pass  # about the session, not a page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
         case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-            pass  # what may be recalled, and not what was
+            pass  # permission to recall, not recall
         case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-            pass  # what may be recalled, and not what was
+            pass  # permission to recall, not recall
         case ScrubBegun() | ScrubDone():
-            pass  # of the whole store
+            pass  # about the whole store
         case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
-            pass  # nothing is left that would tell of which page it was
+            pass  # its page is unknown
         case Opaque() | SetAside():
-            pass  # whatever it is, nothing of it is understood here
+            pass  # its content cannot be read here
         case undecided:
             assert_never(undecided)
 

@@ -1,8 +1,8 @@
-"""Whether something is in memory, and if not, why not: never said, or said and taken back.
+"""Whether something is in memory, and if not, why not: never said, or said and retracted.
 
-What a search finds says nothing of what it did not find. Here the claims that bear on a question
-are followed to what became of them, so that what was retracted is not told as if it held, and is
-not passed over as if it had never been said.
+Search results say nothing about what was not found. Here the claims relevant to a question are
+followed to their current status, so that a retracted one is neither returned as valid nor passed
+over as if it had never been said.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from pagefault.store.languages import languages_in
 from pagefault.store.likely import rarity
 
 PAGES_MAX: Final = 5
-ABOUT: Final = 0.6  # of what a page that was said has of a question: a claim is about the same
+ABOUT: Final = 0.6  # of what the best page has of a question: then a claim has the same subject
 
 
 class Unknown(StrEnum):
     """Why something is not in memory."""
 
-    NEVER_SAID = "never_said"  # no page and no claim has half of what the question tells
+    NEVER_SAID = "never_said"  # no page and no claim has half of the question's content words
     RETRACTED = "retracted"
-    STALE = "stale"  # what it rested on changed
+    STALE = "stale"  # a source changed
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
-    NOT_HELD = "not_held"  # it was talked of, and no claim of the kind that is asked for holds it
+    NOT_HELD = "not_held"  # it was discussed, and no claim of the requested kind holds it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """Whether memory has an answer. `claims` are those that hold, or, where none does, those that
-    did; `pages` those that were said and bear on it. Where nothing holds, `reason` says why
-    (never_said, retracted, stale, expired, withdrawn, not_held), and `told` the same in a sentence.
+    """Whether memory has an answer. `claims` are those that hold, or, if none does, those that did;
+    `pages` are relevant messages. If nothing holds, `reason` says why (never_said, retracted,
+    stale, expired, withdrawn, not_held), and `told` is the same as a sentence.
     """
 
     is_known: bool
@@ -67,8 +67,8 @@ def known_of(
     said: Sequence[SearchHit],
     kinds: Collection[ClaimType] = (),
 ) -> Knowledge:
-    """What is known, given every claim, those found and the pages found. With `kinds` only claims
-    of these count, and no page does. Pure.
+    """What is known, given every claim, and the claims and pages found. With `kinds` only claims of
+    these count, and no page does. Pure.
     """
     bear = [hit.page.page_id for hit in found if _bears(hit)]
     if kinds:
@@ -108,12 +108,12 @@ def about(
     found: Sequence[ClaimInfo],
     said: Sequence[str],
 ) -> frozenset[PageId]:
-    """Those of these claims that have about as much of a question as the best page that was said
-    and asks nothing has; `said` are the texts of those that bear on it.
+    """The claims that match about as much of a question as the best page that is not itself a
+    question; `said` are the texts of the relevant pages.
 
     Claims are few, so a claim about another thing may have all those words of a question that any
-    claim has. What was said tells which words count: *payment provider* was talked of, and a claim
-    of the mail provider has half of it.
+    claim has. Messages show which words count: *payment provider* was discussed, and a claim about
+    the mail provider has half of it.
     """
     languages = tuple({*languages_in(index, scope), *languages_in(index, scope.derived)})
     words = query_words(query, languages)
@@ -135,12 +135,12 @@ def about(
 
 
 def _bears(hit: SearchHit) -> bool:
-    """Whether a page says it: what stands around a page says nothing of the page."""
+    """Whether the page itself is relevant: its neighbours do not count."""
     return hit.coverage >= ANSWERS_COVERAGE and hit.why != "neighbours"
 
 
 def _now(claim_id: PageId, claims: Mapping[PageId, ClaimInfo]) -> PageId:
-    """The claim that took a claim's place last, if any did; one that was taken back, itself."""
+    """The last claim that replaced a claim, if any did; for a retracted one, itself."""
     seen: set[PageId] = set()
     while claim_id in claims and claim_id not in seen:
         seen.add(claim_id)

@@ -1,21 +1,19 @@
-"""Which proposals of a former become memory: decided by the bytes of the pages that they cite.
+"""Which proposals of a former become memory: the bytes of the cited pages decide.
 
-Whoever proposes may be wrong, or may have read a page that told it what to propose. So nothing is
-believed. Each line cites pages of its range, and what it quotes stands there, word for word and not
-turned round by what stands beside it; a sentence names no number and no identifier that its pages
-do not name. What is left over is what bytes cannot tell: a sentence of plain words may still say
-something else than the page does. It stands in a summary, with the page beside it, and its label is
-that of a model at most.
+A former may be wrong, or may have read a page that told it what to propose. So nothing is taken on
+trust. Each line cites pages of its range, and its quotations are in them, word for word and not
+reversed by their context; a sentence names no number and no identifier that its pages do not name.
+Bytes cannot show the rest: a sentence of plain words may still differ from its page. It is in a
+summary, beside the page, and its label is at best a model's.
 
 A claim is *proposed*, of whatever kind of card: it is found, recalled and shown as such, never
 recited, and closes nothing that has the user's authority, until a person states it or the user
-agrees. Where it says something else of a subject than what stands, here or in another session of
-the same user, both stay, and the conflict is written down. What says the same as what stands is not
-written again. So it is with sections of core memory: a version is proposed, and stands in no
-request until a person accepts it.
+agrees. If it contradicts a claim that holds, here or in another session of the same user, both
+stay, and the conflict is recorded. A duplicate of a claim that holds is not written. Likewise for
+sections of core memory: a version is proposed, and is in no request until a person accepts it.
 
-What a stranger wrote (a tool, the web) has at most a share of a range's summary beyond its best
-sentence, and of the claims.
+Untrusted text (tools, the web) has at most a share of a range's summary beyond its best sentence,
+and of the claims.
 """
 
 from __future__ import annotations
@@ -49,11 +47,11 @@ from pagefault.truth.held import Held, kind_of
 from pagefault.truth.subjects import subject_key, value_key
 
 RATIO: Final = 8
-"""A summary has at most one token for so many of its range: what a model writes cites its pages."""
+"""A summary has at most one token for so many of its range: a model's sentences also cite pages."""
 TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
 CLAIMS_MAX: Final = 12  # of one range
 TOPICS_MAX: Final = 3
-SESSIONS_READ: Final = 8  # of the user's others, in which claims may say something else
+SESSIONS_READ: Final = 8  # of the user's others, searched for contradicting claims
 
 
 def summary_room(pages: Iterable[Page]) -> int:
@@ -64,19 +62,19 @@ def summary_room(pages: Iterable[Page]) -> int:
 class Why(StrEnum):
     """Why a proposal was not taken."""
 
-    UNREAD = "unread"  # a line that was none
+    UNREAD = "unread"  # not a valid line
     UNCITED = "uncited"  # it cites no page of the range
-    UNQUOTED = "unquoted"  # what it quotes stands nowhere, or it had to quote and does not
-    TURNED = "turned"  # what it quotes is denied there
-    UNFOUNDED = "unfounded"  # it names what its pages do not
+    UNQUOTED = "unquoted"  # its quotation is nowhere, or a required one is missing
+    TURNED = "turned"  # its quotation is negated there
+    UNFOUNDED = "unfounded"  # it names something that its pages do not
     LONG = "long"  # there was no room for it
-    CROWDED = "crowded"  # a stranger's share was taken
-    REPEATED = "repeated"  # it says what stands already
+    CROWDED = "crowded"  # the untrusted share was used up
+    REPEATED = "repeated"  # it repeats something that holds already
 
 
 @dataclass(slots=True)
 class Admitted:
-    """What is to be written of a range."""
+    """The records to be written for a range."""
 
     cause: Seq  # of each of its records
     drafts: list[Draft] = field(default_factory=list)
@@ -94,7 +92,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A proposal whose evidence is there."""
+    """A proposal with valid evidence."""
 
     proposal: Proposal
     text: str
@@ -129,9 +127,9 @@ class Admission:
         lowest: Origin | None,
         cause: Seq,
     ) -> Admitted:
-        """What of these proposals is written, and what is not. `lowest` is the least trusted of all
-        that the former read besides the range, if it read any; `cause` the record that says that
-        the range was taken up.
+        """Which of these proposals are written, and which are not. `lowest` is the least trusted of
+        everything that the former read besides the range, if it read any; `cause` the record with
+        which the range's forming began.
         """
         self._named, self._elsewhere = {}, None
         admitted = Admitted(cause=cause)
@@ -186,8 +184,8 @@ class Admission:
         return _Line(proposal, text, found, least_trusted(one.origin for one in found))
 
     def _is_founded(self, text: str, cited: Sequence[Page]) -> bool:
-        """Whether the pages, or the labels that they are shown with, name every number and
-        identifier that a text names. In any language: both are told by their form.
+        """Whether the pages, or their labels, contain every number and identifier in a text. In any
+        language: both are recognised by form.
         """
         there: set[tuple[Guarded, str]] = set()
         for page in cited:
@@ -206,7 +204,7 @@ class Admission:
         model: str,
         admitted: Admitted,
     ) -> None:
-        """One page for the range: its sentences in their order, each with the pages it rests on."""
+        """One page for the range: its sentences in order, each with its pages."""
         from pagefault.represent.topics import topic_tags
 
         said = sum(page.row.tokens for page in given.pages)
@@ -245,7 +243,7 @@ class Admission:
         admitted.drafts += self._written([made], admitted)
 
     def _is_crowded(self, used: Counter[Origin], origin: Origin, tokens: int, room: float) -> bool:
-        """Whether a stranger's share is taken; else this counts as a part of it."""
+        """Whether the untrusted share is used up; if not, this is counted towards it."""
         if not is_untrusted(origin):
             return False
         most = room * self._runtime.limits.untrusted_recall_share
@@ -323,8 +321,8 @@ class Admission:
         return True
 
     def _held_elsewhere(self, claim: Claim) -> list[tuple[str, Held]]:
-        """What stands of this kind in the other sessions of the same user, those used last, and
-        says something else. Nothing of anybody else's is looked at.
+        """Claims of this kind in the user's other sessions, the latest used, that say something
+        else. Other users' sessions are not read.
         """
         runtime, own = self._runtime, self._owned.scope
         user = runtime.regions.who(own).user
@@ -356,7 +354,7 @@ class Admission:
     def _propose_core(
         self, lines: Sequence[_Line], floor: Sequence[Origin], admitted: Admitted
     ) -> None:
-        """A version of each section that is named, with these lines behind what it says."""
+        """A version of each named section, with these lines appended."""
         if not lines:
             return
         journal, state = self._runtime.journal, self._owned.state
@@ -390,7 +388,7 @@ class Admission:
 
 
 def _quoted(words: str, cited: Sequence[Page], finder: EvidenceFinder) -> QuotedWords:
-    """Where one of the cited pages says so. Raises `_NotTaken`."""
+    """The span in one of the cited pages that says so. Raises `_NotTaken`."""
     for page in cited:
         with suppress(BadInput, NoSuchPage, RecordGone, ArchiveMissing):
             return finder.find(Quote(words, page.page_id))
@@ -406,7 +404,7 @@ def _whole(page: Page, finder: EvidenceFinder) -> QuotedWords:
 
 
 def _sentence(line: _Line) -> str:
-    """A sentence of a summary, with what it rests on: no citation, as it stands in no answer."""
+    """A sentence of a summary, with its sources: not a citation, as it is in no answer."""
     pages = dict.fromkeys(one.span.page_id for one in line.found)
     return f"{line.text} [{', '.join(pages)}]"
 

@@ -35,9 +35,9 @@ class Saying:
         cause: Seq = NOTHING,
         telling: Telling | None = None,
     ) -> tuple[list[list[PageId]], list[Incoming]]:
-        """For each of these the pages that it became, now or before; and the items that are new.
+        """The pages of each of these messages, written now or before; and the new items.
 
-        A `cause` makes them parts of an exchange with the host's tools. What is `telling` is
+        A `cause` makes them parts of an exchange with the host's tools. The events in `telling` are
         written before them, in the same batch.
         """
         planned = self._runtime.journal.forgets
@@ -54,9 +54,9 @@ class Saying:
             drafts = allotted(drafts, self._owned.state, cause)
         drafts += await self._claim(drafts, _blocks(drafts, fresh))
         told, resting = await telling.drafts(self._owned) if telling is not None else ([], None)
-        keep = self._runtime.pages.keeper()  # before anything can be forgotten of what is written
+        keep = self._runtime.pages.keeper()  # before anything being written can be forgotten
         events = await self._owned.commit([*told, *drafts], planned=resting)
-        if any(item.follows for item in fresh):  # its client's own JSON is told by these texts
+        if any(item.follows for item in fresh):  # its client's own JSON refers to these texts
             for event in events:
                 if isinstance(event.body, OriginalBody):
                     keep(page_of(event, event.body))
@@ -77,29 +77,31 @@ class Saying:
         by_key: dict[str, list[PageId]] = {}
         made: list[list[PageId]] = []
         for item, pages in zip(items, known, strict=True):
-            key = "" if item.follows == PREVIOUS else item.key  # equal ones are of other pages then
+            key = "" if item.follows == PREVIOUS else item.key  # equal keys are of other pages then
             pages = pages or by_key.get(key) or next(written)
             by_key |= {key: pages} if key else {}
             made.append(pages)
         return made, fresh
 
     async def _claim(self, drafts: Sequence[Draft], blocks: Collection[PageId]) -> list[Draft]:
-        """Drafts of the claims that these make. Another thread waits for the store, if need be."""
+        """Drafts of the claims in these messages. Another thread waits for the store, if
+        need be.
+        """
         if self._claims.is_current(self._owned.state):
             with suppress(WouldBlock):
                 return self._claims.drafts(drafts, self._owned.state, blocks, may_block=False)
         return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state, blocks)
 
     async def known(self, items: Sequence[Incoming]) -> tuple[list[list[PageId]], list[Incoming]]:
-        """For each item the pages it became before, if it did; and the items to write now. Raises
-        `BadInput` for a key that was given with a claim.
+        """For each item the pages that it became before, if it did; and the items to write now.
+        Raises `BadInput` for a key that was used for a claim.
         """
         known: list[list[PageId]] = []
         fresh: list[Incoming] = []
         keys: set[str] = set()
         pages: list[PageId] = []
         for item in items:
-            if item.follows == PREVIOUS and not pages:  # behind a new page there is nothing yet
+            if item.follows == PREVIOUS and not pages:  # nothing follows a new page yet
                 known.append([])
                 fresh.append(item)
                 continue
@@ -122,7 +124,7 @@ class Saying:
 
 
 def _blocks(drafts: Sequence[Draft], items: Sequence[Incoming]) -> set[PageId]:
-    """The pages that say only a part of a message, given what they were made of."""
+    """The pages that are only part of a message, given their items."""
     bodies = [draft.body for draft in drafts if isinstance(draft.body, OriginalBody)]
     firsts = [body.page_id for body in bodies if body.part == 0]
     return {one for one, item in zip(firsts, items, strict=True) if not item.is_whole}

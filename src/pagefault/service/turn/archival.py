@@ -1,7 +1,7 @@
-"""Archival memory: the notes that a session sees, searched.
+"""Archival memory: search over the notes that a session sees.
 
 Its own and its ancestors', and those of every session that is assigned to the same user. A session
-that is nobody's sees its own alone: no name at all is not the name of everybody.
+without a user sees only its own: no name is not everybody's name.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from pagefault.service.turn.notes import may_contradict
 from pagefault.store.place import place_in
 
 OWN: Final = frozenset({"words", "meaning"})
-"""What a note may be found by (`SearchHit.why`): it says nothing of what stands beside it."""
+"""What a note may be found by (`SearchHit.why`): its neighbours say nothing about it."""
 
-_RELATED: Final = 8  # notes that a new one is held against
+_RELATED: Final = 8  # notes that a new one is compared with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalNote:
-    """A note, with where it is from. `contradicts` are notes that tell something else of the same,
-    as far as their form shows; `quarantined` is one that reads like an order.
+    """A note, with its source. `contradicts` are notes that say something else about the same
+    thing, as far as their form shows; `quarantined` is one that reads like an order.
     """
 
     page_id: PageId
@@ -57,19 +57,19 @@ class ArchivalNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ArchivalHit(ArchivalNote):
-    """A note that was found; `relevance` is 0..1, how likely it bears on the query."""
+    """A note that was found; `relevance` is 0..1, how likely it is relevant to the query."""
 
     relevance: float
 
 
 class ArchivalMemory:
-    """The notes that stand in some sessions. Blocks on the store where it is not awaited."""
+    """The notes of some sessions. Blocks on the store unless it is awaited."""
 
     def __init__(
         self, runtime: Runtime, own: Scope, *, called: str, is_shared: bool = True
     ) -> None:
-        """`own` is the scope of a session that is `called` so; unless it `is_shared`, no other of
-        the same user is looked into.
+        """`own` is the scope of a session with the name `called`; unless it `is_shared`, no other
+        session of the same user is searched.
         """
         self._runtime = runtime
         self._own = own
@@ -79,7 +79,7 @@ class ArchivalMemory:
     async def search(
         self, query: str, *, limit: int, type_: str = "", area: str = ""
     ) -> list[ArchivalHit]:
-        """The best notes of a type and an area that bear on a query."""
+        """The best notes of a type and an area for a query."""
         if type_:
             one_of(NoteType, type_, "type of note")
         if area:
@@ -101,7 +101,7 @@ class ArchivalMemory:
         return await asyncio.to_thread(read)
 
     async def told(self, row: PageRow) -> ArchivalNote:
-        """A note that was just written, held against those that tell of the same."""
+        """A new note, compared with those on the same subject."""
         note = await asyncio.to_thread(self._note, row)
         scope = await asyncio.to_thread(self._scope)
         found = await self._found(scope, note.text)
@@ -113,14 +113,14 @@ class ArchivalMemory:
         return await asyncio.to_thread(read)
 
     def note(self, page_id: PageId) -> ArchivalNote:
-        """The note of this id. Raises `NoSuchPage`."""
+        """The note with this id. Raises `NoSuchPage`."""
         row = self._runtime.index.find_page(self._own, page_id)
         if row is None:
             raise NoSuchPage(page_id, self._called)
         return self._note(row)
 
     def check_there(self, page_id: PageId) -> None:
-        """Raise `NoSuchPage`, or `BadInput`, where this is no note of this session."""
+        """Raise `NoSuchPage`, or `BadInput` if this is not a note of this session."""
         self.note(page_id)
 
     def proposed(self, session_id: str) -> list[CoreSection]:
@@ -166,7 +166,7 @@ class ArchivalMemory:
         return Scope(joined(own, others).parts, is_several=True)
 
     async def _found(self, scope: Scope, query: str) -> list[tuple[PageRow, float]]:
-        """The notes in scope that bear on a query, best first, and how likely."""
+        """The notes in scope relevant to a query, best first, and how relevant."""
         if not query.strip():
             return []
         import numpy as np
@@ -194,7 +194,7 @@ class ArchivalMemory:
         return ArchivalNote(**told)
 
     def _read(self, row: PageRow) -> dict[str, Any] | None:
-        """The fields of a note; none of what is none, or cannot be read now."""
+        """The fields of a note; None if it is none, or cannot be read now."""
         try:
             event = self._runtime.log.get(row.seq)
         except (StoreCorrupt, ArchiveMissing):

@@ -1,4 +1,4 @@
-"""What a turn's first request brings in by itself: what the newest message calls for."""
+"""Recall at a turn's first request: pages relevant to the newest message."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.window.plan import to_bring
 
-RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
-_BEHIND_QUARANTINE: Final = 1_000  # that it looks at where some of them are in quarantine
-CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall considers
+_BEHIND_QUARANTINE: Final = 1_000  # more of them if some are quarantined
+CLAIMS_RECALLED: Final = 5  # claims per turn at most: each is a line
 
 
-NAMED_MAX: Final = 3  # lines that say of what stands in the window which is the newer
+NAMED_MAX: Final = 3  # lines that mark a page in the window as the newer one
 
 Newer = Mapping[PageId, tuple[PageId, ...]]
-"""Of pages that tell of the same: what each was said after, in their order."""
+"""For pages on the same subject: which was said after which, in order."""
 
-_SHOWN_MAX: Final = 64  # pages of one turn that a search finds, though the window shows them
+_SHOWN_MAX: Final = 64  # hits of one turn that the window shows already
 
 
 class TurnRecall:
@@ -59,10 +59,12 @@ class TurnRecall:
         self._finder = finder
         self._procedures = procedures
         self._prefetcher = prefetcher
-        self.bearing: list[PageId] = []  # on the newest message, best first
+        self.bearing: list[PageId] = []  # to the newest message, best first
 
     async def pages(self) -> list[Page]:
-        """What the newest user message calls for and the window does not show, best first."""
+        """The pages that the newest user message calls for and the window does not show, best
+        first.
+        """
         state = self._owned.state
         if not state.awaits_request:
             return []
@@ -102,13 +104,13 @@ class TurnRecall:
         room: int,
         room_max: int,
     ) -> list[Page]:
-        """The best of these pages whose lines fit, one that has no room giving way to a shorter.
+        """The best of these pages whose lines fit; one that does not fit gives way to a shorter
+        one.
 
-        `first` have `room_max`, `then` what they leave of `room`. What a line takes is counted as
-        it will stand there, so what is paged in is never more, but for pins and claims that come
-        with the request whatever is recalled. What one tool, or the web, wrote takes at most its
-        share, or one page, however much of it there is and bears on the message; what was imported
-        is here because a person approved that.
+        `first` have `room_max`, `then` what they leave of `room`. A line is counted as it will be
+        rendered, so recall never takes more, except for pins and claims that come with the request
+        anyway. Pages of one tool, or of the web, take at most their share, or one page, however
+        many are relevant; imported ones are here because a person approved them.
         """
         state = self._owned.state
         bound = state.paged_in_left()
@@ -137,9 +139,9 @@ class TurnRecall:
         return pages
 
     def _named(self, pages: Sequence[Page], newer: Newer, room: int) -> list[Page]:
-        """Those that the window shows without saying that others there are older, though places do
-        not tell it either: it is said in a line, where that has room beside `pages`. Of `newer` the
-        first come first.
+        """Pages in the window that do not yet say which others they are newer than, where the order
+        does not show it either: a line says it, if it fits beside `pages`. The first of `newer`
+        come first.
         """
         state = self._owned.state
         if isinstance(state.layout, DeveloperLayout) or not newer:
@@ -169,7 +171,7 @@ class TurnRecall:
         return named
 
     def _tokens_with(self, pages: Sequence[Page], named: Sequence[Page] = ()) -> int:
-        """What these and the pages that come with every request take in the window."""
+        """The tokens of these and of the pages that come with every request."""
         state = self._owned.state
         brought = [*to_bring(state, pages), *named]
         return state.layout.tokens_of([Recalled(tuple(brought), Seq(0))]) if brought else 0
@@ -177,13 +179,13 @@ class TurnRecall:
     async def _claims_for_turn(
         self, query: str, room: int
     ) -> tuple[list[PageRow], frozenset[PageId]]:
-        """The claims that bear on the newest message, best first: those that hold now, and those
-        that do not and say so; and which of them the window shows already.
+        """The claims relevant to the newest message, best first: those that hold now, and those
+        that do not, marked so; and which of them the window shows already.
         """
         state = self._owned.state
         chosen: list[PageRow] = []
         shown: set[PageId] = set()
-        # Of before the message: what it claims itself stands in it.
+        # From before the message: it contains its own claims.
         find = self._finder.claims
         for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED, strict=True):
             row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
@@ -198,9 +200,9 @@ class TurnRecall:
         return chosen, frozenset(shown)
 
     async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
-        """How what the newest message names is done, if somebody said so before."""
+        """The procedures that the newest message names, if any were stated before."""
         state = self._owned.state
-        if not self._procedures.are_any(state):  # as nearly always: no thread need look
+        if not self._procedures.are_any(state):  # nearly always: no thread is needed
             return []
         newest = state.newest_user[0].row.seq
         return [
@@ -212,7 +214,9 @@ class TurnRecall:
         ]
 
     def procedures_of(self, tools: Sequence[str]) -> dict[str, list[PageId]]:
-        """How each of these tools is used, as far as it is known without reading the log."""
+        """The procedures for each of these tools, as far as they are known without reading
+        the log.
+        """
         state, bearing = self._owned.state, self._procedures.bearing
         if not self._procedures.is_current(state):
             return {}
@@ -230,7 +234,7 @@ class TurnRecall:
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
         """What `search_pages` finds before the newest user message, and the claims that answer. Of
-        the present turn, what the window does not show: the rest of a long result, a document.
+        the current turn, what the window does not show: the rest of a long result, a document.
         """
         state = self._owned.state
         newest = state.newest_user[0].row if state.newest_user else None
@@ -250,14 +254,14 @@ class TurnRecall:
         return SearchResult(tuple(hits[:limit]), found.total - len(found.hits) + len(hits))
 
     async def _released(self, query: str) -> list[list[SearchHit]]:
-        """What was said before the newest user message and bears on a query that nobody asked to
-        be searched for; and what each region has of that which the session may look into.
+        """What was said before the newest user message and is relevant to an automatic query; and
+        the same from each region that the session may search.
         """
         reach = self._runtime.reach(self._owned.scope)
         return [await self._released_of(one, query) for one in (self._before_newest(), *reach)]
 
     async def _released_of(self, scope: Scope, query: str) -> list[SearchHit]:
-        """What is found there, less what is in quarantine: that takes nobody's room."""
+        """The pages found there, without quarantined ones: these take no other page's room."""
         search = self._runtime.search
         found = await search(scope, query, limit=RECALL_CANDIDATES, strict=True)
         holds = self._runtime.quarantine.holds
@@ -274,8 +278,8 @@ class TurnRecall:
     async def _admitted(
         self, query: str, found: Sequence[Sequence[SearchHit]]
     ) -> tuple[list[PageRow], Newer]:
-        """The pages of these hits, of the session and then of each region, as they stand by their
-        likelihood; in the session with what came of the best of them, which is as likely.
+        """The pages of these hits, of the session and then of each region, by their likelihood; in
+        the session with the sequels of the best of them, which are as likely.
         """
         own, *shared = found
         rows, newer = await self._with_sequels(query, own)
@@ -291,7 +295,7 @@ class TurnRecall:
     async def _with_sequels(
         self, query: str, hits: Sequence[SearchHit]
     ) -> tuple[list[PageRow], Newer]:
-        """The pages of these hits, and what came of the best of them, less what is in quarantine;
+        """The pages of these hits, and the sequels of the best of them, without quarantined ones;
         and which of them are newer than which.
         """
         follow = self._runtime.searcher.with_sequels
@@ -307,20 +311,20 @@ class TurnRecall:
 
 
 def is_chat(message: str) -> bool:
-    """Whether a message calls for nothing that was said before, so that it need not be searched
-    for: it has no word that tells or asks for anything. *Thanks, sounds great!* or *How are you?*
+    """Whether a message calls for nothing that was said before, so that it needs no search: it has
+    no content word or question word. *Thanks, sounds great!* or *How are you?*
     """
     return not is_telling(message) or not (telling_terms(message) or asks(message))
 
 
 def _marked(page: Page, newer: Newer) -> Page:
-    """A page that says which others it is newer than, and which is the newest that came after."""
+    """A page with a line that says which others it is newer than, and the newest after it."""
     after = [new for new, earlier in newer.items() if page.page_id in earlier]
     return replace(page, newer_than=newer.get(page.page_id, ()), older_than=tuple(after[-1:]))
 
 
 def _within(rows: Sequence[PageRow], room: int) -> frozenset[PageId]:
-    """The first of these pages, as many as have room."""
+    """The first of these pages, as many as fit."""
     spent = accumulate(row.tokens + LABEL_TOKENS for row in rows)
     return frozenset(row.page_id for row, tokens in zip(rows, spent, strict=True) if tokens <= room)
 

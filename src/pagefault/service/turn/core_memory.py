@@ -1,17 +1,17 @@
-"""Core memory: a few sections that stand in every request, written by person and model.
+"""Core memory: a few sections in every request, written by person and model.
 
 A section is a page, and an edit writes its next version: the one before stays as history. The edit
 changes no byte that was sent. Its version is appended with the next request, marked as newer than
 the one it replaces, and the next epoch shows it alone, in front: rewriting the front at each edit
 would cost the whole prefix, and waiting for an epoch would hide what was just noted.
 
-What has no room is refused, and the bound is named: `core_section_chars` of one section,
+A version that does not fit is refused, with the limit: `core_section_chars` of one section,
 `core_chars_max` of all, core's share of the window. With `core_overflow="archive"` an append drops
 the section's oldest lines instead, and they become notes; nothing is lost.
 
-A version that a stranger may have had a part in (`model/trust.py`) is *proposed*: kept, and in no
-request until a person accepts it. Else a page that a model reads once could write itself into every
-later request.
+A version that may come from untrusted text (`model/trust.py`) is *proposed*: kept, and in no
+request until a person accepts it. Otherwise a page that a model reads once could write itself into
+every later request.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ SECTION_CHARS: Final = 40  # of a section's name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreSection:
-    """A section of core memory, and the page that holds its present words. One that is `proposed`
-    stands in no request until a person accepts it (`Session.core_accept`).
+    """A section of core memory, and the page with its current text. A `proposed` one is in no
+    request until a person accepts it (`Session.core_accept`).
     """
 
     section: str
@@ -49,7 +49,7 @@ class CoreSection:
     origin: str
     session_id: str = ""
     proposed: bool = False
-    archived: tuple[PageId, ...] = ()  # notes that lines of it became, for want of room
+    archived: tuple[PageId, ...] = ()  # notes that its dropped lines became
 
     def __repr__(self) -> str:
         size = f"{len(self.text):,} of {self.chars_max:,} characters"
@@ -57,7 +57,7 @@ class CoreSection:
 
 
 class CoreMemory:
-    """The sections of one session, as its state has them. Blocks on the store."""
+    """The sections of one session, from its state. Blocks on the store."""
 
     def __init__(
         self, state: SessionState, session: SessionNo, clean: Callable[[str], str]
@@ -75,7 +75,7 @@ class CoreMemory:
         return [self._told(name, page) for name, page in self._pages.items() if page.text]
 
     def append(self, section: str, text: str, origin: Origin) -> tuple[list[Draft], CoreSection]:
-        """A section with a text behind what it says. Raises `CoreFull`."""
+        """A section with a text appended. Raises `CoreFull`."""
         name, text = self._name(section), self._clean(text)
         if not text.strip():
             raise BadInput("the text must not be blank", hint="give the text to add")
@@ -86,8 +86,8 @@ class CoreMemory:
     def replace(
         self, section: str, old: str, new: str, origin: Origin
     ) -> tuple[list[Draft], CoreSection]:
-        """A section with other words in the place of some. Raises `BadInput` where it does not say
-        them, and `CoreFull`.
+        """A section with some words replaced. Raises `BadInput` if it does not have them, and
+        `CoreFull`.
         """
         name = self._name(section)
         before = self._pages.get(name)
@@ -108,15 +108,15 @@ class CoreMemory:
         return self._write(name, [], before.text.replace(old, new, 1), origin, drops=False)
 
     def put(self, section: str, text: str, origin: Origin) -> tuple[list[Draft], CoreSection]:
-        """A section that says just this. Raises `CoreFull`."""
+        """A section with exactly this text. Raises `CoreFull`."""
         return self._write(self._name(section), [], self._clean(text), origin, drops=False)
 
     def propose(
         self, section: str, said: Sequence[str], origin: Origin, *, before: int = 0
     ) -> Draft:
-        """A version of a section with these lines behind what it says, which stands nowhere until a
-        person accepts it; `before` are those that the same batch proposes already. Raises
-        `CoreFull`, and `BadInput` for a name that is none.
+        """A version of a section with these lines appended, which is not in use until a person
+        accepts it; `before` are those that the same batch proposes already. Raises `CoreFull`, and
+        `BadInput` for an invalid name.
         """
         name = self._name(section)
         held = self._pages.get(name)
@@ -128,7 +128,7 @@ class CoreMemory:
         return _behind(draft, before, versions=before)
 
     def accept(self, page: Page, section: str, origin: Origin) -> tuple[list[Draft], CoreSection]:
-        """What was proposed, as a person approved it."""
+        """The proposed version, as a person approved it."""
         drafts, told = self._write(section, [], page.text, origin, drops=False)
         return [replace(draft, cause=page.row.seq) for draft in drafts], told
 
@@ -146,8 +146,8 @@ class CoreMemory:
     def _write(
         self, section: str, lines: list[str], text: str, origin: Origin, *, drops: bool
     ) -> tuple[list[Draft], CoreSection]:
-        """The version, and as many notes as it takes to make room. A proposal takes nobody's place
-        and is bounded by its section alone.
+        """The version, and as many notes as are needed to make room. A proposal replaces nothing
+        and is only limited by the section's size.
         """
         is_proposed = is_untrusted(origin) or is_hostile(text, origin)
         drops = drops and self._state.limits.core_overflow == CoreOverflow.ARCHIVE
@@ -161,7 +161,7 @@ class CoreMemory:
         if full is not None:
             if not drops:
                 raise full
-            drafts, gone = [], [text]  # it has no room by itself: it goes where there is some
+            drafts, gone = [], [text]  # it never fits: it goes where there is room
         if gone:
             note = NewNote(text="\n".join(gone), origin=origin)
             made = note_drafts([note], session=self._session, state=self._state, clean=self._clean)
@@ -202,7 +202,7 @@ class CoreMemory:
         )
 
     def _wrong_with(self, draft: Draft, *, is_proposed: bool) -> CoreFull | None:
-        """Why a version has no room, by the smallest bound that it breaks."""
+        """Why a version does not fit: the smallest limit that it exceeds."""
         body, limits = draft.body, self._state.limits
         assert isinstance(body, CoreWritten)
         chars = len(body.text)

@@ -1,15 +1,15 @@
-"""Formation: ranges of a conversation become memory, after the turn and out of its way.
+"""Formation: ranges of a conversation become memory, in the background after a turn.
 
-A range is taken up under the session's lock (some milliseconds: what was sent is put together, and
-`formation_begun` written), a former is asked with nobody waiting, and what is admitted of its
-proposals is written under the lock again, in one batch with `formation_ended`. So:
+A range is begun under the session's lock (some milliseconds: the sent request is composed, and
+`formation_begun` written), a former is asked in the background, and the admitted proposals are
+written under the lock again, in one batch with `formation_ended`. So:
 
- (1) A range is formed once. What is written for it is written with its end, or not at all; of two
-     that were at one range the second to end finds it ended, or taken up again, and writes nothing.
- (2) Whoever is killed in between leaves a range begun. It is taken up again, with the same pages,
+ (1) A range is formed once. Its pages are written with its end, or not at all; if two processes
+     form one range, the second to end finds it ended, or begun again, and writes nothing.
+ (2) A process killed in between leaves a range begun. It is begun again, with the same pages,
      `formation_tries_max` times in all; then it is given up, and quoted when it leaves.
- (3) What was read of the session must be there still when something is written of it: where a page
-     was forgotten or withdrawn meanwhile, the answer may hold words of it, and is thrown away.
+ (3) What was read of the session must still exist when its pages are written: if a page was
+     forgotten or withdrawn meanwhile, the answer may hold words of it, and is discarded.
  (4) No request changes by it. The next epoch may show a summary of it, after some turns.
 """
 
@@ -48,23 +48,23 @@ TYPES: Final = ("formation_begun", "formation_ended")
 _DAY_MS: Final = 86_400_000
 
 LivedNow = Callable[[SessionState], Awaitable[Lived | None]]
-"""How the turns of a session stand before its model, as its state is now; None where they are not
-to be asked about.
+"""The turns of a session before its model, in its current state; None if the model is not to be
+asked about them.
 """
 Told = Callable[["Formed | PagefaultError"], None]
-"""Is told of each range that was formed with nobody waiting, or why one was not."""
+"""Called with each range formed in the background, or with the reason that one was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formed:
-    """A range of a session, and what became of it.
+    """A range of a session, and its outcome.
 
-    `outcome` is "formed", "nothing" (nothing that was proposed could be kept), "given_up", "begun"
-    (somebody is at it, or was killed) or "due" (it is closed, and nobody has taken it up).
-    `is_active` says that an epoch may show its summary by now. `dropped` counts the proposals that
-    were not taken, by reason; `conflicts` are claims that say something else than what stands.
-    `tokens` are those of the requests that asked for it, by our count, and `input_tokens`,
-    `output_tokens` and `cached_tokens` those that the provider reported of the last.
+    `outcome` is "formed", "nothing" (no proposal could be kept), "given_up", "begun" (a process is
+    forming it, or was killed) or "due" (it is closed, and its forming has not begun). `is_active`
+    means that an epoch may show its summary by now. `dropped` counts the proposals that were not
+    taken, by reason; `conflicts` are claims that contradict existing ones. `tokens` are those of
+    its requests, by our count, and `input_tokens`, `output_tokens` and `cached_tokens` the
+    provider's report for the last.
     """
 
     first: PageId
@@ -85,19 +85,19 @@ class Formed:
 
 @dataclass(frozen=True, slots=True)
 class _TakenUp:
-    """A range that somebody is at, and what the session was then."""
+    """A range being formed, and the session's state when that began."""
 
     given: FormationRequest
     begun: FormationBegun
     seq: Seq  # of its record
     state: SessionState
     forgets: int
-    ruled: Seq  # the last ruling on whose word pages are
-    lowest: Origin | None  # the least trusted of all that stood before the model, if it matters
+    ruled: Seq  # the last ruling on origins
+    lowest: Origin | None  # the least trusted of the model's window, if it matters
 
 
 class Formation:
-    """The formation of one session. One range is asked about at a time."""
+    """The formation of one session. One range is formed at a time."""
 
     def __init__(self, owned: Owned, claims: Claims, labels: Labels) -> None:
         self._owned = owned
@@ -111,11 +111,11 @@ class Formation:
     # --- asynchronously -----------------------------------------------------------------------
 
     def after_turn(self, engine: Engine) -> None:
-        """`begin` after a turn that this engine answered, where memory is to be formed."""
+        """`begin` after a turn that this engine answered, if memory is to be formed."""
         state = self._owned.state
         if self._runtime.forms and state.control.captures:
             former = EngineFormer(engine, self._runtime.counter)
-            # Of one that was begun and left the window, somebody has to say so.
+            # A range that was begun and left the window must be settled.
             is_due = state.ranges.begun or next_range(self._window(state), state.ranges)
             self.begin(former, self._own_window, is_due=bool(is_due))
 
@@ -127,9 +127,8 @@ class Formation:
         *,
         is_due: bool = True,
     ) -> None:
-        """Form what is closed by now, if anything may be, with nobody waiting, unless that is under
-        way. Where nobody goes on with the conversation (`limits.formation_rest_s`), form what is
-        left of it, too.
+        """Form what is closed by now in the background, if anything may be formed, unless that is
+        under way. Once the conversation rests (`limits.formation_rest_s`), form the remainder, too.
         """
         self.goes_on()
         if rest_s := self._runtime.limits.formation_rest_s:
@@ -140,7 +139,7 @@ class Formation:
             self._start(former, lived, told, rests=False)
 
     def goes_on(self) -> None:
-        """Somebody says something: the conversation does not rest."""
+        """A message came in: the conversation does not rest."""
         if self._resting is not None:
             self._resting.cancel()
             self._runtime.resting.discard(self._resting)
@@ -162,7 +161,7 @@ class Formation:
     ) -> None:
         try:
             await self.form(former, lived, rests=rests, told=told)
-        except PagefaultError as error:  # taken up again after a later turn
+        except PagefaultError as error:  # begun again after a later turn
             told(error)
 
     # --- a range ------------------------------------------------------------------------------
@@ -175,9 +174,8 @@ class Formation:
         rests: bool = False,
         told: Told = lambda _: None,
     ) -> list[Formed]:
-        """Form every range that is closed; the last one, too, if the conversation `rests`; `told`
-        is called with each. Raises `EngineError` where the former failed: what it failed at is
-        taken up again by a later call.
+        """Form every closed range; the last one, too, if the conversation `rests`; `told` is called
+        with each. Raises `EngineError` if the former failed: a later call begins that range again.
         """
         done: list[Formed] = []
         async with self._asking:
@@ -231,8 +229,8 @@ class Formation:
             ) from None
 
     async def _take_up(self, former: Former, lived: LivedNow, rests: bool) -> _TakenUp | None:
-        """The next range, written down as taken up; None where nothing is closed, or the budget is
-        spent, or the request would not fit.
+        """Begin the next range, and record that; None if none is closed, or the budget is spent, or
+        the request would not fit.
         """
         owned = self._owned
         await owned.lease()
@@ -264,14 +262,14 @@ class Formation:
             )
             lowest: Origin | None = None
             if former.reads_window:
-                await owned.written()  # whose word a page is, the log tells
+                await owned.written()  # the log decides the origin of a page
                 lowest = await asyncio.to_thread(self._labels.before_the_model)
             [*_, written] = await owned.commit([self._draft(taken_up)], planned=forgets)
             ruled = await asyncio.to_thread(self._runtime.quarantine.read_on)
             return _TakenUp(given, taken_up, written.seq, state, forgets, ruled, lowest)
 
     async def _finish(self, taken: _TakenUp, told: Proposals, former: Former) -> Formed | None:
-        """Write what is admitted, with the end of the range; None where it is not ours any more."""
+        """Write what is admitted, with the end of the range; None if it is no longer ours."""
         owned, begun = self._owned, taken.begun
         if await owned.lease():
             return None
@@ -281,7 +279,7 @@ class Formation:
         is_same = is_same and ruled == taken.ruled
         if now is None or (now.first, now.tries) != (begun.first, begun.tries) or not is_same:
             return None
-        await owned.written()  # whose word a page is, the log tells
+        await owned.written()  # the log decides the origin of a page
         admitted = await asyncio.to_thread(
             lambda: self._admission.admit(
                 taken.given,
@@ -333,7 +331,7 @@ class Formation:
     # --- budgets ------------------------------------------------------------------------------
 
     async def _affords(self, tokens: int) -> bool:
-        """Whether the session, and the day, have so many left."""
+        """Whether the session, and the day, have so many tokens left."""
         if not tokens:
             return True
         limits = self._runtime.limits
@@ -344,7 +342,7 @@ class Formation:
         )
 
     def _spent(self) -> tuple[int, int]:
-        """What this session's formation took, and that of all sessions since the day began."""
+        """The tokens of this session's formation, and of all sessions' since the day began."""
         runtime, midnight = self._runtime, self._runtime.clock.now_ms() // _DAY_MS * _DAY_MS
         own = sum(map(_cost, runtime.events_of(self._owned.session, TYPES)))
         today = sum(
@@ -356,10 +354,10 @@ class Formation:
         )
         return own, today
 
-    # --- what was formed ----------------------------------------------------------------------
+    # --- results --------------------------------------------------------------------------------
 
     async def told(self) -> list[Formed]:
-        """The ranges of this session, its ancestors' included, oldest first; last those that are
+        """The ranges of this session, including its ancestors', oldest first; last those that are
         due.
         """
         await self._owned.caught_up()

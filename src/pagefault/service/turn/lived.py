@@ -1,4 +1,4 @@
-"""The turns that a model lived, and the request that it did so in: what ranges are formed of."""
+"""The turns that a model lived, and its request: the input of formation."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from pagefault.service.turn.admission import summary_room
 from pagefault.service.window.ranges import FormedRange, Ranges, closed, runs
 from pagefault.service.window.state import SessionState
 
-_WORDS_PER_TOKEN: Final = 0.6  # what is asked for in words is bounded in tokens
-_REST_SHARE: Final = 4  # of a range: less than one in so many is not asked about by itself
+_WORDS_PER_TOKEN: Final = 0.6  # a limit in words is enforced in tokens
+_REST_SHARE: Final = 4  # of a range: a smaller rest is not formed by itself
 
 
 class Lived(Protocol):
-    """The turns of a conversation as they stand before a model now."""
+    """The turns of a conversation in a model's current window."""
 
     @property
     def size(self) -> int:
-        """Tokens of a range, about."""
+        """The approximate tokens of a range."""
         ...
 
     @property
     def is_answered(self) -> bool:
-        """Whether an answer is the last thing that the model would read before it is asked."""
+        """Whether an answer is the last thing that the model would read before the question."""
         ...
 
     def in_place(self) -> list[Page]:
-        """The pages that stand in their places in the conversation, in their order."""
+        """The pages in their places in the conversation, in order."""
         ...
 
     def finished(self) -> list[Page]:
-        """Those of turns that are over."""
+        """Those of finished turns."""
         ...
 
     def has_room(self, tokens: int) -> bool:
@@ -45,18 +45,18 @@ class Lived(Protocol):
         ...
 
     def given(self, pages: Sequence[Page]) -> FormationRequest:
-        """What a former of this range is handed."""
+        """A former's input for this range."""
         ...
 
 
 def words_max(pages: Sequence[Page]) -> int:
-    """How many words may be written of a range."""
+    """The word limit for the memory of a range."""
     return int(summary_room(pages) * _WORDS_PER_TOKEN)
 
 
 def due(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[list[Page]]:
-    """The ranges that are closed and that nobody took up, in order. Where the conversation `rests`,
-    so is the last one, unless it is short: what is said later is another's.
+    """The closed ranges whose forming has not begun, in order. If the conversation `rests`, also
+    the last one, unless it is short: later messages make another range.
     """
     upto = ranges.upto
     pages = [page for page in lived.finished() if page.row.order > upto]
@@ -69,7 +69,7 @@ def due(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[list[Page]
 
 
 def next_range(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[Page]:
-    """The pages of the range to form next; none where none is closed."""
+    """The pages of the range to form next; empty if none is closed."""
     begun = ranges.begun
     if begun is not None:
         return [page for page in lived.in_place() if begun.holds(page)]
@@ -77,7 +77,7 @@ def next_range(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[Pag
 
 
 def can_go_on(lived: Lived, begun: FormedRange, *, tries_max: int) -> bool:
-    """Whether a range that was begun may be taken up again: with the same ends, and in place."""
+    """Whether a range that was begun may be begun again: with the same boundaries, and in place."""
     pages = [page for page in lived.in_place() if begun.holds(page)]
     return (
         begun.tries < tries_max
@@ -88,8 +88,8 @@ def can_go_on(lived: Lived, begun: FormedRange, *, tries_max: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OwnWindow:
-    """Those of a session that packs its requests itself. `marks` says that its provider caches what
-    is marked: what was sent is, up to its end.
+    """The turns of a session that packs its requests itself. `marks` means that its provider caches
+    at marks: what was sent is marked, up to its end.
     """
 
     state: SessionState
@@ -126,7 +126,7 @@ class OwnWindow:
         return pending[:upto]
 
     def given(self, pages: Sequence[Page]) -> FormationRequest:
-        """The request as it was sent last, less its tail, with what was answered since."""
+        """The last request as it was sent, without its tail, and what was answered since."""
         state = self.state
         layout, request = state.layout, state.request()
         segments: list[RenderedSegment] = []

@@ -1,7 +1,7 @@
-"""What the next request and the next epoch of a session will be, as records yet to be written.
+"""The next request and the next epoch of a session, as records to be written.
 
-Nothing is folded here: a plan comes true once its records were appended, and until then another
-may be made in its place.
+Nothing is folded here: a plan takes effect once its records were appended, and until then another
+may replace it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def plan_request(
     *,
     is_cold: bool = False,
 ) -> list[Draft]:
-    """The records of the next request: a `Packed`; before it, where one is due, an `EpochBegun` and
-    the summaries that the epoch needs.
+    """The records of the next request: a `Packed`; before it, if an epoch is due, an `EpochBegun`
+    and its summaries.
 
-    `recalled` are pages that the runtime would bring in, best first; they give way before the
-    conversation does. `is_cold` says that the provider's cache has lapsed.
+    `recalled` are the pages that recall would bring in, best first; they give way before the
+    conversation does. `is_cold` means that the provider's cache has lapsed.
     """
     pages, named = to_bring(state, recalled), state.named
     shared = state.layout.frozen_tokens() if state.request_next else 0
@@ -43,9 +43,9 @@ def plan_request(
     tokens = state.layout.tokens_unlisted([*pages, *named]) + state.tail_tokens(pages)
     epoch = ""
     drafts: list[Draft] = []
-    # Most requests only append, and then it does not matter how the window came about.
+    # Most requests only append, and then the window's history does not matter.
     if schedule.due(tokens):
-        named = []  # what stays is written anew, and says it itself
+        named = []  # staying pages are rendered again, with these lines
         view = View(state, pages)
         choice = PagesByPolicy(state, session, view, pages)
         _, plan = step(
@@ -54,7 +54,7 @@ def plan_request(
         tokens, epoch = plan.tokens, plan.epoch
         if plan.offer is not None:
             pages = plan.offer.bring
-            # A new head, or new rules of rendering, leave nothing of what was sent.
+            # A new head, or new rendering rules, leave nothing of what was sent.
             is_anew = epoch in ("configured", "renderer", "tools")
             shared = 0 if is_anew else state.layout.head_tokens
             drafts = [*plan.offer.summaries, draft(state, session, plan.offer.epoch)]
@@ -86,17 +86,18 @@ def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
 
 
 def draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -> Draft:
-    """A record of the runtime's, in the present turn."""
+    """A record by the runtime, in the current turn."""
     return Draft(
         session=session, turn=turn_now(state), actor=Actor.SYSTEM, origin=RUNTIME, body=body
     )
 
 
 class FrozenPrefix:
-    """The schedule of a prefix that a provider keeps: it is rewritten when that pays, or must be.
+    """The schedule for a prefix that a provider caches: rewritten when that pays, or is
+    unavoidable.
 
-    An epoch that need not be waits for the next turn: within a turn the model is still at work with
-    what it sees, and a request that is asked for again has the same bytes.
+    An epoch that can wait comes with the next turn: within a turn the model is still working with
+    what it sees, and a repeated request has the same bytes.
     """
 
     def __init__(self, state: SessionState, *, is_cold: bool) -> None:
@@ -105,7 +106,7 @@ class FrozenPrefix:
         self.facts = CallFacts(
             prompt_tokens=0, room_tokens=state.window_room, dead_tokens=0, surviving_tokens=0
         )
-        self.accrued = 0.0  # the rent paid with this request, as the rule has it
+        self.accrued = 0.0  # the rent paid with this request, by the rule
 
     @property
     def room_tokens(self) -> int:
@@ -120,10 +121,10 @@ class FrozenPrefix:
         return state.epoch_due or (decision.reason if fires else "")
 
     def _told(self, tokens: int) -> CallFacts:
-        """What the rule for epochs is told.
+        """The input of the epoch rule.
 
-        An epoch now would leave about what it aims at, and what is new in any case; what leaves is
-        summed up in a tenth.
+        An epoch now would leave about its target, and new messages in any case; what leaves is
+        summarised in a tenth.
         """
         state = self._state
         floor = state.floor_tokens() + state.working_set.spared_tokens()
@@ -143,8 +144,8 @@ class FrozenPrefix:
 
 
 def unseen_pins(state: SessionState) -> list[Page]:
-    """Pages that were pinned, or became hot, while they were not in the window; where nothing is
-    brought in, those alone that somebody pinned.
+    """Pages that were pinned, or became hot, while they were not in the window; in a mode without
+    recall, only the pinned ones.
     """
     ours = set() if state.control.recalls else state.hot.union(state.sections.values())
     return [
@@ -155,7 +156,7 @@ def unseen_pins(state: SessionState) -> list[Page]:
 
 
 def _beside_the_former(state: SessionState, page: Page) -> Page:
-    """A version of a section, marked as newer than the one before where that is still shown."""
+    """A version of a section, marked as newer than its predecessor if that is still shown."""
     before = state.replaced.get(page.page_id)
     if before is None or before not in state.working_set:
         return page
@@ -163,8 +164,8 @@ def _beside_the_former(state: SessionState, page: Page) -> Page:
 
 
 def unseen_claims(state: SessionState) -> list[Page]:
-    """Claims that came to stand since the last epoch, and not in this very turn: a change of the
-    core is a line of its own until the next epoch.
+    """Claims made since the last epoch, except in this very turn: a change of the core is a line of
+    its own until the next epoch.
     """
     return [
         page
@@ -176,12 +177,12 @@ def unseen_claims(state: SessionState) -> list[Page]:
 
 
 def to_bring(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
-    """What the next request brings: pins and claims that it does not show yet, what is recalled,
-    and for each claim that it would show and that holds no more, the claim that closed it.
+    """What the next request brings: pins and claims that it does not show yet, recalled pages, and
+    for each closed claim that it would show, the claim that closed it.
     """
     wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
     fresh = {page.page_id: page for page in wanted if page.page_id not in state.working_set}
-    # In their order, as what closed a claim may have been closed by a later one.
+    # In order: a closing claim may have been closed by a later one.
     for closed, closer in state.closed_by.items():
         is_shown = closed in state.working_set or closed in fresh
         if is_shown and closer not in state.working_set and closer not in fresh:

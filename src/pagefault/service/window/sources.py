@@ -1,4 +1,4 @@
-"""Where a session's state looks up what its records only name."""
+"""Look-ups of what a session's records only name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pagefault.service.window.derived_drafts import Made
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where a state looks up what its records only name."""
+    """Look-ups of what a state's records only name."""
 
     find_row: Callable[[PageId], PageRow | None]
     read_page: Callable[[PageRow], Page]  # raises RecordGone
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
     epochs: EpochRule
-    summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
+    summarise: Callable[[Sequence[Page], bool], Made | None]  # the summary of a run of turns
     packs: PackCache = field(default_factory=PackCache)
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
     seal: Seal = UNSEALED  # the numbers that close blocks of data

@@ -1,9 +1,9 @@
-"""What a session is at some point of the log: a fold of its records.
+"""A session's state at some point of the log: a fold of its records.
 
 Nothing here waits, appends or knows the time. A verb of the session plans with this state
-(`plan.py`; what fits, `room.py`), appends what was planned, and folds the events that came back:
-the same code that restores a session from the log, so a restart, a fork and a rebuilt index all see
-the same bytes.
+(`plan.py`; what fits, `room.py`), appends the plan, and folds the events that come back: the same
+code that restores a session from the log, so a restart, a fork and a rebuilt index all see the same
+bytes.
 
 Invariants, true between any two folds:
  (1) The working set holds exactly the pages whose full text the layout shows.
@@ -130,11 +130,11 @@ UNFOLDABLE: Final = (
     TypeError,
     ValueError,
 )
-"""What a record can provoke in a fold by what it says, as against what a machine can."""
+"""Errors that a record's content can cause in a fold, as opposed to a machine's."""
 
 
 def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
-    """What a record says of the pages that a request brings."""
+    """The pages that a request brings, as in its record."""
     return tuple(
         PagedIn(
             page_id=page.page_id,
@@ -147,12 +147,12 @@ def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
 
 
 def turn_now(state: SessionState) -> TurnNo:
-    """The turn that a record made now belongs to."""
+    """The turn of a record made now."""
     return TurnNo(max(state.turn, 0))
 
 
 _FORMED_MAX: Final = 32  # summaries of a plan that may be made again
-_WEIGHED_MAX: Final = 1_024  # summaries whose tokens are remembered
+_WEIGHED_MAX: Final = 1_024  # summaries whose tokens are cached
 
 
 class SessionState:
@@ -163,10 +163,10 @@ class SessionState:
         self.working_set = WorkingSet(sources.policy())
         self.l1 = L1(limits.l1_pages_max)
         self._ages = Ages()
-        self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
-        self.hot: set[PageId] = set()  # pages that heat keeps in the window, pinned by it alone
-        self.sections: dict[str, PageId] = {}  # of core memory, each by its present version
-        self.replaced: dict[PageId, PageId] = {}  # versions of sections, and those before them
+        self.shorter: set[PageId] = set()  # pages with a request for a shorter form
+        self.hot: set[PageId] = set()  # pages that heat alone keeps in the window, pinned
+        self.sections: dict[str, PageId] = {}  # of core memory, each by its current version
+        self.replaced: dict[PageId, PageId] = {}  # versions of sections, and their predecessors
         self.leaving: set[PageId] = set()  # were hot, or in core memory: the next epoch drops them
         self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.set_aside: dict[Seq, str] = {}  # records that the fold could not take, and why
@@ -175,31 +175,31 @@ class SessionState:
         self.numbers: dict[str, int] = {}
         self.request_next = 0
         self.is_relayed = False  # a proxy's client decides what the window holds
-        self.priced: Priced | None = None  # what requests are weighed by, where somebody said so
+        self.priced: Priced | None = None  # the prices of requests, if given
         self.epoch = 0
         self.token_factor = TokenFactor()
         self.packed_seq = NOTHING
         self.said_seq = NOTHING
-        self._packed_tokens = 0  # of the last request, less its tail
+        self._packed_tokens = 0  # of the last request, without its tail
         self.searches_left = limits.searches_per_turn_max
         self.faults_served = 0
         self.faults_refused = 0
         self._paged_in: list[list[Entry]] = []  # with each of this turn's requests
         self.recalled_now: set[PageId] = set()  # with this turn's requests
-        self.calls_withdrawn: set[str] = set()  # of which no request shows anything any more
+        self.calls_withdrawn: set[str] = set()  # no request shows them any more
         self.called_for: frozenset[PageId] = frozenset()
-        self.named: list[Page] = []  # of these the next request says which they are newer than
-        """Pages in the window that bear on the newest message: no epoch should take them now."""
+        """Pages in the window relevant to the newest message: no epoch should take them now."""
+        self.named: list[Page] = []  # the next request says which these are newer than
         self.newest_user: list[Page] = []
-        self._room: int | None = None  # what `room_for_results` found, until something changes
-        self._floor: int | None = None  # what it took off, until more than a call is folded
+        self._room: int | None = None  # cached `room_for_results`, until something changes
+        self._floor: int | None = None  # what it subtracted, until more than a call is folded
         self._spent: list[int] = []  # tokens of each fault served in this turn
-        self.rulings = 0  # on claims, that were folded
+        self.rulings = 0  # rulings on claims folded so far
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
-        self.requests_since = 0  # the last epoch
-        self.unread: deque[Page] = deque()  # said, and not read for summaries yet: oldest first
-        self.ranges = Ranges()  # that were formed, or are being formed, into memory
+        self.requests_since = 0  # since the last epoch
+        self.unread: deque[Page] = deque()  # messages not yet read for summaries, oldest first
+        self.ranges = Ranges()  # formed, or being formed, into memory
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
         self._core = Core(sources.counter, is_adopted=sources.is_adopted)
@@ -215,7 +215,7 @@ class SessionState:
         before, self._frame = self._frame, frame
         self.window_tokens, self.system, self.control = frame[0], told.system, told.control
         self.asked_mode = told.mode
-        # Where nothing is brought in, the model has no tools to bring it in by.
+        # In a mode without recall, the model has no tools for it.
         self.mode = told.mode if told.control.recalls else Mode.PASSIVE
         self._core.is_silent = not told.control.recalls
         self.layout_name = told.layout
@@ -250,7 +250,7 @@ class SessionState:
 
     @property
     def configured(self) -> SessionConfigured:
-        """How the session is configured now."""
+        """The session's current configuration."""
         return SessionConfigured(
             window_tokens=self.window_tokens,
             mode=self.asked_mode,
@@ -273,7 +273,7 @@ class SessionState:
         return self._sources.compaction
 
     def summarise(self, run: Sequence[Page], *, quotes: bool) -> Made | None:
-        """What a run of turns comes to; asked again for the same run, the same."""
+        """The summary of a run of turns; the same run always gives the same."""
         key = run[0].page_id, run[-1].page_id
         if key not in self._formed:
             if len(self._formed) >= _FORMED_MAX:
@@ -282,12 +282,12 @@ class SessionState:
         return self._formed[key]
 
     def summary_tokens(self, page: Page, level: Level) -> int:
-        """What a summary takes in the front, as it is shown at a level."""
+        """The tokens of a summary in the front, at a level."""
         key = page.row.seq, level
         tokens = self._summary_tokens.get(key)
         if tokens is None:
             tokens = self.counter.count(render.summary(page, level))
-            if page.row.seq != NOTHING:  # what is only planned may come out as another
+            if page.row.seq != NOTHING:  # a planned one may still change
                 if len(self._summary_tokens) >= _WEIGHED_MAX:
                     self._summary_tokens.clear()
                 self._summary_tokens[key] = tokens
@@ -296,7 +296,7 @@ class SessionState:
     # --- the fold -----------------------------------------------------------------------------
 
     def fold(self, event: Event) -> None:
-        """Take one more record of this session, or of an ancestor, into account."""
+        """Fold one more record of this session, or of an ancestor."""
         self._room = self._floor = None
         match event.body:
             case PageBody() as body:
@@ -305,7 +305,7 @@ class SessionState:
                 self._fold_packed(event, body)
             case EpochBegun() as body:
                 self._fold_epoch(event, body)
-            case SessionOpened(epoch=epoch):  # no number is given twice, whatever was forgotten
+            case SessionOpened(epoch=epoch):  # no number is reused, whatever was forgotten
                 self.epoch = max(self.epoch, epoch)
             case (
                 Searched(relayed=True) | Faulted(relayed=True) | CallRefused(relayed=True)
@@ -320,7 +320,7 @@ class SessionState:
                 self.priced = body
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
-                self.hot.discard(page_id)  # no more a thing of heat's: nothing spills it
+                self.hot.discard(page_id)  # heat no longer owns it: nothing spills it
             case Unpinned(page_id=page_id):
                 self.table.unpin(page_id)
             case ClaimRuled() as body:
@@ -330,37 +330,37 @@ class SessionState:
                 for move in moves:
                     self._fold_move(move)
             case MemoryCalled():
-                pass  # it stands in the client's window alone
+                pass  # it is in the client's window alone
             case HeatRecalled():
-                pass  # how often an item was used, `service/derived/heat.py` folds
+                pass  # `service/derived/heat.py` counts the uses of items
             case SessionConfigured() as body:
                 self._configure(body, entries=self.layout.entries())
             case Erased():
                 self.epoch_due = "forgotten"
             case Relayed():
-                self.is_relayed = True  # what such a request shows, the proxy folds
+                self.is_relayed = True  # the proxy folds what such a request shows
             case Reported():
                 pass  # of such a request
             case Received():
-                pass  # the client's form of what pages say
+                pass  # the client's form of pages
             case SessionLeased():
-                pass  # who may write, which no request shows
+                pass  # write permissions, which no request shows
             case FormationBegun() | FormationEnded() as body:
                 self.ranges.fold(body, event.turn)
             case Checkpointed() | Imported():
-                pass  # a name for a moment, or where what follows is from
+                pass  # a name for a moment, or an import's source
             case ImportApproved() | ImportRevoked():
-                pass  # of the whole store: what may be recalled, `service/quarantine.py` folds
+                pass  # about the whole store: `service/quarantine.py` folds permission to recall
             case OriginRaised() | OriginRevoked():
-                pass  # likewise: what is withdrawn, the state asks for
+                pass  # likewise: the state asks whether pages are withdrawn
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
-                pass  # of the whole store: `restore` looks whom they concern
+                pass  # about the whole store: `restore` checks whom they concern
             case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # likewise: `service/regions.py` folds them
             case ScrubBegun() | ScrubDone():
                 pass  # likewise
             case Opaque() | SetAside():
-                pass  # whatever it is, nothing of it is understood here
+                pass  # its content cannot be read here
             case undecided:
                 assert_never(undecided)
 
@@ -370,7 +370,7 @@ class SessionState:
         if page.derived is None:
             self._fold_said(page, body, event.cause)
         elif self._sources.is_withdrawn(page.row):
-            return  # nothing is held true of it, and nothing stands for another page
+            return  # nothing is held true of it, and nothing represents another page
         elif page.row.kind is Kind.CLAIM:
             self._core.fold(page, page.derived)
         elif isinstance(body, Represented):
@@ -389,7 +389,7 @@ class SessionState:
 
     @property
     def derived_order_next(self) -> int:
-        """The order of the derived page that is made next. Numbers of derived ids have no gaps."""
+        """The order of the next derived page. Numbers of derived ids have no gaps."""
         return DERIVED_ORDER + sum(self.numbers.get(stem, 0) for stem in DERIVED_STEMS)
 
     def _fold_said(self, page: Page, body: PageBody, cause: Seq) -> None:
@@ -407,7 +407,7 @@ class SessionState:
         if isinstance(body, CoreWritten) and not is_withdrawn:
             self._fold_core(page, body)
         if is_withdrawn or page.row.origin == IMPORT or body.event_type in NOT_SAID:
-            return  # it enters no window by itself: nobody said it here, or somebody took it out
+            return  # it enters no window by itself: it was not said here, or somebody withdrew it
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)
         if is_user_message(page.row) and not body.supersedes:
@@ -432,8 +432,8 @@ class SessionState:
             self.layout.add(Note(rest, page.row.seq, render.is_data(page)))
 
     def _fold_core(self, page: Page, body: CoreWritten) -> None:
-        """A version of a section takes the place of the one before, unless nobody vouches for it.
-        The one before is in the window until the next epoch, and the new one is appended.
+        """A version of a section replaces the previous one, unless nobody vouches for it. The
+        previous one is in the window until the next epoch, and the new one is appended.
         """
         is_proposed = body.is_proposed or is_untrusted(page.row.origin)
         if is_proposed or not self._sources.is_adopted:
@@ -459,9 +459,9 @@ class SessionState:
             self.leaving.add(move.page_id)
 
     def _fold_exchanged(self, cause: Seq, page: Page, body: PageBody) -> None:
-        """Take what is said with the host's tools where it belongs: beside its call or result."""
+        """Fold a text exchanged with the host's tools: it belongs to its call or result."""
         if not isinstance(body, Said | Called | Returned):
-            return  # bytes that a tool gave: its result names them
+            return  # bytes of a tool: its result names them
         exchange = host_calls.place_of(self.layout, cause, body)
         if exchange is not None:
             host_calls.take(exchange, page, body)
@@ -474,7 +474,7 @@ class SessionState:
 
     @property
     def reply_cause(self) -> Seq:
-        """What a reply of the model follows: the last request, or what was said since."""
+        """The cause of a model's reply: the last request, or what was said since."""
         return max(self.packed_seq, self.said_seq)
 
     def calls_shown(self) -> list[ToolCall]:
@@ -483,7 +483,7 @@ class SessionState:
         return [call for exchange in exchanges for call, _, _ in exchange.calls]
 
     def calls_awaited(self) -> list[ToolCall]:
-        """The calls of the host's tools that wait for their results, in their order."""
+        """The calls of the host's tools that wait for their results, in order."""
         return [call for _, call in host_calls.awaited(self.layout.pending)]
 
     def _renew(self) -> None:
@@ -495,7 +495,7 @@ class SessionState:
         self.budget.spend(tokens)
 
     def renew_budget(self, spent: Sequence[Event]) -> None:
-        """Set what is left of this turn's limits, given the calls that the turn has had so far."""
+        """Set what is left of this turn's limits, given the turn's calls so far."""
         self._renew()
         self.searches_left = self.limits.searches_per_turn_max
         for event in spent:
@@ -516,7 +516,7 @@ class SessionState:
 
     def _fold_packed(self, event: Event, body: Packed) -> None:
         for exchange, _ in list(host_calls.awaited(self.layout.pending)):
-            exchange.awaited.clear()  # what was given was lost since: so it says
+            exchange.awaited.clear()  # their results were lost since: it says so
         pages = self.load_all(body.recalled)
         named = [replace(page, is_named=True) for page in self.load_all(body.named)]
         brings = (*pages, *named)
@@ -529,7 +529,7 @@ class SessionState:
         if isinstance(self.layout, DeveloperLayout):
             self.layout.listed = self.listing(body.listed)
         if body.renderer != render.RENDERER:
-            self.epoch_due = "renderer"  # what was sent cannot be made again by these rules
+            self.epoch_due = "renderer"  # these rules cannot reproduce what was sent
         for page in pages:
             self._admit(page)
             self.recalled_now.add(page.page_id)
@@ -607,11 +607,11 @@ class SessionState:
                 raise AssertionError(f"{other} is not a call")
         call = ToolCall(body.call_id, name, body.arguments)
         self._exchange(event, body.said).calls.append((call, text, shown))
-        self.layout.changed()  # it may be an exchange that others follow
+        self.layout.changed()  # others may follow this exchange
         return text
 
     def _fold_relayed_call(self, body: Searched | Faulted | CallRefused) -> None:
-        """A call that the proxy served counts, and stands in the client's window alone."""
+        """A call that the proxy served counts, and is in the client's window alone."""
         match body:
             case Searched():
                 self.searches_left -= 1
@@ -622,7 +622,7 @@ class SessionState:
                 self.faults_refused += 1
 
     def search_result(self, body: Searched) -> str:
-        """A search as the model reads it."""
+        """A search result for the model."""
         return search_result(body, self._find)
 
     def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
@@ -678,7 +678,7 @@ class SessionState:
         """The pages that the window shows out of their place: an epoch may keep them so."""
         moved: list[Page] = []
         kept: list[Page] = []
-        # Nearly all stand in their place, and this is asked for each request.
+        # Nearly all are in their place, and each request asks.
         entries = [entry for entry in self.layout.entries() if not isinstance(entry, Shown)]
         for entry in entries:
             match entry:
@@ -693,7 +693,7 @@ class SessionState:
         ]
 
     def told_newer(self) -> dict[PageId, tuple[PageId, ...]]:
-        """Of pages that the window named once more: what it said that they are newer than."""
+        """For pages that the window named again: which others it said they are newer than."""
         return {
             page.page_id: page.newer_than
             for entry in self.layout.entries()
@@ -708,7 +708,7 @@ class SessionState:
         return entry.row.turn if entry is not None else TurnNo(-1)
 
     def age_tokens(self, page_id: PageId) -> int:
-        """How much was said since a page of the window was used last, in tokens."""
+        """The tokens said since a page of the window was last used."""
         return self._ages.of(page_id)
 
     def _touch(self, page_id: PageId) -> None:
@@ -727,7 +727,7 @@ class SessionState:
         return self._sources.read_page(row)
 
     def tier_of(self, row: PageRow, *, is_archived: bool) -> Tier:
-        """Where a page's content is now."""
+        """The tier of a page's content now."""
         return tier_of(
             row,
             in_window=row.page_id in self.working_set and not self.is_relayed,
@@ -736,15 +736,15 @@ class SessionState:
         )
 
     def find_row(self, page_id: PageId) -> PageRow | None:
-        """A page's row, past the table: for who must not disturb it from another thread."""
+        """A page's row, bypassing the table: for threads that must not disturb it."""
         return self._sources.find_row(page_id)
 
     def is_withdrawn(self, row: PageRow) -> bool:
-        """Whether a person took a page out, with all that rests on it."""
+        """Whether a person withdrew a page, with all that rests on it."""
         return self._sources.is_withdrawn(row)
 
     def mapped_level(self, page_id: PageId, asked: Level) -> Level | None:
-        """The level at which the window shows a page already, if that answers who asks for it."""
+        """The level at which the window already shows a page, if that satisfies a fault."""
         if page_id in self.working_set:
             return Level.FULL
         for level in (Level.REDUCED, Level.ABSTRACT):
@@ -754,13 +754,11 @@ class SessionState:
         return None
 
     def asked_shorter(self) -> dict[PageId, PageId]:
-        """The pages of which somebody asked for a shorter form, and that form, in their order."""
+        """The pages with a request for a shorter form, and that form, in order."""
         return {one: made for one, made in self.compressed.items() if one in self.shorter}
 
     def stays_as(self, page_id: PageId) -> PageId:
-        """What an epoch keeps of a page that leaves its place: itself, or what it was compressed
-        to.
-        """
+        """What an epoch keeps of a page that leaves its place: itself, or its compressed form."""
         if self.table.is_pinned(page_id) or any(p.page_id == page_id for p in self.newest_user):
             return page_id
         return self.compressed.get(page_id, page_id)
@@ -777,7 +775,7 @@ class SessionState:
         return page
 
     def load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
-        """Those of these pages that are still there."""
+        """Those of these pages that still exist."""
         found = ((self._find(item.page_id), item) for item in paged_in)
         return [
             replace(page, newer_than=item.newer_than, older_than=item.older_than, lapse=item.lapse)
@@ -788,7 +786,7 @@ class SessionState:
         ]
 
     def listing(self, page_ids: Iterable[PageId]) -> tuple[Listed, ...]:
-        """Those of these pages that are still there, each with its hint, for a manifest."""
+        """Those of these pages that still exist, each with its hint, for a manifest."""
         listed = []
         for page_id in page_ids:
             with suppress(RecordGone, ArchiveMissing, KeyError):
@@ -801,23 +799,23 @@ class SessionState:
 
     @property
     def core(self) -> dict[PageId, Page]:
-        """The claims that hold on the user's word, oldest first; none where nothing is brought
-        in.
-        """
+        """The claims with the user's authority, oldest first; none in a mode without recall."""
         return {} if self._core.is_silent else self._core.claims
 
     def lapse_of(self, page_id: PageId) -> str:
-        """Why a claim does not hold that nothing closed, as of the newest message; else empty."""
+        """Why a claim has lapsed that nothing closed, as of the newest message; "" if it
+        has not.
+        """
         lapse = self._core.lapses.get(page_id)
         return "" if lapse is None else lapse.told
 
     def as_it_holds(self, page: Page) -> Page:
-        """A page, marked where it is a claim that lapsed: so nothing shows it as if it held."""
+        """The page, marked if it is a lapsed claim: so nothing shows it as valid."""
         lapse = self.lapse_of(page.page_id) if page.row.kind is Kind.CLAIM else ""
         return replace(page, lapse=lapse) if lapse != page.lapse else page
 
     def lapsed(self) -> list[PageId]:
-        """The claims that the window shows as if they held, and that lapsed since."""
+        """The claims that the window shows as valid, and that lapsed since."""
         if not self._core.lapses:
             return []
         shown = (
@@ -830,11 +828,11 @@ class SessionState:
 
     @property
     def closed_by(self) -> dict[PageId, PageId]:
-        """Claims that hold no more, and the claim that closed each, in the order of that."""
+        """Closed claims, and the claim that closed each, in the order of closing."""
         return self._core.closed_by
 
     def rules(self) -> list[Page]:
-        """The standing rules of the user, oldest first."""
+        """The user's rules, oldest first."""
         return self._core.rules()
 
     def recites(self, rules: Sequence[Page]) -> bool:
@@ -842,11 +840,11 @@ class SessionState:
         return self._core.recites(rules)
 
     def tail(self) -> str:
-        """The standing rules of the user, as a request ends with them."""
+        """The user's rules, as a request ends with them."""
         return self._core.tail()
 
     def tail_tokens(self, recalled: Sequence[Page] = ()) -> int:
-        """What the tail adds to a request that is packed now: nothing while calls are served."""
+        """The tokens that the tail adds to a request packed now: 0 while calls are served."""
         if self.layout.last_role(recalled) is not Role.USER:
             return 0
         return self._core.tail_tokens()
@@ -855,7 +853,7 @@ class SessionState:
 
     @property
     def window_room(self) -> int:
-        """The window in our own tokens: what the model's count of it cannot exceed."""
+        """The window in our own tokens: the model's count of it cannot exceed it."""
         return math.floor(self.window_tokens / self.factor)
 
     def floor_tokens(self) -> int:
@@ -866,7 +864,7 @@ class SessionState:
         return self._floor + self._core.tail_tokens()
 
     def fixed_tokens(self) -> int:
-        """The same less the message: what stands in the window whatever is said."""
+        """The same without the message: what is always in the window."""
         return self._standing_tokens() + self._core.tail_tokens()
 
     def _standing_tokens(self) -> int:
@@ -874,17 +872,17 @@ class SessionState:
         return self.layout.head_tokens + render.BLOCK_TOKENS + pins
 
     def pins_there(self) -> list[PageId]:
-        """What is pinned, in the order of the pins, less what was forgotten since."""
+        """The pinned pages that still exist, in the order of the pins."""
         return [page_id for page_id in self.table.pins() if self.is_there(page_id)]
 
     def is_there(self, page_id: PageId) -> bool:
-        """Whether a page was neither forgotten nor withdrawn since."""
+        """Whether a page was neither forgotten nor withdrawn."""
         entry = self.table.entry(page_id)
         row = self._sources.find_row(page_id) if entry is None else entry.row
         return row is not None and not self._sources.is_withdrawn(row)
 
     def pinned_pages(self) -> list[Page]:
-        """The pages that are pinned, in the order of their pins. One that was forgotten is none."""
+        """The pinned pages, in the order of their pins, without forgotten ones."""
         pages = []
         for page_id in self.table.pins():
             with suppress(RecordGone, KeyError):
@@ -894,30 +892,30 @@ class SessionState:
         return pages
 
     def core_pins(self) -> list[Page]:
-        """The pages that share core's room: what is pinned, less what heat keeps in the window,
-        which has a bound of its own.
+        """The pages that share core's room: pins, without those that heat set, which have a limit
+        of their own.
         """
         return [page for page in self.pinned_pages() if page.page_id not in self.hot]
 
     def hot_tokens(self) -> int:
-        """What the texts of hot pages come to."""
+        """The tokens of the texts of hot pages."""
         return sum(page.row.tokens for page in self.pinned_pages() if page.page_id in self.hot)
 
     def hot_utilisation(self) -> float:
-        """That as a percentage of what they may."""
+        """That as a percentage of its limit."""
         limit = self.limits.hot_limit(self.window_tokens)
         return round(100 * self.hot_tokens() / limit, 1) if limit else 0.0
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
-        """What these pages take in the window as recalled lines, each counted as it is rendered."""
+        """The tokens of these pages in the window as recalled lines, each counted as rendered."""
         if not pages:
             return 0
         lines = self._sources.counter.count_all([render.line([page]) for page in pages])
         return sum(lines) + len(lines) * self.layout.row_tokens
 
     def must_show(self) -> list[Page]:
-        """The pages that every request holds: the newest user message, and the pins; of a pinned
-        claim that holds no more, what closed it.
+        """The pages in every request: the newest user message, and the pins; for a closed claim
+        that is pinned, also the one that closed it.
         """
         pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
         for closed, closer in self.closed_by.items():
@@ -935,10 +933,10 @@ class SessionState:
         )
 
     def room_for_results(self) -> int:
-        """What the window could give to results of calls. Those of this turn stay until it ends;
-        where it calls tools of the host's, until they were sent.
+        """The room for results of calls. Those of this turn stay until it ends; if it calls the
+        host's tools, until they were sent.
         """
-        if self._room is None:  # asked several times for each call
+        if self._room is None:  # used several times for each call
             held = self._exchanges(self.layout.latest())
             if any(exchange.of_host for exchange in held):
                 held = self.unsent()  # such a turn may be long: what was sent may leave within it
@@ -955,8 +953,8 @@ class SessionState:
         return [*(e for at, e in waiting.items() if at not in told), *found]
 
     def latest_exchanges(self, tokens_max: int) -> list[Exchange]:
-        """Of a turn that calls tools of the host's: the last exchanges of so many tokens together,
-        and all that were not sent. Nothing where these are all.
+        """In a turn that calls the host's tools: the last exchanges of so many tokens together, and
+        all that were not sent. Empty if these are all.
         """
         unsent = self.unsent()
         left, found = tokens_max, list[Exchange]()
@@ -978,12 +976,12 @@ class SessionState:
 
     @property
     def paged_in_tokens(self) -> int:
-        """What recall and faults brought in with this turn's requests, with what frames it."""
+        """What recall and faults brought in with this turn's requests, framing included."""
         return sum(map(self.layout.tokens_of, self._paged_in))
 
     def paged_in_left(self) -> int:
-        """What may still be paged in in this turn, with what frames it; -1 where nothing bounds
-        recall and faults together.
+        """What may still be paged in in this turn, framing included; -1 if nothing limits recall
+        and faults together.
         """
         bound = self.limits.paged_in_tokens_max
         if not bound:
@@ -1003,26 +1001,28 @@ class SessionState:
 
     @property
     def factor(self) -> float:
-        """How many tokens of the model's own one of ours may be."""
+        """The model's tokens for one of ours."""
         return self.token_factor.value
 
     def relearn_factor(self) -> None:
-        """Let the factor fall to the most that was reported lately, once there was enough."""
+        """Let the factor fall to the highest recent report, if there are enough."""
         self.token_factor.relearn(most=self._factor_max)
         self._room = None
 
     def _factor_max(self) -> float:
-        """However absurd a report: what must be in every request fits, or the session ends so."""
+        """However absurd a report: the required contents must fit, or the session could not
+        go on.
+        """
         return self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
 
     @property
     def front_messages(self) -> int:
-        """How many messages stand before the turns: the head, and what an epoch put in front."""
+        """The number of messages before the turns: the head, and the epoch's front."""
         segments = self.layout.segments
         return 1 + bool(segments and any(isinstance(e, Front) for e in segments[0].entries))
 
     def request(self) -> Request:
-        """The request as it was packed last."""
+        """The last request as it was packed."""
         messages: tuple[Message, ...] = self.layout.messages()
         tail = self.tail() if messages[-1].role is Role.USER else ""
         return Request(
@@ -1036,7 +1036,7 @@ class SessionState:
 
     @property
     def pack_hits(self) -> int:
-        """How often the developer layout was asked for what it had packed."""
+        """How often the developer layout was asked for a request that it had packed."""
         return self.layout.pack_hits if isinstance(self.layout, DeveloperLayout) else 0
 
     @property
@@ -1044,7 +1044,7 @@ class SessionState:
         return self.layout.pack_misses if isinstance(self.layout, DeveloperLayout) else 0
 
     def check(self) -> None:
-        """Every invariant, slowly. What we wrote, we can fold."""
+        """Check every invariant; slow. What we wrote, we can fold."""
         assert not self.set_aside, self.set_aside
         self.working_set.check()
         self.layout.check()

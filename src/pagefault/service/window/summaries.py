@@ -1,16 +1,16 @@
 """The summaries in front of the turns: which are made at an epoch, and how each is shown.
 
-A run of turns is summed up when it leaves its place, once. A summary is shown with its text (level
+A run of turns is summarised once, when it leaves its place. A summary is shown with its text (level
 2) as long as all of them together take no more than their share of the window; then the oldest are
 shown as their headers alone (level 3), and the oldest of those as lines of an index page, which
-stands before the others. Where a window is too small even for that, they are a number.
+precedes the others. If a window is too small even for that, they are a number.
 
-A range that was formed into memory while it stood in the window (`ranges.py`) has its summary
+A range that was formed into memory while it was in the window (`ranges.py`) has its summary
 already: it is shown from the epoch on at which the first of its pages leaves, if enough turns have
-passed. The others may stand word for word beside it until they leave, too.
+passed. The others may be beside it, word for word, until they leave, too.
 
-`Compaction` changes two things of this. A *hybrid* front has the quotes of such a range, too,
-before its summary; of a *hierarchical* one every summary is a header, whose text a fault brings.
+`Compaction` changes two things of this. A *hybrid* front also has the quotes of such a range,
+before its summary; in a *hierarchical* one every summary is a header, whose text a fault brings.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from pagefault.service.window.summary_index import index_of, is_index
 Shown = tuple[Page, Level]
 
 QUOTED_MAX: Final = 8
-"""Runs that one epoch quotes, each some tens of milliseconds. More than these leave at once only
-where much came in without a request.
+"""Runs that one epoch quotes, each some tens of milliseconds. More than these leave at once only if
+much came in without a request.
 """
 
 
@@ -46,7 +46,7 @@ INDEX_SHARE: Final = 0.25  # of what summaries may take together
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """What the front will show of summaries, oldest first; and those that are to be written."""
+    """The summaries of the front, oldest first; and those that are to be written."""
 
     shown: list[Shown]
     older: int
@@ -62,7 +62,7 @@ class Summaries:
         return {page.page_id for page, level in self.shown if level is not Level.REFERENCE}
 
     def untold(self) -> Summaries:
-        """The same with none of them shown: for a window that is short."""
+        """The same without any: for a window that is short."""
         return replace(self, shown=[], older=0)
 
 
@@ -75,7 +75,7 @@ def plan_summaries(
     """
     limits = state.limits
     active = state.ranges.active(state.turn, after_turns=limits.formed_after_turns)
-    formed: dict[PageId, Page] = {}  # by the first page that leaves of what each sums up
+    formed: dict[PageId, Page] = {}  # by the first leaving page of those that each covers
     runs: list[list[Page]] = []
     for of, part in summed_up(leaving, active):
         page = None if of is None else _readable(state, of.summary)
@@ -103,10 +103,10 @@ def plan_summaries(
     most = int(state.window_tokens * state.limits.summary_window_share)
     for_index = int(most * INDEX_SHARE)
     room = most - (for_index if index else 0)
-    if _tokens(state, shown) > room:  # to half of it, so that this is seldom needed
+    if _tokens(state, shown) > room:  # to half of it, so that this is rarely needed
         shown = _demoted(state, shown, room // 2)
     folded: list[Page] = []
-    if _tokens(state, shown) > room:  # and further than it takes, for the same reason
+    if _tokens(state, shown) > room:  # and further than necessary, for the same reason
         room = (most - for_index) * 3 // 4
         while shown and _tokens(state, shown) > room:
             folded.append(shown.pop(0)[0])
@@ -129,7 +129,7 @@ def plan_summaries(
 
 
 def _readable(state: SessionState, page_id: PageId) -> Page | None:
-    """A summary that was formed, unless it was forgotten or withdrawn since."""
+    """A formed summary, unless it was forgotten or withdrawn since."""
     row = state.find_row(page_id)
     if row is None or state.is_withdrawn(row):
         return None
@@ -144,7 +144,7 @@ def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> l
         session=session,
         state=state,
         counter=state.counter,
-        clean=str,  # it quotes what was cleaned
+        clean=str,  # it quotes redacted text
     )
 
 
@@ -159,7 +159,7 @@ def _as_told(page: Page, state: SessionState) -> Shown:
 
 
 def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Shown]:
-    """The oldest as headers, until what is told takes at most so much."""
+    """The oldest as headers, until the texts shown take at most so much."""
     room, told = most, True
     kept: list[Shown] = []
     for page, level in reversed(shown):

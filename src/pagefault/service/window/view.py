@@ -1,4 +1,4 @@
-"""The layout of a session as the engine sees it: items, a window, and what slots would take."""
+"""The engine's view of a session's layout: items, a window, and the cost of slots."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LAW: Final = Law()
 
 
 class View:
-    """A `Renderer`. Its items are what the layout holds, and behind these the `pages` that the next
-    request would bring, which a layout puts before the newest message. What left earlier is no item
-    any more.
+    """A `Renderer`. Its items are what the layout holds, followed by the `pages` that the next
+    request would bring, which a layout puts before the newest message. What left earlier is no
+    longer an item.
 
     The slots in front are the epoch's own, and one for each page and line that it put there.
     """
@@ -43,8 +43,8 @@ class View:
         self.items += (Item(id=one, kind=ItemKind.MESSAGE) for one in self._pages)
 
     def begin(self, epoch: int, front: Front, verbatim_from: Seq) -> Window:
-        """The window of an epoch that puts this in front, and leaves in their places the messages
-        and calls from there on. What was brought out of its place leaves it.
+        """The window of an epoch that puts this in front, and leaves messages and calls in their
+        places from there on. What was brought out of its place leaves it.
         """
         named = _named(epoch, front)
         self._fronts[named] = front
@@ -57,7 +57,7 @@ class View:
         return Window(epoch=str(epoch), front=named, forms=forms)
 
     def measure(self, slots: Sequence[Slot]) -> int:
-        """Of a developer message without its listing, which takes what is left."""
+        """For a developer message without its listing, which takes what is left."""
         front = self._fronts.get(tuple(slot.id for slot in slots if slot.anchor == FRONT))
         shown = [slot.id for slot in slots if not slot.anchor and slot.form is not Form.ABSENT]
         brought = [self._pages[one] for one in shown if one in self._pages]
@@ -77,7 +77,7 @@ def _items(entry: Entry) -> Iterator[Item]:
         case Recalled(seq=seq):
             pages = pages_of(entry)
             yield from (Item(id=page.page_id, kind=ItemKind.MESSAGE) for page in pages)
-            if not pages:  # it only says which of what stands elsewhere is the newer
+            if not pages:  # it only says which page elsewhere is the newer
                 yield Item(id=f"named {seq}", kind=ItemKind.OPAQUE)
         case Exchange(cause=cause, seq=seq):
             yield Item(id=f"calls {cause} {seq}", kind=ItemKind.CALL)
