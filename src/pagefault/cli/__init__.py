@@ -20,15 +20,15 @@ INTERRUPTED: Final = 130
 
 
 def main() -> None:
-    """The entry point of `pagefault`. Ctrl-C says one line at most, whenever it comes.
+    """The entry point of `pagefault`. Ctrl-C prints at most one line, whenever it comes.
 
-    Only while a command runs is there something to put in order. Before, and after, it ends the
-    process by itself: an exception there would be a traceback, of an import or of the interpreter's
-    own exit. So would one that Python can raise nowhere, as between two modules.
+    Only a running command has something to clean up. Before and after it, Ctrl-C ends the process
+    by itself: an exception there would print a traceback, of an import or of the interpreter's own
+    exit. So would one at a point where Python cannot raise it, as between two modules.
     """
     if (
         sys.argv[1:2] == ["statusline"] and "--help" not in sys.argv
-    ):  # Claude Code waits for it: no more than that is imported
+    ):  # Claude Code waits for it: nothing else is imported
         from pagefault.statusline import main as line
 
         line()
@@ -36,7 +36,7 @@ def main() -> None:
     import signal
 
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not is_ours:  # a shell's background job, or a program that has plans of its own
+    if not is_ours:  # a shell's background job, or a program with its own handler
         from pagefault.cli.outcome import run
 
         sys.exit(run(sys.argv[1:]))
@@ -48,21 +48,21 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         code = run(sys.argv[1:])
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    except KeyboardInterrupt:  # a second one, while the first was dealt with
+    except KeyboardInterrupt:  # a second one, while the first was being handled
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         code = INTERRUPTED
     sys.exit(code)
 
 
 def _open_what_is_closed() -> None:
-    """Streams that the caller closed lead nowhere, and no file of ours comes to stand in their
-    place. What this process becomes, or starts, finds them closed as they were.
+    """Connect streams that the caller closed to the null device, so that no file of ours takes
+    their place. Processes that this one becomes or starts find them closed as before.
     """
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is this one
+            os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor, which is this one
             if getattr(sys, name) is None:
                 mode = "w" if fd else "r"
                 setattr(sys, name, os.fdopen(fd, mode, encoding="utf-8", closefd=False))

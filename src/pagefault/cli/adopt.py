@@ -69,7 +69,7 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
 
 
 def _told(app: App, place: Path) -> dict[str, Any]:
-    """What is in a memory, and who it is of."""
+    """A memory's contents and owner."""
     import os
     import stat
 
@@ -98,7 +98,7 @@ def _told(app: App, place: Path) -> dict[str, Any]:
 
     try:
         sessions, records, claims = app.run(look())
-    except StoreIncompatible as other:  # what is in it is seen once it is upgraded
+    except StoreIncompatible as other:  # its contents can be read once it is upgraded
         app.term.note(f"note: {other.message}; adopt it, then `pagefault upgrade`")
         sessions, records, claims = 0, 0, []
     adopted = is_adopted(place)

@@ -1,4 +1,4 @@
-"""What every command is given: global options, configuration, an open memory, the terminal."""
+"""What every command gets: global options, configuration, an open memory, the terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class App:
     term: Term = field(default_factory=Term)
 
     def config(self, **flags: object) -> Config:
-        """The configuration as it stands, `flags` by their keys with `__` for dots."""
+        """The current configuration, with `flags` by their keys with `__` for dots."""
         from pagefault.service.config import load
 
         given: dict[str, object] = {key.replace("__", "."): v for key, v in flags.items()}
@@ -59,7 +59,7 @@ class App:
         return Path(root)
 
     def existing_directory(self) -> Path:
-        """As `directory`, and there is a memory in it. Raises `StoreMissing`."""
+        """As `directory`, which must contain a memory. Raises `StoreMissing`."""
         from pagefault.store.embedded.root_file import check_there
 
         path = self.directory()
@@ -67,7 +67,7 @@ class App:
         return path
 
     def to_show(self, page_id: str, session_id: str, source: str = "") -> str:
-        """The command that shows a page, as it has to be typed here; of a region, all of it."""
+        """The command that shows a page, as typed here; for a region, all of it."""
         words = ["pagefault", *(["--root", self.root] if self.root else [])]
         if source.startswith("region:"):
             return shlex.join([*words, "scopes", "pages", source.removeprefix("region:")])
@@ -92,7 +92,7 @@ class App:
     async def writing(
         self, config: Config | None = None, **more: Unpack[Wiring]
     ) -> AsyncIterator[Memory]:
-        """The memory, made if it is not there. Raises `StoreBusy`, and `NotAdopted`."""
+        """The memory, created if missing. Raises `StoreBusy`, and `NotAdopted`."""
         config = config or self.config()
         async with self.memory(config, **more) as memory:
             if not memory.is_adopted:
@@ -124,13 +124,13 @@ MAKE_ONE = (
 
 
 async def names_of(memory: Memory) -> dict[str, str]:
-    """What each session is called, and each region, by its id; one without a name by that."""
+    """The name of each session and region, by its id; the id if it has no name."""
     names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
     return names | {one.region_id: f"region:{one.name}" for one in await memory.regions()}
 
 
 async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str]:
-    """What imported sessions were called where they are from, by their ids."""
+    """The original titles of imported sessions, by their ids."""
     from pagefault.service.lookup.imported import IMPORT_PREFIX
 
     if not any(row.name.startswith(IMPORT_PREFIX) for row in rows):
@@ -139,7 +139,7 @@ async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str
 
 
 async def find_kept(memory: Memory, name: str | None) -> str:
-    """As `find_row`, but named in full, and `region:NAME` is a region: the id of what is meant."""
+    """As `find_row`, but only by its full name, and `region:NAME` is a region. Returns the id."""
     if name is None or not name.startswith("region:"):
         return (await find_row(memory, name, in_full=True)).session_id
     for one in await memory.regions():
@@ -151,11 +151,11 @@ async def find_kept(memory: Memory, name: str | None) -> str:
 
 
 async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -> SessionRow:
-    """The session of that name or id; without one, the most recently used that is no fork.
+    """The session with that name or id; without one, the most recently used that is not a fork.
 
-    The beginning of either is enough where it tells which, or of an imported title, unless it is to
-    be named `in_full`: for what cannot be taken back. So is the name of a proxied session without
-    what the proxy adds.
+    An unambiguous prefix of either, or of an imported title, is enough, unless it must be named
+    `in_full`, for irreversible commands. So is the name of a proxied session without the proxy's
+    additions.
     """
     from pagefault.model.errors import BadInput
 
@@ -194,7 +194,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
 
 
 def _begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
-    """The sessions whose name or id begins so; none for no name."""
+    """The sessions whose name or id begins so; none for an empty name."""
     begun = name.casefold()
     return [
         row
@@ -204,7 +204,7 @@ def _begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
 
 
 def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
-    """With the name that was meant, if one is near, or those that begin so."""
+    """With the likely name, if one is near, or those that begin so."""
     from difflib import get_close_matches
 
     from pagefault.model.errors import SessionNotFound
@@ -223,7 +223,7 @@ def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
 
 
 def _told_apart(rows: Sequence[SessionRow]) -> list[str]:
-    """What each of them is called that no other is."""
+    """A name for each of them that no other has."""
     names = [row.name for row in rows]
     return [row.name if names.count(row.name) == 1 else row.session_id for row in rows]
 
@@ -235,8 +235,8 @@ _NAMES_TOLD = 5
 
 
 def short_names(name: str) -> set[str]:
-    """What a proxied session may be called for short: its client's own id, and the name that a
-    header or a path gave it, less what tells apart several conversations under one, or whose it is.
+    """Short names of a proxied session: its client's own id, and the name from a header or a path,
+    without the part that distinguishes several conversations under one name, or their owner.
     """
     match = _PROXIED.fullmatch(name)
     if match is None:
@@ -246,7 +246,7 @@ def short_names(name: str) -> set[str]:
 
 
 async def find_session(memory: Memory, name: str | None) -> Session:
-    """The session that is meant. `StoreReadOnly` where nothing of it is kept now, and it is to be
+    """The named session. `StoreReadOnly` if nothing of it is kept now, and it is to be
     written to.
     """
     row = await find_row(memory, name)
@@ -294,7 +294,7 @@ def _set_plain(ctx: click.Context, _param: click.Parameter, given: bool) -> None
 
 
 def _global_options(*, hidden: bool) -> list[click.Parameter]:
-    """Accepted before and after the sub-command; shown by the root's help alone."""
+    """Accepted before and after the sub-command; only the root's help lists them."""
     return [
         click.Option(
             ["--root"],
@@ -332,8 +332,8 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that takes the global options too, and, where SESSION is its first argument, the
-    same as --session.
+    """A command that also takes the global options and, if SESSION is its first argument,
+    --session.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -349,7 +349,7 @@ class Command(click.Command):
 
 
 def _named_first(args: Sequence[str]) -> list[str]:
-    """What --session names, as the first argument."""
+    """Puts the value of --session first among the arguments."""
     rest = list(args)
     upto = rest.index("--") if "--" in rest else len(rest)
     for at, one in enumerate(rest[:upto]):
@@ -370,18 +370,18 @@ class Group(click.Group):
         self.params += _global_options(hidden=not visible_options)
 
 
-_NO_VERB = "pagefault.cli.no_verb"  # the first word of a group's that is none of its verbs
+_NO_VERB = "pagefault.cli.no_verb"  # the key of a first argument that is not a verb
 
 
 class WithDefault(Group):
-    """A group whose verb is `default` where none is named: `pagefault claims SESSION`."""
+    """A group with a `default` verb: `pagefault claims SESSION`."""
 
     def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.default = default
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """With the options that it takes for its default verb."""
+        """Also lists the options of its default verb."""
         told = self.default_options(ctx)
         if told:
             with formatter.section(f"Options of {self.default}, where no command is named"):
@@ -389,7 +389,7 @@ class WithDefault(Group):
         super().format_options(ctx, formatter)
 
     def default_options(self, ctx: click.Context) -> list[tuple[str, str]]:
-        """What help tells of each option of the verb that is meant where none is named."""
+        """The help of each option of the default verb."""
         options = (p for p in self.commands[self.default].params if isinstance(p, click.Option))
         records = (one.get_help_record(ctx) for one in options)
         return [one for one in records if one is not None]
@@ -402,7 +402,7 @@ class WithDefault(Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click's; a session that is not there may have been meant for a verb."""
+        """As click's; the name of a missing session may be a mistyped verb."""
         from pagefault.model.errors import SessionNotFound
 
         try:
@@ -422,7 +422,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON o
 
 
 def page_argument(**more: Any) -> Callable[[F], F]:
-    """PAGE_ID. A bare number is that of a message: 16 is msg_16."""
+    """PAGE_ID. A bare number is a message's: 16 is msg_16."""
     return click.argument("page_id", callback=numbered, shell_complete=complete_page, **more)
 
 
@@ -449,11 +449,11 @@ def complete_session(
 session_argument = click.argument(
     "session_named", metavar="[SESSION]", required=False, shell_complete=complete_session
 )
-"""Of commands that take --session too; `either` says which is meant."""
+"""For commands that also take --session; `either` decides between them."""
 
 
 def either(named: str | None, option: str | None) -> str | None:
-    """The session that a command was given, by its argument or by --session."""
+    """The session given to a command, as its argument or with --session."""
     if named is not None and option is not None and named != option:
         raise click.UsageError(f"Two sessions are named: {named!r} and {option!r}.")
     return named if named is not None else option

@@ -1,4 +1,4 @@
-"""What the commands that find pages have in common: their options, and how hits are told."""
+"""What the commands that find pages share: their options, and how hits are printed."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session
     not hold for which none does. `also` are pages that say the same. `archive` is the directory
     that a page's text is in, where that is not there now; else empty. `source` and `project`
     tell where what was imported is from."""
-"""What they all print, for their helps."""
+"""The output of all of them, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: of such hits, half
     at 0.5. The order goes by words, by who said it, when, and by what else tells of it.
     `also` are pages that say the same. Under each stands the part of it that was found, its words
     in bold on a terminal; or else how it begins, and what it was found by."""
-"""What the table of a search tells, for the helps of those that search."""
+"""The columns of a search's table, for the helps of those that search."""
 
 _OPTIONS = (
     click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True),
@@ -88,11 +88,11 @@ in_option = click.option(
     default="",
     help="Only what was imported from there: chatgpt, claude, claude-code, codex …",
 )
-"""Of commands that ask a whole memory."""
+"""For commands over a whole memory."""
 
 
 def asking_options(command: F) -> F:
-    """The options that every way of asking for pages has."""
+    """The options of all commands that find pages."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -139,7 +139,7 @@ def filter_of(
 
 
 class QuestionVerb(Protocol):
-    """What is asked of a session, or of a whole memory."""
+    """A query to a session, or to a whole memory."""
 
     def __call__(
         self, asked: Asking, wanted: SearchFilter, limit: int, tokens: int | None
@@ -158,7 +158,7 @@ def ask(
     query: str = "",
     **filters: Any,
 ) -> None:
-    """Put a question to a session, or to all of a memory, and print what it finds."""
+    """Run a query on a session, or on all of a memory, and print its hits."""
     wanted = filter_of(**filters)
 
     async def read() -> dict[str, Any]:
@@ -266,7 +266,7 @@ async def _begins(memory: Memory, hit: SearchHit) -> str:
 
 
 def instead_of(gone: Exception) -> str:
-    """What stands where a page's first words would."""
+    """The replacement for a page's first words, if it has none to show."""
     from pagefault.model.errors import ArchiveMissing, RecordDamaged
 
     if isinstance(gone, ArchiveMissing):
@@ -319,7 +319,7 @@ _WHY: Final = {
 
 
 def _shown(app: App, hit: dict[str, Any]) -> str:
-    """The part of a page that was found, its words in bold; or what else it was found by."""
+    """The part of a page that was found, with its words in bold; or what else matched."""
     from pagefault.recall.excerpt import Excerpt, narrowed
 
     why = f"  ({_WHY[hit['why']]})" if hit["why"] in _WHY else ""
@@ -366,7 +366,7 @@ def _cell(hit: dict[str, Any], field: str) -> str:
 
 
 def _tell_of_archives(app: App, hits: list[dict[str, Any]]) -> None:
-    """Say which archive is not there, if some of these hits lie in one."""
+    """Name the archive that is away, if some of these hits are in one."""
     away = [hit for hit in hits if hit["archive"]]
     if away:
         what = f"the text of {plural(len(away), 'hit')} is in the archive at {away[0]['archive']}"

@@ -1,4 +1,4 @@
-"""Proxies that run in the background: started, found, told to stop, and their units printed."""
+"""Background proxies: start, find and stop them, and print their service units."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pagefault.cli.swaps import SETTINGS, PutBack, put_back
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.proxy.running import Running, all_running, is_listed
 
-READY_S: Final = 60.0  # to open a memory, and to make its index again if need be
-STOPPED_S: Final = 30.0  # to end answers that are under way, and to close a memory
-_GIVEN_UP_S: Final = 5.0  # for one that is told to end before it began
+READY_S: Final = 60.0  # to open a memory, and to rebuild its index if necessary
+STOPPED_S: Final = 30.0  # to finish running answers, and to close a memory
+_GIVEN_UP_S: Final = 5.0  # for one that is stopped before it began
 _POLL_S: Final = 0.03
 _LOG_BYTES_MAX: Final = 5_000_000
 PROGRAM: Final = (sys.executable, "-P", "-m", "pagefault.cli")
-"""This program again. `-P`: nothing of the folder that it runs in is taken for a module."""
+"""This program again. `-P`: nothing in the current folder is imported as a module."""
 
 
 _children: list[Popen[bytes]] = []
-"""Proxies that this process started: they outlive it, and are waited for if it ends them."""
+"""Proxies that this process started: they outlive it, and are awaited if it stops them."""
 
 
 class ProxyFailed(CallerError):
@@ -38,7 +38,7 @@ class ProxyFailed(CallerError):
 
 
 def state() -> Path:
-    """Where proxies are listed, their logs, and what a `wrap` has to put back."""
+    """The folder for the list of proxies, their logs, and what a `wrap` has to put back."""
     import platformdirs
 
     return platformdirs.user_state_path("pagefault", appauthor=False)
@@ -49,19 +49,20 @@ def proxies() -> Path:
 
 
 def marker_of(instance: str) -> Path:
-    """What the run of a private proxy has to put back is written there."""
+    """The file that records what a private proxy's run has to put back."""
     return state() / "wraps" / f"{instance}.json"
 
 
 def running_on(root: str) -> list[Running]:
-    """The proxies that run on a memory, private ones left out."""
+    """The proxies that run on a memory, except private ones."""
     return [one for one in all_running(proxies()) if one.root == root and not one.parent]
 
 
 def log_file(name: str) -> Path:
-    """A log of that name, ready to be written on; what was there goes on, or aside if it is long.
+    """A log file with that name, opened for appending; an old one is kept, or moved aside if it is
+    long.
 
-    Raises `BadInput` where it cannot be.
+    Raises `BadInput` if that is impossible.
     """
     path = state() / "logs" / f"{name}.log"
     try:
@@ -78,7 +79,7 @@ def log_file(name: str) -> Path:
 
 
 def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> Running:
-    """Run `pagefault` with these words in a session of its own, and wait until it answers as a
+    """Run `pagefault` with these arguments in a session of its own, and wait until it answers as a
     proxy. Raises `ProxyFailed`, with the end of its log, if it does not.
     """
     began = log.stat().st_size
@@ -95,7 +96,7 @@ def start(words: Sequence[str], *, log: Path, env: Mapping[str, str] | None = No
     try:
         return _answering(process, log, began)
     except BaseException:
-        process.terminate()  # a child of ours that nobody has waited for: the pid is its own
+        process.terminate()  # our child, not yet reaped: the pid is its own
         with suppress(TimeoutExpired):
             process.wait(timeout=_GIVEN_UP_S)
         raise
@@ -125,10 +126,10 @@ def _said(log: Path, began: int) -> list[str]:
 
 
 def stop(running: Running) -> bool:
-    """Tell a proxy to end, and wait for it; False where that is not it, or it does not end.
+    """Ask a proxy to end, and wait for it; False if it is another process, or does not end.
 
-    The order makes it sure whose pid it is: a handle of the process first, where the system has
-    such (`pidfd_open`), then the proxy says its instance, which it could not were it gone.
+    The order makes sure of the pid: first a handle of the process, if the system has them
+    (`pidfd_open`), then the proxy reports its instance, which it could not if it were gone.
     """
     opened = getattr(os, "pidfd_open", None)
     try:
@@ -158,15 +159,15 @@ def stop(running: Running) -> bool:
     return True
 
 
-# --- what was left behind -----------------------------------------------------------------------
+# --- leftovers ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """Files that were put back, private proxies whose client is gone, and runs that live."""
+    """Restored files, private proxies whose client is gone, and live runs."""
 
     files: Sequence[PutBack]
-    removed: Sequence[Path]  # files of runs' own
+    removed: Sequence[Path]  # files that a run created
     proxies: Sequence[tuple[Running, bool]]  # and whether it has ended
     running: Sequence[Running]
 
@@ -191,8 +192,8 @@ class Tidied:
 
 
 def left_behind() -> tuple[list[Path], list[Running], list[Running]]:
-    """Markers (and files kept beside one) whose proxy is gone; private proxies whose client is; and
-    those of runs that live.
+    """Markers (and the files beside them) whose proxy is gone; private proxies whose client is; and
+    those of live runs.
     """
     private = [one for one in all_running(proxies()) if one.parent]
     alive = {one.instance for one in private}
@@ -209,9 +210,9 @@ def left_behind() -> tuple[list[Path], list[Running], list[Running]]:
 
 
 def tidy() -> Tidied:
-    """Put right what is left behind."""
+    """Clean up what is left behind."""
     _, orphans, _ = left_behind()
-    ended = [(one, stop(one)) for one in orphans]  # which puts its files back
+    ended = [(one, stop(one)) for one in orphans]  # which restores its files
     markers, _, running = left_behind()
     files = [file for marker in markers for file in put_back(marker)]
     removed = [path for path in markers if path.suffix == SETTINGS and not path.exists()]
@@ -228,11 +229,11 @@ def _lives(pid: int) -> bool:
     return True
 
 
-# --- units --------------------------------------------------------------------------------------
+# --- units ----------------------------------------------------------------------------------------
 
 
 def unit(kind: str, words: Sequence[str], *, wants_token: bool) -> str:
-    """A unit that keeps such a proxy running, as text for its file."""
+    """The text of a service unit that keeps such a proxy running."""
     command = [*PROGRAM, *words]
     return _systemd(command, wants_token) if kind == "systemd" else _launchd(command)
 
@@ -272,8 +273,8 @@ def _quoted(word: str) -> str:
 
 
 def _launchd(command: Sequence[str]) -> str:
-    """launchd.plist(5). Where a token is wanted it is given with `--tokens FILE`: launchd reads no
-    file of variables.
+    """launchd.plist(5). A required token is given with `--tokens FILE`: launchd reads no file of
+    variables.
     """
     told = {
         "Label": "dev.pagefault.serve",

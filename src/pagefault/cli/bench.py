@@ -468,7 +468,7 @@ _RULE_COLUMNS = {
 
 
 def number(value: Any) -> str:
-    """A figure for a person: thousands apart, no false precision."""
+    """A figure for a person: with thousands separators, without false precision."""
     match value:
         case None:
             return "–"
@@ -482,7 +482,7 @@ def number(value: Any) -> str:
             return str(value)
 
 
-# Commands with a module of their own; they borrow from this one, so they come last.
+# Commands with modules of their own; they import from this one, so they come last.
 from pagefault.cli.bench_bill import bill_bench  # noqa: E402
 from pagefault.cli.bench_formation import formation_bench  # noqa: E402
 from pagefault.cli.bench_policies import policies  # noqa: E402

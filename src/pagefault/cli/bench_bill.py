@@ -162,7 +162,7 @@ async def _proxied(provider: Provider, home: Path, window: int, way: Way) -> Asy
     asking: list[Agent] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(asyncio.IncompleteReadError):  # then the proxy has gone
+        with suppress(asyncio.IncompleteReadError):  # then the proxy is gone
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
                 size = next(int(one[15:]) for one in head if one.startswith(b"content-length:"))

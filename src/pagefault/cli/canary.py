@@ -1,8 +1,8 @@
-"""A conversation that tries a proxy from end to end, as `pagefault doctor` has it.
+"""An end-to-end test conversation through a proxy, for `pagefault doctor`.
 
-A fact is told, other things are said until it has left the window, and it is asked for. What counts
-is what would have reached the provider (`proxy/canary.py`), and what stands in the memory's log,
-read by this process and not told by the proxy: one that answers and keeps nothing is found out.
+It states a fact, says other things until the fact has left the window, and asks for it. The
+evidence is what would have reached the provider (`proxy/canary.py`), and the memory's log, read by
+this process and not reported by the proxy: so a proxy that answers and keeps nothing is found out.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NOT_LOGGED: Final = "x-pagefault-not-logged"
 
 
 class Silent(Exception):
-    """The proxy did not answer, or not as it should."""
+    """The proxy did not answer, or not correctly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """What came of it. Each but `problem` is whether it was proved."""
+    """The result of a canary. Each field but `problem` is whether it was proved."""
 
     kept: bool = False
     paged: bool = False
@@ -52,7 +52,7 @@ class Flight:
 
 @contextmanager
 def started(app: App) -> Iterator[Running]:
-    """A private proxy on a memory of its own, which is gone afterwards. Raises `ProxyFailed`."""
+    """A private proxy on a temporary memory. Raises `ProxyFailed`."""
     import os
 
     from pagefault.cli.background import log_file, start, stop
@@ -76,7 +76,7 @@ def started(app: App) -> Iterator[Running]:
 
 
 def fly(app: App, proxy: Running) -> Flight:
-    """Send a canary through it, and have it forgotten again."""
+    """Send a canary through it, and forget it again."""
     began = time.monotonic()
     name, word = f"doctor-{secrets.token_hex(4)}", f"canary-{secrets.token_hex(4)}"
     try:
@@ -89,7 +89,7 @@ def fly(app: App, proxy: Running) -> Flight:
 
 
 def _talk(proxy: Running, name: str, word: str) -> tuple[int, bool, bool]:
-    """How many messages there were, whether the fact left, and whether it came back."""
+    """The number of messages, whether the fact left, and whether it came back."""
     said = [{"role": "user", "content": f"The gander that guards the lighthouse is called {word}."}]
     filler = "The weather over the harbour was fair, and the ferry left on time once more. " * 20
     paged = False
@@ -137,7 +137,7 @@ def _asked(proxy: Running, method: str, path: str, body: Any = None) -> dict[str
 
 
 async def _is_kept(root: str, name: str, word: str) -> bool:
-    """Whether the fact stands in the log of the memory, as this process reads it."""
+    """Whether the fact is in the memory's log, as this process reads it."""
     import pagefault
     from pagefault.model.errors import PagefaultError
 
@@ -155,7 +155,7 @@ async def _is_kept(root: str, name: str, word: str) -> bool:
 
 
 def words(flight: Flight, where: str) -> str:
-    """What is said of it."""
+    """The result in words."""
     if flight.problem:
         return f"through {where}: {flight.problem}"
     told = (

@@ -1,4 +1,4 @@
-"""`pagefault cards`: claims as memory cards, and those that wait for somebody."""
+"""`pagefault cards`: claims as memory cards, and those that need a review."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ async def _open(
 async def _session(
     app: App, memory: Memory, name: str, setting: dict[str, Any], *, as_json: bool
 ) -> Session:
-    """The session of that name; where there is none it is made, and people are told."""
+    """The session with that name; a new one is announced."""
     from pagefault.service.arguments import check_name
 
     rows = await memory.sessions()
@@ -135,7 +135,7 @@ def _message() -> str:
             hint="echo 'your question' | pagefault chat, or leave stdout alone",
         )
     try:
-        data = sys.stdin.buffer.read(TEXT_BYTES + 1)  # and no more, whatever is there
+        data = sys.stdin.buffer.read(TEXT_BYTES + 1)  # and no more, however much there is
         if len(data) > TEXT_BYTES:
             raise BadInput(
                 f"the message is larger than {TEXT_BYTES:,} bytes",
@@ -178,7 +178,7 @@ async def ask(
 
 
 def tell(note: Callable[[str], None], answer: Answer) -> None:
-    """What the answer took, in a line."""
+    """Print what the answer took, in a line."""
     told = [plural(answer.request_tokens, "token")]
     if answer.searches:
         told.append(plural(answer.searches, "search", "searches"))

@@ -1,4 +1,4 @@
-"""What `pagefault doctor` looks at. Every check answers; none changes anything."""
+"""The checks of `pagefault doctor`. Every check answers; none changes anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pagefault.store.store import Store
 
 PYTHON_MIN: Final = (3, 11)
-SQLITE_MIN: Final = (3, 51, 3)  # earlier ones carry the bug of the WAL reset
+SQLITE_MIN: Final = (3, 51, 3)  # earlier ones have the WAL reset bug
 FREE_WARN: Final = 1_000_000_000
 FREE_FAIL: Final = 20_000_000
 EPOCH_2026_MS: Final = 1_767_225_600_000
@@ -32,7 +32,7 @@ EPOCH_2026_MS: Final = 1_767_225_600_000
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`status` is ok, warn or fail; `advice` says what to do, where there is something to do."""
+    """`status` is ok, warn or fail; `advice` says what to do, if anything."""
 
     name: str
     status: str
@@ -41,7 +41,7 @@ class Check:
 
 
 def run_checks(app: App, *, network: bool, canary: bool, live: bool) -> Iterator[Check]:
-    """Every check in its order; what rests on a failed one is left out."""
+    """Every check in order; those that depend on a failed one are left out."""
     from pagefault.service.config import MEMORY
 
     yield _python()
@@ -77,7 +77,7 @@ def run_checks(app: App, *, network: bool, canary: bool, live: bool) -> Iterator
         yield from proxy_checks(app, config, canary=canary, live=live)
 
 
-# --- the installation ---------------------------------------------------------------------------
+# --- installation ---------------------------------------------------------------------------------
 
 
 def _python() -> Check:
@@ -121,11 +121,11 @@ def _tokenizer() -> Check:
     return Check("tokenizer", "ok", f"o200k, loaded in {took_ms:.0f} ms")
 
 
-# --- the memory ---------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------------------
 
 
 def _root(path: Path) -> Iterator[tuple[Check, int]]:
-    """Checks, each with the time of the newest record it saw, 0 if it saw none."""
+    """Checks, each with the time of the newest record it saw, 0 if none."""
     if not path.exists():
         yield _unmade(path), 0
         return
@@ -212,7 +212,7 @@ def _space(path: Path) -> Check:
 
 
 def _writers(path: Path) -> str:
-    """Who has it open for writing at the moment."""
+    """The processes that have it open for writing now."""
     from pagefault.model.clock import SystemClock
     from pagefault.store.embedded.presence import all_living
 
@@ -292,7 +292,7 @@ def _clock(newest_ms: int) -> Check:
     return Check("clock", "ok", iso(now_ms))
 
 
-# --- the engine ---------------------------------------------------------------------------------
+# --- engine ---------------------------------------------------------------------------------------
 
 
 def _engine(config: Config) -> Check:
@@ -307,7 +307,7 @@ def _engine(config: Config) -> Check:
 
 
 def _embedder(app: App, config: Config, *, network: bool) -> Check:
-    """Whether it can be made; and whether it answers, where it needs no network, or may use it."""
+    """Whether it can be made; and whether it answers, if it needs no network, or may use it."""
     from pathlib import Path
 
     try:
@@ -324,7 +324,7 @@ def _embedder(app: App, config: Config, *, network: bool) -> Check:
     except PagefaultError as error:
         advice = error.hint or "search goes by words until it works"
         return Check("embedder", "warn", error.message, advice)
-    except Exception as error:  # of code that is the user's own
+    except Exception as error:  # of the user's own code
         told = f"{config.embedder} fails: {type(error).__name__}: {error}"
         return Check("embedder", "warn", told, "search goes by words until it works")
     found = f"{embedder.name}, {width} numbers a page"
@@ -335,7 +335,7 @@ def _embedder(app: App, config: Config, *, network: bool) -> Check:
 
 
 def _redaction(config: Config) -> Check:
-    """Which layers look for secrets in what is written, each of them tried."""
+    """The layers that look for secrets in what is written, each of them tried."""
     from pagefault.guard.layers import layers_of
     from pagefault.guard.scanner import is_installed
     from pagefault.model.kinds import RedactLevel
@@ -357,7 +357,7 @@ def _redaction(config: Config) -> Check:
 
 
 def _reranker(config: Config, *, network: bool) -> Check:
-    """Whether it can be made; and whether it answers, where it needs no network, or may use it."""
+    """Whether it can be made; and whether it answers, if it needs no network, or may use it."""
     advice = "search goes by words until it works"
     try:
         spec = config.reranker_spec
@@ -371,7 +371,7 @@ def _reranker(config: Config, *, network: bool) -> Check:
             spec.close(reranker)
     except PagefaultError as error:
         return Check("reranker", "warn", error.message, error.hint or advice)
-    except Exception as error:  # of code that is the user's own
+    except Exception as error:  # of the user's own code
         told = f"{config.reranker} fails: {type(error).__name__}: {error}"
         return Check("reranker", "warn", told, advice)
     return Check("reranker", "ok", reranker.name)

@@ -1,4 +1,4 @@
-"""What `pagefault doctor` looks at of proxies and of the clients that go through them."""
+"""The checks of `pagefault doctor` for proxies and their clients."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from pagefault.proxy.running import Running
     from pagefault.service.config import Config
 
-SESSIONS_TOLD: Final = 5  # the last ones that a proxy had, of which the cache's share is told
-SESSIONS_MAX: Final = 20  # that are looked through for these
-CACHE_WARN: Final = 0.5  # of the input, below which most of what was sent was paid in full
+SESSIONS_TOLD: Final = 5  # a proxy's latest ones, whose cache share is printed
+SESSIONS_MAX: Final = 20  # that are searched for these
+CACHE_WARN: Final = 0.5  # of the input, below which most tokens cost the full price
 SKEW_WARN_S: Final = 120.0
 _WAIT_S: Final = 10.0
 
 
 def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Iterator[Check]:
-    """Each in its order. Without the packages of the proxy there is nothing to check."""
+    """Each in order. Without the proxy's packages there is nothing to check."""
     from importlib.util import find_spec
 
     if find_spec("uvicorn") is None or find_spec("httpx2") is None:
@@ -105,7 +105,7 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
 
 
 def _token(one: Running) -> Check:
-    """Whether this environment has the token that a proxy wants, by asking it."""
+    """Whether this environment has the token that a proxy requires: it is asked."""
     from pagefault.proxy.token import TOKEN_HEADER
 
     headers = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines()
@@ -144,7 +144,7 @@ async def _mode(app: App, config: Config) -> str:
         async with app.memory(config, read_only=True) as memory:
             return str(await memory.control())
     except PagefaultError:
-        return "assist"  # why it cannot be read was said above
+        return "assist"  # the reason was reported above
 
 
 # --- canaries -----------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _flown(flight: Flight, where: str, config: Config) -> Check:
 
     is_home = flight.is_home
     if flight.kept and flight.paged and not flight.problem and not config.limits.recall_tokens_max:
-        is_home = True  # nothing is to be brought back: limits.recall_tokens_max
+        is_home = True  # nothing is recalled: limits.recall_tokens_max
     if is_home:
         return Check("canary", "ok", words(flight, where))
     advice = "conversations that go through it are not safe: its log says more"
@@ -211,7 +211,7 @@ def _clients(running: list[Running]) -> Iterator[Check]:
 
 
 def _routed(client: Client, run: Launch, upstream: str, why: str, running: list[Running]) -> Check:
-    """Where a client that is installed would go from here."""
+    """Where an installed client's requests would go from here."""
     from pagefault.engine.endpoint import is_loopback
     from pagefault.proxy.running import all_running
 
@@ -254,11 +254,13 @@ def _through(client: Client, run: Launch, here: Running, why: str, running: list
     return Check(client.name, "ok", found, client.note)
 
 
-# --- what providers said ------------------------------------------------------------------------
+# --- provider reports -----------------------------------------------------------------------------
 
 
 async def _cache(app: App, config: Config) -> Check | None:
-    """How much of what the last sessions sent came from a cache, as their providers counted."""
+    """The share of the latest sessions' input that came from a cache, by their providers'
+    counts.
+    """
     sent = cached = told = 0
     try:
         async with app.memory(config, read_only=True) as memory:
@@ -275,7 +277,7 @@ async def _cache(app: App, config: Config) -> Check | None:
                 sent += sum(one.input_tokens for one in known)
                 cached += sum(one.cached_tokens or 0 for one in known)
     except PagefaultError:
-        return None  # why it cannot be read was said above
+        return None  # the reason was reported above
     if not sent:
         return None
     found = f"{cached / sent:.0%} of what {plural(told, 'session')} sent was read from a cache"
@@ -285,7 +287,7 @@ async def _cache(app: App, config: Config) -> Check | None:
 
 
 def _upstream(url: str) -> Iterator[Check]:
-    """Whether the provider can be reached, with a certificate that holds, and has our time."""
+    """Whether the provider can be reached, with a valid certificate, and has our time."""
     import httpx2
 
     began = time.time()

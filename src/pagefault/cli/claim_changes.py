@@ -1,4 +1,4 @@
-"""What `pagefault claims` does with claims after they were made."""
+"""`pagefault claims`: changes of existing claims."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _CARD_OPTIONS: Final = (
 
 
 def card_options(command: F) -> F:
-    """The options of what a claim says beside its words."""
+    """The options for a claim's facts."""
     for option in reversed(_CARD_OPTIONS):
         command = option(command)
     return command
@@ -438,7 +438,7 @@ CHANGES: Final = (edit, merge, confirm, validate, expire, contradict, graph, kno
 
 
 def would_be(app: App, claim_id: str, *, as_json: bool) -> None:
-    """What a dry run of a change tells."""
+    """The output of a dry run of a change."""
     if as_json:
         app.term.data({"claim_id": claim_id, "done": False})
     else:
@@ -453,7 +453,7 @@ def _changed(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Change a claim, and tell it as it is then."""
+    """Change a claim, and print it as it is then."""
     app.existing_directory()
 
     async def work() -> ClaimInfo | str:

@@ -1,4 +1,4 @@
-"""Claims as the commands tell them, and how they find one."""
+"""Claims as the commands print them, and look them up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what wou
 
 
 def claim_argument(*names: str, **more: Any) -> Callable[[F], F]:
-    """CLAIM_ID. A bare number is that of a claim: 7 is clm_7."""
+    """CLAIM_ID. A bare number is a claim's: 7 is clm_7."""
     return click.argument(
         *(names or ("claim_id",)), callback=claim_numbered, shell_complete=complete_claim, **more
     )
@@ -93,7 +93,7 @@ def claim_object(claim: ClaimInfo) -> dict[str, Any]:
 
 
 def facts_of(base: CardFacts, **given: str | int | None) -> CardFacts:
-    """What of these options was given, over what there is."""
+    """The given options, over the existing facts."""
     from dataclasses import replace
 
     told = {name: value for name, value in given.items() if value is not None}

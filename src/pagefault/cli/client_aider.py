@@ -1,7 +1,7 @@
-"""aider: its settings, as it ranks them, and what has it come here (seen with 0.86.2).
+"""aider: its settings, in its order of precedence, and how to route it here (checked with 0.86.2).
 
-Its `.env` files go before the environment. Before these go `--set-env` and `--openai-api-base`, and
-of both what its command line says before what a `.aider.conf.yml` does.
+Its `.env` files win over the environment. `--set-env` and `--openai-api-base` win over these, and
+for both the command line wins over a `.aider.conf.yml`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pagefault.cli.launch import (
     v1_of,
 )
 
-_NAMES: Final = {  # those first that go before others
+_NAMES: Final = {  # highest precedence first
     "messages": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
     "chat": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
 }
@@ -35,7 +35,7 @@ _ADDRESS: Final = re.compile(r"\b(?:OPENAI|ANTHROPIC)_(?:API_BASE|BASE_URL)\b|\b
 
 
 def _folders(run: Launch) -> list[Path]:
-    """Where its files are; later ones go before earlier ones."""
+    """The folders of its files; later ones win."""
     found = [run.home, *([run.repository] if run.repository else []), run.here]
     return list(dict.fromkeys(found))
 
@@ -49,7 +49,7 @@ def _yaml(run: Launch) -> Iterator[tuple[Path, str]]:
 
 
 def _setting(run: Launch, name: str) -> str:
-    """A setting of one line in its YAML files."""
+    """A single-line setting in its YAML files."""
     line = re.compile(
         rf"^{name}\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|(.*?))\s*(?:\s#.*)?$", re.MULTILINE
     )
@@ -61,7 +61,7 @@ def _setting(run: Launch, name: str) -> str:
 
 
 def _dotenvs(run: Launch) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Later ones go before earlier ones."""
+    """Later ones win."""
     named = run.option("--env-file") or run.env.get("AIDER_ENV_FILE") or _setting(run, "env-file")
     named = named or (str(run.repository / ".env") if run.repository else "")
     paths = [run.home / ".aider" / "oauth-keys.env", *(one / ".env" for one in _folders(run))]
@@ -72,7 +72,7 @@ def _dotenvs(run: Launch) -> Iterator[tuple[Path, dict[str, str]]]:
 
 
 def _env(run: Launch) -> dict[str, tuple[str, str]]:
-    """Its environment as it will find it: values, and what says so."""
+    """Its effective environment: values, and their sources."""
     found = {name: (value, name) for name, value in run.env.items()}
     for path, told in _dotenvs(run):
         found |= {name: (value, f"{name} in {path}") for name, value in told.items()}
@@ -105,7 +105,7 @@ def _is_anthropic(run: Launch) -> bool:
 
 
 def check(run: Launch) -> None:
-    """Raise `PastProxy` where it would go past the proxy, whatever it is given."""
+    """Raise `PastProxy` if it would go past the proxy, whatever it is given."""
     provider, slash, _ = _model(run).partition("/")
     if slash and provider not in ("openai", "anthropic"):
         raise PastProxy(
@@ -127,7 +127,9 @@ _SET_ENV: Final = re.compile(r"^set-env\s*:", re.MULTILINE)
 
 
 def _answered(run: Launch) -> bool:
-    """Whether something names an address, or whom to ask directly, after the environment."""
+    """Whether something else names an address, or hosts to ask directly, with precedence over the
+    environment.
+    """
     named = [told for _, told in _dotenvs(run)]
     given = [one.partition("=")[0].strip() for _, _, one in run.given("--set-env")]
     return any(_ADDRESS.search(name) for name in (*given, *(one for told in named for one in told)))

@@ -1,7 +1,7 @@
-"""Claude Code: its settings, as it ranks them, and what has it come here.
+"""Claude Code: its settings, in its order of precedence, and how to route it here.
 
-What its settings say goes before the environment, `--settings` before the files, and what an
-administrator manages before all (seen with 2.1.331).
+Its settings win over the environment, `--settings` over the files, and an administrator's over
+everything (checked with 2.1.331).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CLOUDS: Final = tuple(
     for name in "BEDROCK VERTEX FOUNDRY MANTLE GATEWAY ANTHROPIC_AWS ANTHROPIC_GOOGLE_CLOUD".split()
 )
 
-Settings = tuple[str, Mapping[str, Any]]  # where they stand, and what they say
+Settings = tuple[str, Mapping[str, Any]]  # their source, and their contents
 
 
 def _managed(run: Launch) -> Iterator[Settings]:
@@ -51,7 +51,7 @@ def _managed(run: Launch) -> Iterator[Settings]:
 
 
 def _given(run: Launch) -> dict[str, Any] | None:
-    """What `--settings` gives it: JSON, or a file of it. It takes the last one alone."""
+    """The value of `--settings`: JSON, or a file of it. Only the last one counts."""
     given = run.given("--settings")
     if not given:
         return None
@@ -67,9 +67,10 @@ def _given(run: Launch) -> dict[str, Any] | None:
 
 
 def _files(run: Launch) -> Iterator[Settings]:
-    """The user's own, as `--setting-sources` lets it read them; those first that go before others.
+    """The user's own files, as `--setting-sources` allows, highest precedence first.
 
-    Its local ones it looks for at the root of the repository, those of the project where it runs.
+    Local ones are looked for at the root of the repository, those of the project in the current
+    folder.
     """
     user = Path(run.env.get("CLAUDE_CONFIG_DIR") or run.home / ".claude")
     roots = dict.fromkeys((run.repository or run.here, run.here))
@@ -94,13 +95,13 @@ def _checked(where: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _settings(run: Launch) -> list[Settings]:
-    """All of them, those first that go before others."""
+    """All of them, highest precedence first."""
     given = _given(run)
     return [*_managed(run), *([("--settings", given)] if given is not None else []), *_files(run)]
 
 
 def _env(run: Launch) -> dict[str, tuple[str, str]]:
-    """Its environment as it will find it, and what says so: settings go before what was there."""
+    """Its effective environment, and the sources: settings win over existing variables."""
     found = {name: (value, name) for name, value in run.env.items()}
     for where, told in reversed(_settings(run)):
         for name, value in told.get("env", {}).items():
@@ -109,12 +110,12 @@ def _env(run: Launch) -> dict[str, tuple[str, str]]:
 
 
 def takes_headers(run: Launch) -> bool:
-    """Whether it sends a header of ours: not where an administrator says which it sends."""
+    """Whether it sends a header of ours: not if an administrator sets its headers."""
     return not any(_HEADERS in told.get("env", {}) for _, told in _managed(run))
 
 
 def check(run: Launch) -> None:
-    """Raise `PastProxy` where it would go past the proxy, whatever it is given."""
+    """Raise `PastProxy` if it would go past the proxy, whatever it is given."""
     found = _env(run)
     for name in _CLOUDS:
         value, where = found.get(name, ("", ""))
@@ -149,7 +150,7 @@ def believes(run: Launch) -> int:
 
 
 def change(run: Launch, door: Door) -> Adjusted:
-    """The address stands in `--settings` too, since a file that is not known here may set it."""
+    """The address is also in `--settings`, because an unknown file may set it."""
     told = _settings(run)
     found = {name: value for name, (value, _) in _env(run).items()}
     variables = {_URL: door.url, **asked_directly(found, door)}
@@ -165,11 +166,11 @@ def change(run: Launch, door: Door) -> Adjusted:
         settings["statusLine"] = {"type": "command", "command": STATUSLINE}
     adjusted = Adjusted(env=variables)
     given = _given(run)
-    if given is not None:  # theirs would go before ours: it takes one
+    if given is not None:  # theirs would win over ours: it takes one
         adjusted.own = run.without(run.given("--settings"))
         settings = merged(given, settings)
     text = json.dumps(settings)
-    if given is not None or _HEADERS in answered:  # what the user's say may be secret, and ours is
+    if given is not None or _HEADERS in answered:  # the user's headers may be secret, and ours are
         adjusted.file, text = text, PRIVATE_FILE
     adjusted.words += ["--settings", text]
     return adjusted

@@ -1,7 +1,7 @@
-"""Codex: its settings, as it ranks them, and what has it come here.
+"""Codex: its settings, in its order of precedence, and how to route it here.
 
-What `-c` says goes before the files, and what an administrator manages before that. The file of a
-project can name no provider, and the variable OPENAI_BASE_URL is not read (seen with 0.169).
+`-c` wins over the files, and an administrator's settings over that. A project's file cannot name a
+provider, and the variable OPENAI_BASE_URL is not read (checked with 0.169).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pagefault.model.errors import BadInput
 
 CHATGPT: Final = "https://chatgpt.com/backend-api/codex"  # where it goes with an account
 _ASK_S: Final = 5.0
-_OURS: Final = "pagefault"  # the provider that it is given
+_OURS: Final = "pagefault"  # the provider that we define
 
 
 def _home(run: Launch) -> Path:
@@ -41,13 +41,13 @@ def _home(run: Launch) -> Path:
 
 
 def _env(run: Launch) -> Mapping[str, str]:
-    """Its environment, with what it takes from a file of its own."""
+    """Its environment, including its own file of variables."""
     own = dotenv(_home(run) / ".env")
     return {**run.env, **{name: one for name, one in own.items() if not name.startswith("CODEX_")}}
 
 
 def _files(run: Launch) -> list[tuple[str, dict[str, Any]]]:
-    """Later ones go before earlier ones."""
+    """Later ones win."""
     paths = [run.system / "etc/codex/config.toml", _home(run) / "config.toml"]
     profile = run.option("-p", "--profile")
     if re.fullmatch(r"[\w-]+", profile):
@@ -65,7 +65,7 @@ def _config(run: Launch) -> dict[str, Any]:
 
 
 def _overrides(run: Launch) -> list[tuple[str, Any]]:
-    """What `-c NAME=VALUE` gives: TOML, or else a text."""
+    """The values of `-c NAME=VALUE`: TOML, or else a text."""
     found: list[tuple[str, Any]] = []
     for _, _, word in run.given("-c", "--config"):
         name, _, text = word.partition("=")
@@ -78,8 +78,8 @@ def _overrides(run: Launch) -> list[tuple[str, Any]]:
 
 
 def check(run: Launch) -> None:
-    """Raise `PastProxy` where it would go past the proxy, whatever it is given, and `BadInput` for
-    arguments that say more than an address or a provider.
+    """Raise `PastProxy` if it would go past the proxy, whatever it is given, and `BadInput` for
+    arguments that set more than an address or a provider.
     """
     if run.has("--oss") or run.has("--local-provider"):
         raise PastProxy("--oss has Codex go to a model of this machine, past any proxy")
@@ -102,15 +102,15 @@ def check(run: Launch) -> None:
 
 
 def _at(told: Any, *names: str) -> Any:
-    """What stands under these names, each within the one before; None where nothing does."""
+    """The value under these nested names; None if there is none."""
     for name in names:
         told = told.get(name) if isinstance(told, dict) else None
     return told
 
 
 def _without_ours(run: Launch, ours: Sequence[str]) -> tuple[str, ...]:
-    """Its arguments without those that would go before `ours`, names that are set for it. Raises
-    `BadInput` for one that says more than an address or a provider.
+    """Its arguments without those that would win over `ours`, the names that we set. Raises
+    `BadInput` for one that sets more than an address or a provider.
     """
     gone = []
     for one in run.given("-c", "--config"):
@@ -133,7 +133,7 @@ def _text(told: Mapping[str, Any], name: str) -> str:
 
 
 def _provider(run: Launch) -> tuple[str, str]:
-    """The provider that it goes to, and the address of one of its user's own."""
+    """Its provider, and the address of a provider of the user's own."""
     told = _config(run)
     provider = _text(told, "model_provider") or "openai"
     url = _at(told, "model_providers", provider, "base_url")
@@ -141,7 +141,7 @@ def _provider(run: Launch) -> tuple[str, str]:
 
 
 def _where(run: Launch, *names: str) -> str:
-    """What says so: an argument, or a file."""
+    """The source of a setting: an argument, or a file."""
     if any(".".join(names) == name for name, _ in _overrides(run)):
         return f"-c {names[0]}"
     said = (path for path, told in reversed(_files(run)) if _at(told, *names) is not None)
@@ -196,7 +196,7 @@ def change(run: Launch, door: Door) -> Adjusted:
     provider, url = _provider(run)
     env = _env(run)
     headers = f'{{"{TOKEN_HEADER}"="{TOKEN_VARIABLE}"}}' if door.token else "{}"
-    if url:  # the user's own, with all that it says but the address
+    if url:  # the user's own, complete but for the address
         at = f"model_providers.{provider}"
         words = ["-c", f"{at}.base_url={json.dumps(door.v1)}"]
         if door.token:

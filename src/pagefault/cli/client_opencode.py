@@ -1,7 +1,7 @@
-"""opencode: its settings, as it ranks them, and what has it come here.
+"""opencode: its settings, in its order of precedence, and how to route it here.
 
-OPENCODE_CONFIG_CONTENT goes before every file but those that an administrator manages (seen with
-1.18.33). What an organisation serves to its members' accounts is not looked at.
+OPENCODE_CONFIG_CONTENT wins over every file except an administrator's (checked with 1.18.33).
+Settings that an organisation serves to its members' accounts are not read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 
 
 def _paths(run: Launch) -> Iterator[Path]:
-    """Its files; later ones go before earlier ones."""
+    """Its files; later ones win."""
     base = Path(run.env.get("XDG_CONFIG_HOME") or run.home / ".config") / "opencode"
     yield base / "config.json"
     yield from _both(base)
@@ -68,7 +68,7 @@ def _both(folder: Path) -> tuple[Path, Path]:
 
 
 def _config(run: Launch) -> dict[str, Any]:
-    """What its files and variables say, field by field. Raises `BrokenSettings`."""
+    """The settings in its files and variables, field by field. Raises `BrokenSettings`."""
     told = [json_settings(path, remarks=True) for path in _paths(run)]
     return reduce(merged, [*told, _content(run)], {})
 
@@ -78,7 +78,7 @@ def _content(run: Launch) -> dict[str, Any]:
 
 
 def check(run: Launch) -> None:
-    """Raise `PastProxy` where it would go past the proxy, whatever it is given."""
+    """Raise `PastProxy` if it would go past the proxy, whatever it is given."""
     folder = "etc/opencode"
     if sys.platform == "darwin":
         folder = "Library/Application Support/opencode"
@@ -101,8 +101,8 @@ def _model(run: Launch) -> tuple[str, str]:
 
 
 def _others(run: Launch) -> dict[str, str]:
-    """Besides the model's provider, those that its user has settings or a key of: whoever switches
-    the model is not to leave the proxy.
+    """Other providers for which the user has settings or a key: switching the model must not leave
+    the proxy.
     """
     own = _urls(run, _config(run), "opencode.json")
     return own | {
@@ -132,7 +132,7 @@ _VARIABLE: Final = re.compile(r"\{env:([^}]+)\}")
 
 
 def _urls(run: Launch, config: Mapping[str, Any], where: str) -> dict[str, str]:
-    """The addresses in settings, by provider. A variable in one stands for its value."""
+    """The addresses in settings, by provider. A variable in one is replaced by its value."""
     providers = config.get("provider")
     found = {}
     for name, one in (providers if isinstance(providers, dict) else {}).items():

@@ -1,7 +1,7 @@
 """Settings files of coding clients: read, and never written.
 
-One that is broken is told of, by its line. A client may go on without it, but where it would send
-its requests cannot be told then, and a guess would send a key to somebody whom it is not for.
+A broken one is reported, with its line. A client may run without it, but then the destination of
+its requests is unknown, and a guess could send a key to the wrong host.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class BrokenSettings(BadInput):
 
 
 def json_settings(path: Path, *, remarks: bool = False) -> dict[str, Any]:
-    """An object of JSON, empty where there is no file; with remarks and commas before a closing
-    bracket, where the client takes them. Raises `BrokenSettings`.
+    """A JSON object, empty if there is no file; with comments and trailing commas, if the client
+    takes them. Raises `BrokenSettings`.
     """
     return parsed_json(text_of(path), str(path), remarks=remarks)
 
 
 def parsed_json(text: str, where: str, *, remarks: bool = False) -> dict[str, Any]:
-    """The same of a text, which stands at `where`."""
+    """The same for a text, which is at `where`."""
     if not text.strip():
         return {}
     try:
@@ -50,7 +50,7 @@ def parsed_json(text: str, where: str, *, remarks: bool = False) -> dict[str, An
 
 
 def toml_settings(path: Path) -> dict[str, Any]:
-    """A document of TOML, empty where there is no file. Raises `BrokenSettings`."""
+    """A TOML document, empty if there is no file. Raises `BrokenSettings`."""
     text = text_of(path)
     try:
         return tomllib.loads(text)
@@ -62,8 +62,8 @@ def toml_settings(path: Path) -> dict[str, Any]:
 
 
 def dotenv(path: Path) -> dict[str, str]:
-    """The variables of a file of `NAME=VALUE` lines, as python-dotenv reads plain ones. What is no
-    such line is passed over, as it is there.
+    """The variables of a file of `NAME=VALUE` lines, as python-dotenv reads plain ones. Like there,
+    other lines are ignored.
     """
     lines = map(_DOTENV.fullmatch, text_of(path).splitlines())
     return {
@@ -80,7 +80,7 @@ _DOTENV: Final = re.compile(
 
 
 def text_of(path: Path) -> str:
-    """What stands in a file, "" where there is none. Raises `BrokenSettings`."""
+    """The contents of a file, "" if there is none. Raises `BrokenSettings`."""
     try:
         with path.open("rb") as file:
             body = file.read(BYTES_MAX + 1)
@@ -98,7 +98,7 @@ def text_of(path: Path) -> str:
 
 
 def _without_remarks(text: str) -> str:
-    """Lines stay where they are. A text in quotes is passed over whole."""
+    """Lines keep their numbers. Quoted texts are skipped whole."""
     plain = _REMARK.sub(lambda one: one[1] or "\n" * one[0].count("\n"), text)
     return _LAST_COMMA.sub(lambda one: one[1] or one[0][1:], plain)
 
@@ -108,7 +108,7 @@ _LAST_COMMA: Final = re.compile(r'("(?:\\.|[^"\\])*")|,\s*(?=[}\]])', re.DOTALL)
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Field by field; where both have a value, the other's."""
+    """Field by field; on a conflict the other's value wins."""
     found = dict(one)
     for name, value in other.items():
         old = found.get(name)

@@ -1,12 +1,12 @@
-"""Coding clients: where each would send its requests, and what has it send them here instead.
+"""Coding clients: where each would send its requests, and how to route them here instead.
 
 Nothing of a user's is changed: each of these takes an address from its environment or its command
-line, for one run. What a client reads of its own settings is looked at as it ranks it, and answered
-on the command line where that goes first. Of settings only addresses and names of models are told
-on, never a key; whether Codex is logged in with an account or a key it is asked itself.
+line, for one run. A client's own settings are read in its order of precedence, and overridden on
+the command line where that wins. Only addresses and model names from settings are passed on, never
+a key; Codex itself is asked whether it is logged in with an account or a key.
 
-Heads (what is sent before anybody said anything) were measured on the versions that
-`script/clients` names, opencode on 1.18 and aider on none: there it is assumed.
+Heads (what is sent before the first message) were measured on the versions that `script/clients`
+names, opencode on 1.18; for aider it is an assumption.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pagefault.model.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`believes` is the window that it takes a model to have, and `compacts` what of it it keeps
-    free at most before it sums up by itself; `head` what each request has before anything is said.
-    All are tokens. `check` raises `PastProxy` where it would go past the proxy whatever it is
+    """`believes` is the window that it assumes a model to have, and `compacts` the room in it that
+    it keeps free at most before its own compaction; `head` what each request has before the first
+    message. All are tokens. `check` raises `PastProxy` if it would go past the proxy whatever it is
     given; it, `route` and `change` raise `BrokenSettings` for a file that it cannot read.
     """
 
@@ -38,13 +38,13 @@ class Client:
     check: Callable[[Launch], None]
     route: Callable[[Launch], Route]
     change: Callable[[Launch, Door], Adjusted]
-    wire: str = ""  # the format that it speaks, where that is one
+    wire: str = ""  # its wire format, if it has a single one
     takes_headers: Callable[[Launch], bool] = lambda _: True
     note: str = ""
 
     def window(self, run: Launch) -> int:
-        """So large that the client's own compaction is not reached, and less the head: providers
-        count more tokens than we do before a conversation has taught us their tokenizer.
+        """The largest window that does not reach the client's own compaction, without the head:
+        providers count more tokens than we do before a conversation has taught us their tokenizer.
         """
         return self.believes(run) - self.compacts - self.head
 
@@ -61,17 +61,17 @@ VARIABLES: Final = {
     "OPENAI_BASE_URL": "{url}/v1",
     "OPENAI_API_BASE": "{url}/v1",
 }
-"""What the client libraries of the two providers read, for a command that is not known here."""
+"""The variables that the client libraries of the two providers read, for an unknown command."""
 
 
 def checked_variables(given: Sequence[str]) -> dict[str, str]:
-    """Variables by their names. Raises `BadInput` for what is no NAME=VALUE."""
+    """Variables by their names. Raises `BadInput` for anything but NAME=VALUE."""
     return dict(_pair(one) for one in given)
 
 
 def variables_of(door: Door, given: Sequence[str]) -> dict[str, str]:
-    """Variables for any command: `given` as NAME=VALUE, or those that the libraries of its
-    provider read. `{url}` and `{token}` stand for the proxy's.
+    """Variables for any command: `given` as NAME=VALUE, or those that the libraries of its provider
+    read. `{url}` and `{token}` are replaced by the proxy's.
     """
     told = checked_variables(given)
     if not told:
@@ -99,7 +99,7 @@ CLIENTS: Final = {
             name="claude",
             install="npm install -g @anthropic-ai/claude-code",
             head=29_000,
-            compacts=33_000,  # room for an answer, and what it keeps before its automatic summary
+            compacts=33_000,  # room for an answer, and its reserve before automatic compaction
             believes=client_claude.believes,
             check=client_claude.check,
             route=client_claude.route,
@@ -113,7 +113,7 @@ CLIENTS: Final = {
             name="codex",
             install="npm install -g @openai/codex",
             head=14_000,
-            compacts=28_000,  # it sums up at nine tenths of its window
+            compacts=28_000,  # it compacts at nine tenths of its window
             believes=client_codex.believes,
             check=client_codex.check,
             route=client_codex.route,
@@ -146,7 +146,7 @@ CLIENTS: Final = {
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:
-    """The file of a command. Raises `BadInput`, which says how to get it."""
+    """The file of a command. Raises `BadInput`, which says how to install it."""
     import shutil
 
     found = shutil.which(name, path=env.get("PATH", os.defpath))

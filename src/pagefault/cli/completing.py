@@ -1,6 +1,6 @@
-"""What a shell completes: the names of sessions, and the ids of their pages and claims.
+"""Shell completion: the names of sessions, and the ids of their pages and claims.
 
-Nothing is said and nothing is written: where a memory cannot be read, there is nothing to complete.
+It prints no errors and writes nothing: if a memory cannot be read, there are no completions.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pagefault.model.errors import PagefaultError
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
 
-PAGES_MAX: Final = 200  # the latest ones: a shell asks before it lists as many
+PAGES_MAX: Final = 200  # the latest: a shell asks before it lists as many
 
 
 def sessions(ctx: click.Context, incomplete: str) -> list[str]:
-    """The names of sessions that begin so, an id where there is no name; the latest first."""
+    """The names of sessions with this prefix, or the id if there is no name; the latest first."""
 
     async def read(memory: Memory) -> list[str]:
         return [row.name or row.session_id for row in await memory.sessions()]
@@ -29,7 +29,7 @@ def sessions(ctx: click.Context, incomplete: str) -> list[str]:
 
 
 def pages(ctx: click.Context, incomplete: str) -> list[str]:
-    """The ids of pages that begin so; the latest first."""
+    """The ids of pages with this prefix; the latest first."""
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
@@ -40,7 +40,7 @@ def pages(ctx: click.Context, incomplete: str) -> list[str]:
 
 
 def claims(ctx: click.Context, incomplete: str) -> list[str]:
-    """The ids of claims that begin so; the latest first."""
+    """The ids of claims with this prefix; the latest first."""
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
@@ -51,7 +51,7 @@ def claims(ctx: click.Context, incomplete: str) -> list[str]:
 
 
 def proposals(ctx: click.Context, incomplete: str) -> list[str]:
-    """The ids of what is proposed for core memory, and begins so; the latest first."""
+    """The ids of core memory proposals with this prefix; the latest first."""
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))
@@ -61,7 +61,7 @@ def proposals(ctx: click.Context, incomplete: str) -> list[str]:
 
 
 def items(ctx: click.Context, incomplete: str) -> list[str]:
-    """The ids of hot items that begin so."""
+    """The ids of hot items with this prefix."""
 
     async def read(memory: Memory) -> list[str]:
         session = await find_session(memory, ctx.params.get("session_name"))

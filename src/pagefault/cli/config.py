@@ -73,7 +73,7 @@ def path(app: App, as_json: bool) -> None:
 
 
 def paths() -> list[tuple[str, Path]]:
-    """The files that are looked at, by layer. A file need not exist."""
+    """The files that are read, by layer. A file need not exist."""
     import platformdirs
 
     from pagefault.service.config import FILE_NAME, find_project

@@ -1,4 +1,4 @@
-"""A conversation at a terminal: reading lines, streaming answers, and what begins with a slash."""
+"""A conversation at a terminal: line input, streamed answers, and slash commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ A line that ends in a backslash goes on in the next one."""
 
 
 class Chat:
-    """Runs one verb at a time on the runner's loop: Ctrl-C stops a verb and not the talk."""
+    """Runs one verb at a time on the runner's loop: Ctrl-C stops a verb but not the
+    conversation.
+    """
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class Chat:
             lines[-1] = lines[-1][:-1]
             lines.append(input("… "))
         text = "\n".join(lines).strip()
-        text.encode()  # where the locale is C, what is not UTF-8 comes as surrogates
+        text.encode()  # in the C locale, other bytes than UTF-8 come as surrogates
         return text
 
     def _answer(self, text: str) -> None:

@@ -73,7 +73,7 @@ def restore(app: App, source: Path, as_json: bool) -> None:
         )
     tools["adoptions"].remove(
         made.path, read_root(made.path, or_doubt=True).id
-    )  # of an earlier root, perhaps
+    )  # perhaps of an earlier root
     app.term.note(worded(not_adopted(made.path).hint))
     _report(app, made, {"root": str(path), "backup": str(source)}, as_json=as_json)
 

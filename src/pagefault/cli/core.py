@@ -132,7 +132,7 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
     """
 
     async def take(session: Session) -> CoreSection:
-        if proposal.startswith("core_"):  # an id is none else's name, whatever a section is called
+        if proposal.startswith("core_"):  # no section can have an id's name
             return await session.core_accept(proposal)
         waiting = await session.core(proposed=True)
         named = [one.page_id for one in waiting if one.section == proposal]

@@ -1,4 +1,4 @@
-"""`pagefault dashboard`: a memory as a page in the browser, and the same beside a proxy."""
+"""`pagefault dashboard`: a memory as a page in the browser, also beside a proxy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.views.feed import Feed
 
-PATIENCE_S: Final = 2.0  # that a page waits for a long session to be read
+PATIENCE_S: Final = 2.0  # that a page waits while a long session is read
 
 
 @click.command(cls=Command)
@@ -74,7 +74,9 @@ async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) 
         def ready(url: str) -> None:
             address = f"{url}/dashboard/?token={token}"
             told = {"url": address, "root": app.config().root}
-            app.term.exact(f"{json.dumps(told) if as_json else address}\n")  # its token is its use
+            app.term.exact(
+                f"{json.dumps(told) if as_json else address}\n"
+            )  # whole: it needs its token
             app.term.note("Ctrl-C ends it")  # and the line before it is out
             if opens:
                 click.launch(address)
@@ -93,8 +95,8 @@ async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) 
 async def dashboard_beside(
     memory: Memory, config: Config, *, token: str
 ) -> AsyncIterator[Dashboard]:
-    """The dashboard of a memory that is written to here. It reads through an opening of its own,
-    which cannot write, and which is opened once somebody looks.
+    """The dashboard of a memory that is being written to here. It reads through an opening of its
+    own, which cannot write, and which is opened on the first visit.
     """
     import asyncio
 
@@ -110,7 +112,7 @@ async def dashboard_beside(
             async with opening:
                 if not opened:
                     read = memory
-                    if config.root != MEMORY:  # which has no files that could be opened again
+                    if config.root != MEMORY:  # it has no files that could be opened again
                         wiring = wiring_of(config, {"read_only": True})
                         read = await stack.enter_async_context(open_memory(config.root, **wiring))
                     opened.append(_feed_of(read))

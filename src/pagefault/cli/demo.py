@@ -40,12 +40,12 @@ def demo(app: App, as_json: bool) -> None:
 
 
 async def _play(app: App, root: str, *, as_json: bool) -> dict[str, Any]:
-    """Play the scenes, showing each as it comes, and gather them."""
+    """Play the scenes, show each as it comes, and collect them."""
     from pagefault.cli import demo_script
     from pagefault.service.bootstrap import open_memory
     from pagefault.service.limits import Limits
 
-    # The runtime recalls nothing by itself here, so that every page that comes back is a fault.
+    # Recall is off here, so that every page that comes back is a fault.
     limits = Limits(recall_tokens_max=0)
     told: dict[str, Any] = {"weeks": [], "questions": []}
     async with open_memory(root, limits=limits, window=demo_script.WINDOW_TOKENS) as memory:

@@ -1,7 +1,7 @@
-"""What happens in the demo: a recorded conversation, and questions about what has left the window.
+"""The demo's script: a recorded conversation, and questions about what has left the window.
 
-Everything goes through the public verbs, and what is told of a search or a fault is read off the
-requests, as an engine sees them.
+Everything goes through the public verbs, and searches and faults are read from the requests, as an
+engine sees them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ QUESTIONS: Final = (
     "How many votes did the name Spoke House get?",
     "When may the compressor not run?",
     "What does the Nordlicht insurance cost a year?",
-    "What did the dentist say?",  # nobody ever mentioned one
+    "What did the dentist say?",  # nobody mentioned one
 )
 
 Scene = tuple[str, dict[str, Any]]
 
 
 async def play(memory: Memory) -> AsyncIterator[Scene]:
-    """The scenes in their order: conversation, week, evicted, question, claims, totals."""
+    """Play the scenes in order: conversation, week, evicted, question, claims, totals."""
     conversation = _recorded()
     session = await memory.session(SESSION, window=WINDOW_TOKENS, mode="active")
     replayed = (await session.status()).pages == 0
@@ -61,7 +61,7 @@ async def play(memory: Memory) -> AsyncIterator[Scene]:
 
 
 async def replay(session: Session) -> None:
-    """Say the whole conversation in a session."""
+    """Log the whole conversation in a session."""
     async for _ in _replay(session, _recorded()):
         pass
 
@@ -110,7 +110,7 @@ async def _replay(session: Session, conversation: Conversation) -> AsyncIterator
 
 
 async def _say(session: Session, line: Line) -> dict[str, Any]:
-    """Say one line. Returns which pages left the window for it, if any did."""
+    """Log one line. Returns the pages that left the window for it."""
     if line.role is Role.ASSISTANT:
         await session.assistant(line.text, speaker=line.speaker, occurred_at=line.occurred_at)
         return {}
@@ -148,7 +148,7 @@ async def _ask(fork: Session, text: str) -> dict[str, Any]:
 
 
 def _calls(request: Request) -> dict[str, Any]:
-    """The searches and faults of the newest turn, by the request that carries their results."""
+    """The searches and faults of the newest turn, from the request with their results."""
     results = {m.call_id: json.loads(m.content) for m in _newest(request) if m.role is Role.TOOL}
     searches: list[dict[str, Any]] = []
     faults: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""How the demo looks on a terminal."""
+"""The demo's output on a terminal."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _question(term: Term, facts: dict[str, Any]) -> None:
 
 
 def _claims(term: Term, claims: list[dict[str, Any]]) -> None:
-    """What was decided and told, with the words that say so; what no longer stands is dim."""
+    """Decisions and facts, with the words that say so; outdated ones are dim."""
     term.line()
     term.line(term.style("What was decided and told, by rules, and where it is said", "bold"))
     for claim in claims:
@@ -140,7 +140,7 @@ def _totals(term: Term, facts: dict[str, Any]) -> None:
 
 
 def farewell(term: Term, root: str | None) -> None:
-    """What to try next."""
+    """Suggestions for next steps."""
     kept = shlex.quote(root) if root else "./demo-memory"
     tries = [
         (f"export PAGEFAULT_HOME={kept}", "the memory that the following use"),

@@ -78,7 +78,7 @@ def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json
 
 
 def _fix(app: App) -> None:
-    """What is done is said; what stays wrong, the checks say after it."""
+    """Actions are printed; remaining problems show in the checks after it."""
     from pagefault.cli.background import tidy
     from pagefault.service.config import MEMORY
 

@@ -1,4 +1,4 @@
-"""Which engine a command talks to: the configured endpoint, or the scripted one."""
+"""The engine of a command: the configured endpoint, or the scripted one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def compressor_of(config: Config) -> Asked | None:
-    """Who writes abstracts, if it is not our rules. Raises `BadInput` as `remote_engine`."""
+    """The writer of abstracts, if it is not our rules. Raises `BadInput` as `remote_engine`."""
     from pagefault.service.config import Compressors
 
     told = config.compress
@@ -34,7 +34,7 @@ def compressor_of(config: Config) -> Asked | None:
 
 
 def remote_engine(config: Config) -> RemoteEngine:
-    """The configured endpoint. Raises `BadInput`, which says what to set, where there is none."""
+    """The configured endpoint. If there is none, raises `BadInput`, which says what to set."""
     from pagefault.engine.endpoint import Timeouts
     from pagefault.engine.remote import RemoteEngine
 

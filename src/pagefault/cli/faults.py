@@ -126,8 +126,8 @@ def _print_counts(app: App, rows: list[dict[str, Any]], by: str, *, as_json: boo
 async def _read(
     app: App, session_name: str | None, *, forks: bool
 ) -> tuple[list[dict[str, Any]], int, bool]:
-    """The faults to show, how many there are in forks that are not shown, and whether the session
-    is proxied.
+    """The faults to show, the number of those in forks, which are not shown, and whether the
+    session is proxied.
     """
     async with app.reading() as memory:
         asked = await find_row(memory, session_name)

@@ -104,7 +104,7 @@ def form(
 
 
 def formed_object(one: Formed) -> dict[str, Any]:
-    """A range as JSON tells it."""
+    """A range as JSON."""
     return {
         "first": one.first,
         "last": one.last,

@@ -1,4 +1,4 @@
-"""The commits of a range, as git tells them of the repository that this was started in."""
+"""The commits of a range in the current repository."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _QUIET: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMI
 
 
 def commits_of(git_range: str) -> list[Commit]:
-    """The commits of a range, the newest first, 500 at most; merges are left out. Nothing is
-    written, nothing fetched, and no program of the repository's run. Raises `BadInput`.
+    """The commits of a range, newest first, 500 at most, without merges. Nothing is written or
+    fetched, and no program of the repository is run. Raises `BadInput`.
     """
     words = ["git", *LOG_ARGUMENTS, f"--max-count={COMMITS_MAX}", "--end-of-options", git_range]
     try:

@@ -1,4 +1,4 @@
-"""`pagefault heat`: what is hot, warm and cold in a session, and moved by hand."""
+"""`pagefault heat`: hot, warm and cold items of a session, and moving them by hand."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def _print(app: App, items: Sequence[HeatItem]) -> None:
 
 
 def written(app: App, session_name: str | None, verb: Callable[[Session], Awaitable[Any]]) -> Any:
-    """What a verb that writes returns, of the session that is meant."""
+    """The result of a verb that writes to the named session."""
     app.existing_directory()
 
     async def write() -> Any:

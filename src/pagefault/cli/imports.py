@@ -1,4 +1,4 @@
-"""`pagefault import`: one's own conversations, from other programs' files."""
+"""`pagefault import`: your own conversations, from other programs' files."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _agreed(app: App) -> bool:
 
 async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportReport:
     label = "reading" if dry_run else "importing"
-    # A dry run looks what is there already, and makes no memory where there is none.
+    # A dry run checks for existing pages, and creates no memory if there is none.
     from pagefault.model.errors import StoreMissing
     from pagefault.service.config import MEMORY
 
@@ -121,7 +121,7 @@ async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportRe
 
 
 async def _watch(app: App, paths: Sequence[Path], for_s: float | None, *, as_json: bool) -> None:
-    """Import again whenever a file was changed, until interrupted or the time is over."""
+    """Import again whenever a file changes, until interrupted or the time is over."""
     import asyncio
 
     until = None if for_s is None else time.monotonic() + for_s
@@ -179,7 +179,7 @@ def _object(report: ImportReport) -> dict[str, Any]:
 
 
 def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
-    """What was found, or written; as `talk`, where the command's answer is still to come."""
+    """Print what was found, or written; as `talk`, if the command's output is still to come."""
     term = app.term
     if report.sources and not talk:
         term.table(

@@ -1,6 +1,4 @@
-"""A run of a coding client: its program, where it would send its requests, and what it is given to
-send them here instead.
-"""
+"""A run of a coding client: its program, the destination of its requests, and its new arguments."""
 
 from __future__ import annotations
 
@@ -15,18 +13,18 @@ from pagefault.model.errors import BadInput
 
 ANTHROPIC: Final = "https://api.anthropic.com"
 OPENAI: Final = "https://api.openai.com"
-TOKEN_VARIABLE: Final = "PAGEFAULT_WRAP_TOKEN"  # of one client's own private proxy
+TOKEN_VARIABLE: Final = "PAGEFAULT_WRAP_TOKEN"  # for one client's own private proxy
 TOKEN_HEADER: Final = "x-pagefault-token"
 PRIVATE_FILE: Final = "{settings}"
-"""Stands among a client's words for the file that only its user can read."""
+"""A placeholder among a client's arguments for the file that only its user can read."""
 
 
 class PastProxy(BadInput):
-    """Something that goes before whatever `wrap` says leads the client to another address."""
+    """Something with precedence over whatever `wrap` sets sends the client to another address."""
 
 
 def managed(path: Path | str, setting: str, client: str) -> PastProxy:
-    """Raise it where an administrator's file sets what leads the client elsewhere."""
+    """Raise it if an administrator's file sends the client elsewhere."""
     return PastProxy(
         f"{path} sets {setting}, which goes before what wrap says: with it {client} goes past the "
         "proxy",
@@ -37,21 +35,21 @@ def managed(path: Path | str, setting: str, client: str) -> PastProxy:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A client's program that is to be run, and what it would find."""
+    """A client's program to be run, and its surroundings."""
 
     words: tuple[str, ...]  # its arguments
     env: Mapping[str, str]
     here: Path
     program: str = ""  # its file
-    system: Path = Path("/")  # where what an administrator manages is
+    system: Path = Path("/")  # the root of an administrator's files
 
     def option(self, *names: str) -> str:
-        """What one of these options is given last, "" if nothing."""
+        """The last value of one of these options, "" if there is none."""
         given = self.given(*names)
         return given[-1][2] if given else ""
 
     def has(self, flag: str) -> bool:
-        """Whether a flag stands among the arguments, before a `--`."""
+        """Whether a flag is among the arguments, before a `--`."""
         words = self.words[: self.words.index("--")] if "--" in self.words else self.words
         return any(word.partition("=")[0] == flag for word in words)
 
@@ -61,14 +59,14 @@ class Launch:
 
     @property
     def repository(self) -> Path | None:
-        """The root of the repository that it runs in."""
+        """The root of the current repository."""
         return next(
             (one for one in (self.here, *self.here.parents) if (one / ".git").exists()), None
         )
 
     def given(self, *names: str) -> list[tuple[int, int, str]]:
-        """Each time that one of these options is given before a `--`: where its words begin and
-        end, and its value.
+        """Each occurrence of one of these options before a `--`: the range of its arguments, and
+        its value.
         """
         found = []
         at, words = 0, self.words
@@ -91,8 +89,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a client would send its requests, and what says so. `others` are providers that it may
-    ask besides, as a proxy is told of them: by a format, or by a path's beginning.
+    """The destination of a client's requests, and its source. `others` are providers that it may
+    use besides, in the proxy's form: by a format, or by a path prefix.
     """
 
     upstream: str
@@ -102,9 +100,9 @@ class Route:
 
 @dataclass(slots=True)
 class Adjusted:
-    """What a client is given for one run: variables, and words before its own arguments. `own` are
-    those arguments, where some of them would go before what it is given. `file` is what stands in
-    the file of `PRIVATE_FILE`: arguments can be listed by other users of the machine.
+    """A client's changes for one run: variables, and arguments before its own. `own` are its own
+    arguments, if some of them would win over the changes. `file` is the content of the file at
+    `PRIVATE_FILE`: other users of the machine can list arguments.
     """
 
     env: dict[str, str] = field(default_factory=dict)
@@ -115,8 +113,8 @@ class Adjusted:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A proxy as a client is to find it. `session` names a conversation for one that has no id;
-    `others` are providers that the proxy has besides.
+    """A proxy from a client's view. `session` names a conversation for a client without ids;
+    `others` are the proxy's additional providers.
     """
 
     url: str
@@ -127,7 +125,7 @@ class Door:
 
     @property
     def v1(self) -> str:
-        """The address that OpenAI's clients want."""
+        """The address in the form of OpenAI's clients."""
         return f"{self.url}{v1_of(self.upstream)}"
 
     @property
@@ -136,8 +134,8 @@ class Door:
 
 
 def v1_of(upstream: str) -> str:
-    """What stands behind our address for a provider. One without `/v1` (as behind accounts) has it
-    as it is.
+    """The path after our address for a provider. One without `/v1` (as behind accounts) is used as
+    it is.
     """
     path = urlsplit(upstream).path.rstrip("/")
     return "/v1" if not path or path.endswith("/v1") else ""
@@ -148,8 +146,8 @@ NO_PROXY: Final = ("NO_PROXY", "no_proxy")
 
 
 def asked_directly(env: Mapping[str, str], door: Door) -> dict[str, str]:
-    """Variables that have a client ask our address itself, where it goes to the network through a
-    proxy of the user's: that would be told the token, and all that is said.
+    """Variables that make a client contact our address directly, if it reaches the network through
+    a proxy of the user's: that would see the token, and everything that is said.
     """
     if not has_proxy(env):
         return {}

@@ -49,5 +49,5 @@ async def _serve(
     async with app.writing() if write else app.reading() as memory:
         seen = VisibleSessions(memory, reach, principal_in)
         for name in sessions:
-            await seen.row(name)  # one that is not there is a slip, and is told at once
+            await seen.row(name)  # a missing session is a typo, and is reported at once
         await serve_stdio(memory, seen, writes=write, commits=commits_of)

@@ -1,4 +1,4 @@
-"""`pagefault models`: the catalogue, and the prices of an engine of one's own."""
+"""`pagefault models`: the catalogue, and the prices of your own engine."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def calibrate(app: App, as_json: bool) -> None:
             with app.term.progress() as progress:
                 return await timed_calls(
                     engine,
-                    seed=clock.now_ms(),  # another time, other words: the engine has a cache
+                    seed=clock.now_ms(),  # new words each time: the engine has a cache
                     now_s=clock.monotonic_s,
                     told=lambda done, total: progress("asking the engine", done, total),
                 )

@@ -181,7 +181,7 @@ async def _moment(session: Session, when: str) -> Moment:
 
 
 def time_of(when: str) -> dict[str, Any]:
-    """What `Session.at` takes for WHEN. Raises `BadInput`."""
+    """The argument of `Session.at` for WHEN. Raises `BadInput`."""
     from pagefault.model.errors import BadInput
 
     if _TURN.fullmatch(when):
@@ -245,7 +245,7 @@ def _movement(one: Movement) -> dict[str, Any]:
 
 
 def _tiers(one: Movement) -> str:
-    """Where a page went; nothing where it stayed."""
+    """A page's move between tiers; empty if it stayed."""
     if one.tier_before == one.tier_after:
         return ""
     return f"{one.tier_before or ''} → {one.tier_after or ''}".strip()

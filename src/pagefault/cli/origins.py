@@ -1,4 +1,4 @@
-"""`pagefault origins`: whose word a page is, raised and taken back by a person."""
+"""`pagefault origins`: the origins of pages, raised and revoked by a person."""
 
 from __future__ import annotations
 

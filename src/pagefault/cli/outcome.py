@@ -1,4 +1,4 @@
-"""From a command to an exit code: every error is one or two lines on stderr, never a traceback."""
+"""Exit codes and error messages: every error is one or two lines on stderr, never a traceback."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def run(argv: Sequence[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as helped:
         _say(helped.format_message(), as_json=False, bare=True)
         return USAGE
-    except SystemExit as left:  # 1 is click's own answer to a closed pipe, the only one it gives
+    except SystemExit as left:  # 1 is click's own answer to a closed pipe, and its only one
         return PIPE_CLOSED if left.code == 1 else INTERRUPTED
-    except Exception as error:  # the outermost frame: what is not caught here is a traceback
+    except Exception as error:  # the outermost frame: an uncaught error prints a traceback
         if _pipe_is_closed(error):
             _let_go_of_stdout()
             return PIPE_CLOSED
@@ -96,7 +96,7 @@ def _interrupted(argv: Sequence[str]) -> str:
 
 
 def report(error: Exception, *, as_json: bool) -> int:
-    """Say on stderr what went wrong, and return the exit code for it."""
+    """Print what went wrong on stderr, and return its exit code."""
     if os.environ.get("PAGEFAULT_DEBUG"):
         _say(
             redacted("".join(traceback.format_exception(error))).rstrip(), as_json=False, bare=True
@@ -117,7 +117,7 @@ def exit_code(error: Exception) -> int:
     if isinstance(told := getattr(error, "exit_code", None), int) and isinstance(
         error, errors.CallerError
     ):
-        return told  # of another run of this program, that was started for this one
+        return told  # of another run of this program, started for this one
     return next((code for kind, code in _CODES if isinstance(error, kind)), OURS)
 
 
@@ -199,7 +199,7 @@ COMMANDS: Final = {
     "root": "--root",
     "window": "--window",
 }
-"""What a program or a model calls, in a hint, and what a person types for it."""
+"""API names in hints, and what a person types instead."""
 
 
 def worded(hint: str) -> str:
@@ -217,7 +217,7 @@ def _flat(text: str) -> str:
 
 
 def _say(text: str, *, as_json: bool, bare: bool = False) -> None:
-    with suppress(OSError):  # there may be nobody left to read it
+    with suppress(OSError):  # there may be no reader left
         if as_json and not bare:
             told = {"code": "interrupted", "message": text, "hint": "", "exit_code": INTERRUPTED}
             text = json_text({"error": told})
@@ -231,6 +231,6 @@ def _pipe_is_closed(error: Exception) -> bool:
 
 
 def _let_go_of_stdout() -> None:
-    """What is still buffered goes nowhere, so that the interpreter's last flush is quiet."""
+    """Discard buffered output, so that the interpreter's last flush is quiet."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,4 @@
-"""`pagefault pack`, `handoff`, `synopsis` and `digest`: what a memory holds, put together to be
-handed on.
-"""
+"""`pagefault pack`, `handoff`, `synopsis` and `digest`: packages of a memory for others."""
 
 from __future__ import annotations
 
@@ -226,7 +224,7 @@ def _hand_on(
     as_json: bool,
     everywhere: bool = True,
 ) -> None:
-    """Have a pack made of a session, or of all of a memory, and print or write it."""
+    """Make a pack of a session, or of all of a memory, and print or write it."""
     from pagefault.pack.context_forms import to_data
     from pagefault.pack.context_pack import ContextPack
 

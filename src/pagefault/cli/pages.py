@@ -333,7 +333,7 @@ pages.add_command(compress)
 def _set_pin(
     app: App, page_id: str, session_name: str | None, *, pinned: bool, as_json: bool
 ) -> None:
-    app.existing_directory()  # a pin makes no memory
+    app.existing_directory()  # a pin creates no memory
 
     async def write() -> dict[str, Any]:
         async with app.writing() as memory:
@@ -393,7 +393,7 @@ async def _listed(
 
 
 async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
-    """A page and how it begins, or what to show instead."""
+    """A page and its beginning, or a replacement."""
     from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.recall.hint import begins
 

@@ -1,4 +1,4 @@
-"""What is said of a proxied session, whose window its client decides."""
+"""Output for a proxied session, whose window its client decides."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ KEPT_SHORT = "proxied: once its page has left, it stands in front of the convers
 
 
 async def resident_pages(memory: Memory, session: Session) -> set[str] | None:
-    """The pages in the window; None where a proxy's client decides which these are."""
+    """The pages in the window; None if a proxy's client decides them."""
     return set(session.resident()) if await memory.proxied(session) is None else None
 
 
 def window_of(sent: Relayed) -> str:
-    """How large a request was, beside its window."""
+    """The size of a request, and its window."""
     if not sent.window_tokens:
         return f"{sent.tokens:,} tokens; no --window, so it went on as it came"
     share = sent.tokens * sent.factor / sent.window_tokens
@@ -35,7 +35,7 @@ def window_of(sent: Relayed) -> str:
 
 
 def rows_of(told: Proxied) -> list[list[str]]:
-    """What `pagefault status` says of the requests that were passed on."""
+    """The rows of `pagefault status` for proxied requests."""
     sent = told.last
     shown = f"{sent.messages:,} of the client's {sent.client_messages:,} messages"
     if told.served:
@@ -64,7 +64,7 @@ def rows_of(told: Proxied) -> list[list[str]]:
 
 
 def instead_of_own_window(told: Proxied) -> dict[str, Any]:
-    """What `status --json` says in place of what the session would pack by itself."""
+    """The fields of `status --json` in place of the session's own window."""
     return {
         "mode": "proxied",
         "layout": "proxied",

@@ -1,4 +1,4 @@
-"""`pagefault recall`: pages of a session, or of all, by one question or another."""
+"""`pagefault recall`: pages of a session, or of all, by various queries."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
 def _ask(
     app: App, session_name: str | None, question: QuestionVerb, options: dict[str, Any]
 ) -> None:
-    """Of the session, or where none is named of all."""
+    """Query the session, or all if none is named."""
     ask(app, question, session_name=session_name, everywhere=session_name is None, **options)
 
 
 def _named(
     _ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]
 ) -> tuple[str | None, str]:
-    """A session, if two words are given, and what is asked of it."""
+    """A session, if there are two arguments, and the query."""
     if len(words) > 2:
         raise click.UsageError("Give at most a session and one word; quote what has blanks.")
     return (words[0] if len(words) == 2 else None), words[-1]

@@ -116,7 +116,7 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with app.writing(expire=False) if yes else app.reading() as memory:
             rules = await memory.retention()
-            names = await names_of(memory)  # before any is gone
+            names = await names_of(memory)  # names before any is erased
             return _objects(names, rules, await memory.expire(dry_run=not yes))
 
     rules, expired = app.run(work())

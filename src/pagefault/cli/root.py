@@ -1,4 +1,4 @@
-"""The root command: which sub-commands there are, without importing any."""
+"""The root command: it knows the sub-commands without importing any."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _HOMES: Final = {
     "verify": "upkeep",
 }
 
-_NAMES: Final = {"import": "import_"}  # what Python does not let a function be called
+_NAMES: Final = {"import": "import_"}  # names that no Python function can have
 
 _EPILOG: Final = """\
 Begin with `pagefault demo`; `pagefault help COMMAND` explains a command. The memory is the folder
@@ -132,7 +132,7 @@ Exit codes:  0 done   1 problems found   2 wrong usage   3 not found
 
 
 class LazyRoot(Group):
-    """Imports a sub-command when it is called for, and none to list them."""
+    """Imports a sub-command when it is called, and none to list them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for section in SECTIONS.values() for name in section]
@@ -159,7 +159,7 @@ class LazyRoot(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, with a guess at what was meant."""
+        """As click's, with a suggestion for a typo."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""`pagefault scan`: what of a text would be redacted, and why."""
+"""`pagefault scan`: what would be redacted from a text, and why."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:
 
 
 def _read(path: Path | None) -> str:
-    """Raises `BadInput` for what is no text."""
+    """Raises `BadInput` for anything but text."""
     from pagefault.model.errors import BadInput
 
     try:

@@ -62,7 +62,7 @@ def _grant_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _granted(given: Sequence[str]) -> list[str] | None:
-    """As given; `nobody` is an empty list, and nothing at all leaves it as it is."""
+    """As given; `nobody` is an empty list, and None leaves it as it is."""
     return [one for one in given if one != "nobody"] if given else None
 
 
@@ -505,7 +505,7 @@ def _note_dry(app: App, *, dry_run: bool, as_json: bool) -> None:
 
 
 def _for(one: Region) -> str:
-    """Whom a region is for, in a word or two."""
+    """The audience of a region, in a word or two."""
     match one.scope:
         case "project":
             return f"project {one.project}"

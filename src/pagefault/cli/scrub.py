@@ -98,7 +98,7 @@ def _tell(app: App, done: Scrubbing) -> None:
 
 
 def _values(name: str) -> list[str]:
-    """The lines of a file that say something. Raises `BadInput`."""
+    """The non-empty lines of a file. Raises `BadInput`."""
     from pagefault.model.errors import BadInput
 
     called = "standard input" if name == "-" else name

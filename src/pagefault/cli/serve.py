@@ -195,7 +195,7 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a proxy that runs already has to be, to be the one that is asked for."""
+    """The required properties of a running proxy, for it to be used instead of a new one."""
 
     upstreams: Mapping[str, str]
     window: int
@@ -221,9 +221,7 @@ def _detach(
         checked_url(url, allow_http=config.engine.allow_http)
     root = os.path.realpath(app.directory())
     log = log_file(f"serve-{_digest(root)}")
-    with log.with_suffix(".lock").open(
-        "w"
-    ) as lock:  # who comes second finds what the first started
+    with log.with_suffix(".lock").open("w") as lock:  # the second finds what the first started
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = [one for one in running_on(root) if one.ask() is not None]
         if found:
@@ -283,9 +281,9 @@ def _digest(root: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """Whether models may ask for pages, what no client marks is marked, and memory is formed. Of a
+    """Whether models may ask for pages, what no client marks is marked, and memory is formed. For a
     proxy that another process of ours started: its parent, if it is to end with that, and the file
-    that its log goes to.
+    of its log.
     """
 
     faults: bool | None
@@ -297,16 +295,16 @@ class _How:
 
 @dataclass(frozen=True, slots=True)
 class _Who:
-    """Who is served, and whose their requests are."""
+    """The served principals, and the owner of their requests."""
 
     token: str
     tokens: dict[str, str]
     user: str
-    mcp_writes: bool  # and may have things remembered at /mcp
+    mcp_writes: bool  # and may store things at /mcp
 
     @property
     def secrets(self) -> dict[str, str]:
-        """What nobody may find in the memory, though a client should show it: by name."""
+        """Secrets to keep out of the memory, even if a client shows them, by name."""
         by_name = {f"token of {name}": token for token, name in self.tokens.items()}
         return by_name | ({"token": self.token} if self.token else {})
 
@@ -362,7 +360,7 @@ async def _serve(
                 "token, all that is said. A tunnel would be"
             )
 
-    with ExitStack() as leaving:  # last of all: who is not listed has let go of its memory
+    with ExitStack() as leaving:  # last of all: an unlisted proxy has released its memory
         async with (
             app.writing(config, secrets=who.secrets) as memory,
             mcp_path(memory, principal_in, writes=who.mcp_writes) as mcp,
@@ -431,7 +429,7 @@ def _running(
 
 
 def _is_wanted(parent: int, instance: str) -> bool:
-    """Whether the client of a private proxy lives. What was changed for it is put back at once."""
+    """Whether the client of a private proxy lives. If not, its changes are reverted at once."""
     from pagefault.cli.background import marker_of
     from pagefault.cli.swaps import put_back
 

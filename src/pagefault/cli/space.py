@@ -139,7 +139,7 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
 
 
 def _told(report: Archived | Garbage, root: Path, **names: str) -> dict[str, Any]:
-    """A report as JSON says it, field by field; `names` calls one otherwise."""
+    """A report as JSON, field by field; `names` renames some."""
     fields = {names.get(name, name): value for name, value in asdict(report).items()}
     done = fields.pop("done")
     return {"done": done, "root": str(root)} | {k: _plain(v) for k, v in fields.items()}

@@ -1,4 +1,4 @@
-"""`pagefault status` and `pagefault ledger`: what a session tells about itself."""
+"""`pagefault status` and `pagefault ledger`: the figures of a session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Read = tuple[
     "list[Formed]",
 ]
 
-_SHOWN = {  # of the figures, for people; JSON has them all
+_SHOWN = {  # the figures for people; JSON has them all
     "requests": "requests",
     "request_tokens_mean": "request, tokens on average",
     "context_utilisation": "window used, share",
@@ -138,7 +138,7 @@ def _show(
     uses: list[QuotaUse],
     formed: list[Formed],
 ) -> None:
-    """What most people want to know, a line each."""
+    """What most people want to know, one line each."""
     told = metrics.figures
     rows = [["said", f"{plural(now.turns, 'turn')}, {plural(now.pages, 'page')}"]]
     if proxied is not None:
@@ -181,7 +181,7 @@ def _show(
 
 
 def _formation(formed: list[Formed]) -> dict[str, int]:
-    """What became of the session's ranges, and what asking for that took."""
+    """The session's ranges by outcome, and the cost of asking for them."""
     outcomes = ("formed", "nothing", "given_up", "begun", "due")
     counts = {one: sum(each.outcome == one for each in formed) for one in outcomes}
     return {"ranges": len(formed), **counts, "tokens": sum(one.tokens for one in formed)}
@@ -199,7 +199,7 @@ def _show_all(
     embedding: EmbeddingStatus | None,
     uses: list[QuotaUse],
 ) -> None:
-    """Every figure, and beside those that have one, the target."""
+    """Every figure, with its target if it has one."""
     rows = [["turns", f"{now.turns:,}"]]
     if proxied is not None:
         rows += [["pages", f"{now.pages:,}"], *rows_of(proxied)]
@@ -238,7 +238,7 @@ def _show_all(
 
 
 def pages_of(now: Status) -> str:
-    """How many pages there are, how many of them the window holds, and what it holds beside."""
+    """The number of pages, how many of them are in the window, and what else is."""
     held = f"{now.resident_pages - now.resident_derived:,} of them in the window"
     beside = plural(now.resident_derived, "summary or claim", "summaries and claims")
     return f"{now.pages:,}; {held}" + (f", and {beside}" if now.resident_derived else "")
@@ -329,7 +329,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
 
 
 def _reported(line: Line) -> list[str]:
-    """What the provider counted, what it read from its cache, and the cost by that."""
+    """The provider's count, what it read from its cache, and the cost by that."""
     if line.reported is None:
         return ["", "", ""]
     counted, read = line.reported.input_tokens, line.reported.cached_tokens
@@ -339,7 +339,7 @@ def _reported(line: Line) -> list[str]:
 
 
 def _why(entry: Entry, line: Line) -> str:
-    """What began, why not all of the request before was cached, how the provider disagrees."""
+    """What began, why not all of the previous request was cached, how the provider disagrees."""
     change = entry.relayed.change if entry.relayed is not None else ""
     broke = str(line.broke)
     told = [f"epoch: {line.epoch}" if line.epoch else ""]

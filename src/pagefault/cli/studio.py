@@ -43,7 +43,7 @@ def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
 
 
 def _has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()  # what it draws goes to stderr
+    return sys.stdin.isatty() and sys.stderr.isatty()  # it draws on stderr
 
 
 async def _run(app: App, session_name: str | None, theme: str, *, words: bool) -> None:
@@ -56,7 +56,7 @@ async def _run(app: App, session_name: str | None, theme: str, *, words: bool) -
 
     @asynccontextmanager
     async def writing() -> AsyncIterator[Memory]:
-        """As `App.writing`, and says nothing: the screen is the studio's."""
+        """As `App.writing`, but silent: the screen belongs to the studio."""
         async with open_memory(config.root, **wiring_of(config, {})) as memory:
             if not memory.is_adopted:
                 raise not_adopted(Path(config.root))

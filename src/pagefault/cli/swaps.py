@@ -1,9 +1,9 @@
-"""Files of others, changed for the length of a run, and put back whatever ends it.
+"""Files of others, changed for the length of a run, and restored however it ends.
 
-What has to be put back is in a marker before a byte is changed, and goes once all is back. Who puts
-it back is the private proxy of the run, when the client has ended; where that was killed too,
-`pagefault unwrap` and `pagefault doctor --fix`. The same hands remove the file of a run's own that
-its client reads a token from.
+What must be restored is recorded in a marker before a byte is changed; the marker is removed once
+all is restored. The private proxy of the run restores it when the client has ended; if that was
+killed too, `pagefault unwrap` or `pagefault doctor --fix` does. They also remove the run's own file
+from which its client reads a token.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Final
 from pagefault.model.errors import BadInput
 
 FILE_BYTES_MAX: Final = 4_000_000
-SETTINGS: Final = ".settings"  # what a run's own file ends in, beside its marker
+SETTINGS: Final = ".settings"  # the suffix of a run's own file, beside its marker
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """In the file at `path`, `new` stands in the place of `old`."""
+    """In the file at `path`, `new` replaces `old`."""
 
     path: str
     old: str
@@ -38,43 +38,45 @@ class Swap:
 class _Changed:
     path: str
     before: str  # all of it, in base64
-    after: str  # the digest of what it became
+    after: str  # the digest of the changed file
     old: str
     new: str
 
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """What came of a file: `is_back` unless somebody else changed it so that nothing of ours can be
-    told in it any more.
+    """The result for a file: `is_back` unless somebody else changed it so that our text can no
+    longer be found in it.
     """
 
     path: str
     is_back: bool
-    is_gone: bool = False  # somebody deleted it: there is nothing to put back
+    is_gone: bool = False  # somebody deleted it: there is nothing to restore
 
 
 def checked(swaps: Sequence[Swap]) -> None:
-    """Raise `BadInput` for a file that cannot be read, or has not what is to be replaced."""
+    """Raise `BadInput` for a file that cannot be read, or does not contain the text to be
+    replaced.
+    """
     for swap in swaps:
         if not swap.old or swap.old.encode() not in _read(swap.path):
             raise BadInput(f"{swap.path} does not contain {swap.old!r}")
 
 
 def swap_in(swaps: Sequence[Swap], marker: Path) -> None:
-    """Change the files. The marker is called by the proxy that puts them back. Raises `BadInput`
-    for a file that another run has changed and not yet put back.
+    """Change the files. The marker is named by the proxy that restores them. Raises `BadInput` for
+    a file that another run has changed and not restored yet.
     """
     marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with marker.parent.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs at once, the second meets the first's marker
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs at once, the second finds the first's marker
         unclaimed(swaps, marker.parent)
         checked(swaps)
         _swap_in(swaps, marker)
 
 
 def unclaimed(swaps: Sequence[Swap], markers: Path) -> None:
-    """Raise `BadInput` for a file that a run has changed and not yet put back."""
+    """Raise `BadInput` for a file that a run has changed and not restored yet."""
     taken = {one.path for marker in markers.glob("*.json") for one in _changed_in(marker)}
     for swap in swaps:
         if os.path.realpath(swap.path) in taken:
@@ -88,7 +90,7 @@ def _swap_in(swaps: Sequence[Swap], marker: Path) -> None:
     changed: list[_Changed] = []
     after: dict[str, bytes] = {}
     for swap in swaps:
-        path = os.path.realpath(swap.path)  # where a link leads, so that it stays a link
+        path = os.path.realpath(swap.path)  # a link's target, so that it stays a link
         before = after.get(path, _read(path))
         after[path] = before.replace(swap.old.encode(), swap.new.encode())
         told = b64encode(before).decode()
@@ -100,7 +102,7 @@ def _swap_in(swaps: Sequence[Swap], marker: Path) -> None:
 
 
 def keep_beside(marker: Path, text: str) -> Path:
-    """A file that only this user can read, as long as the run lasts that the marker would be of."""
+    """A file that only this user can read, for the duration of the marker's run."""
     path = marker.with_suffix(SETTINGS)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -110,11 +112,11 @@ def keep_beside(marker: Path, text: str) -> Path:
 
 
 def put_back(marker: Path) -> list[PutBack]:
-    """Put back what a marker tells of, and remove it, where all is back. Harmless when repeated.
-    What was kept beside it goes.
+    """Restore what a marker records, and remove it once all is restored. Harmless when repeated.
+    Files kept beside it are removed.
 
-    A file that is as we left it becomes what it was, byte for byte. In one that was changed since,
-    our words alone give way to those that stood there.
+    A file that is as we left it is restored byte for byte. In one that was changed since, only our
+    text is replaced with the original.
     """
     with suppress(OSError):
         marker.with_suffix(SETTINGS).unlink()
@@ -137,7 +139,7 @@ def _changed_in(marker: Path) -> list[_Changed]:
 
 
 def _put_back(one: _Changed, first: bytes) -> PutBack:
-    """`first` is what the file was before anything of the run."""
+    """`first` is the file before the run."""
     path = Path(one.path)
     if path.parent.is_dir() and not os.path.lexists(path):
         _beside(path).unlink(missing_ok=True)
@@ -177,7 +179,7 @@ def _read(path: str | Path) -> bytes:
 
 
 def _place(path: Path, content: bytes, mode: int) -> None:
-    """Put a file in its place at once: who reads it meets the old or the new."""
+    """Replace a file atomically: a reader sees the old or the new."""
     beside = _beside(path)
     how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(beside, how, mode)

@@ -1,10 +1,10 @@
-"""The terminal: data on stdout, talk and progress on stderr.
+"""The terminal: data on stdout, messages and progress on stderr.
 
-Invariants, of all that is printed but `exact`:
- (1) No text acts on a terminal, hides in it or changes its order, whoever wrote it: what would is
-     spelled out. JSON says the same in escapes.
- (2) A line is one line: no name ends it and begins another that looks like ours. Texts of several
-     lines are printed by `text`, `piece` and `data` alone.
+Invariants, for all output except `exact`:
+ (1) No text acts on a terminal, hides in it or changes its order, whoever wrote it: such characters
+     are spelled out. JSON has them as escapes.
+ (2) A line is one line: no name ends it and begins another that looks like ours. Only `text`,
+     `piece` and `data` print texts of several lines.
  (3) No secret of the environment is in a line, on either stream.
 """
 
@@ -56,22 +56,22 @@ _ASCII: Final = {
     "’": "'",
     "–": "-",
 }
-_JOINERS: Final = "\u200c\u200d"  # invisible, and part of how words and emoji are written
+_JOINERS: Final = "\u200c\u200d"  # invisible, and part of the spelling of words and emoji
 _UNSEEN_ROW: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]{3,}"
 )
-"""One or two shape what stands beside them; a row of them is a message that nobody sees."""
+"""One or two shape their neighbours; a row of them is a hidden message."""
 
 _MARK: Final = f"\ufdd0{secrets.token_hex(8)}:"
 _STYLE: Final = re.compile(_MARK + "([0-9;]{1,16})m")
-"""What `Term.style` puts where a terminal's own sequence goes once the text is safe. No text that
-was written before this process began has it.
+"""`Term.style`'s placeholder for a terminal's own sequence, which is inserted once the text is
+safe. No text written before this process began has it.
 """
 
 
 def prepare(*streams: TextIO) -> None:
-    """No text can fail to be printed: what a stream cannot encode is escaped."""
+    """Make every text printable: what a stream cannot encode is escaped."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -89,7 +89,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text as `printable` makes it, and line ends and tabs spelled out, too."""
+    """The text as `printable` makes it, with line ends and tabs spelled out, too."""
     spelled = (_spelled(char) if char in "\r\n\t" else char for char in text)
     return printable(text if text.isprintable() else "".join(spelled))
 
@@ -108,7 +108,9 @@ def redacted(text: str) -> str:
 
 
 def _redacted_front(text: str, *, whole: bool) -> tuple[str, str]:
-    """Unless a text is whole, what of it may be shown by now; and what must wait for the rest."""
+    """The part of an unfinished text that may be shown by now, and the part that must wait for the
+    rest.
+    """
     from pagefault.model.errors import ScreenFailed
 
     screen = _printing_screen()
@@ -119,7 +121,7 @@ def _redacted_front(text: str, *, whole: bool) -> tuple[str, str]:
 
 
 def _redacted_values(value: Any) -> Any:
-    """A value of JSON the same way. It stays one: a number with a secret in it becomes a text."""
+    """The same for a JSON value. It stays valid: a number with a secret in it becomes a text."""
     match value:
         case str():
             return redacted(value)
@@ -154,14 +156,14 @@ def _screen(environ: tuple[tuple[str, str], ...], detect: bool) -> Screen:
     from pagefault.guard.screen import Screen, known_secrets
     from pagefault.guard.structure import Structure
 
-    # A scanner takes a second to load: too long to print by. What is shown was written through it.
+    # A scanner takes a second to load: too long for printing. Stored text was written through it.
     return Screen(known_secrets(dict(environ), {}), None, [Structure()] if detect else [])
 
 
 def json_text(value: Any) -> str:
-    """JSON as it is printed everywhere. Readable Unicode where the terminal has it."""
+    """JSON as it is printed everywhere. Readable Unicode if the terminal has it."""
     text = json.dumps(value, indent=2, ensure_ascii=not _is_unicode(sys.stdout))
-    if text.isascii() or text.isprintable():  # of ASCII, JSON escapes what acts by itself
+    if text.isascii() or text.isprintable():  # JSON escapes control characters in ASCII
         return text.replace("\x7f", "\\u007f")
     return "".join(
         char if char.isprintable() or char == "\n" or char in _JOINERS else json.dumps(char)[1:-1]
@@ -200,8 +202,8 @@ class Term:
 
     @contextmanager
     def stream(self) -> Iterator[Callable[[str], None]]:
-        """A function that prints the parts of a text as they come, but for its end while that may
-        be the beginning of a secret: a sentence at a time, or a line where it tells of one.
+        """A function that prints the parts of a text as they come, but holds back an end that may
+        be the beginning of a secret: a sentence at a time, or a line if it mentions one.
         """
         held = ""
 
@@ -223,7 +225,7 @@ class Term:
         print(text, file=sys.stdout)
 
     def record(self, value: Any) -> None:
-        """The same on one line, at once: for whoever started this and waits for it."""
+        """The same on one line, at once: for a process that started this and waits for it."""
         print(json.dumps(_redacted_values(value)), file=sys.stdout, flush=True)
 
     def exact(self, text: str) -> None:
@@ -239,11 +241,13 @@ class Term:
         return get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
 
     def style(self, text: str, *names: str) -> str:
-        """For a line on stdout; plain where colours are not wanted."""
+        """For a line on stdout; plain if colours are off."""
         return self._styled(text, names, sys.stdout)
 
     def row_below(self, text: str) -> str:
-        """A text as the line under a row of a table: cut to the terminal's width, if it is one."""
+        """A text as the line under a row of a table: cut to the terminal's width, if there is a
+        terminal.
+        """
         line = " ".join(printable(text).split())
         return cut(line, max(self.width - 2, 20)) if sys.stdout.isatty() else line
 
@@ -255,7 +259,7 @@ class Term:
         below: Sequence[str] = (),
     ) -> None:
         """Columns under their names; those named in `right` are right-aligned, the last one is cut
-        to the terminal's width. Under each row stands its line of `below`, printable and styled.
+        to the terminal's width. Under each row comes its line of `below`, printable and styled.
         """
         cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
         rights = set(right.split())
@@ -285,13 +289,13 @@ class Term:
     # --- stderr -------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
-        """Talk; not where only data is wanted."""
+        """A message; omitted if only data is wanted."""
         if self.loudness >= 0:
             self._tell(text)
 
     def way_in(self, what: str, address: str) -> None:
-        """Talk that has an address of ours with its token: not redacted, as it is for whoever reads
-        it to follow.
+        """A message with an address of ours and its token: not redacted, because its reader needs
+        it.
         """
         if self.loudness >= 0:
             print(f"{what}: {address}", file=sys.stderr, flush=True)
@@ -310,7 +314,7 @@ class Term:
 
     @contextmanager
     def progress(self) -> Iterator[StageProgress]:
-        """A function to tell how far things are. Draws on a terminal, and is silent elsewhere."""
+        """A function that reports progress. Draws on a terminal, and is silent elsewhere."""
         if self.loudness < 0 or self._plain or not _shows_colour(sys.stderr):
             yield lambda label, done, total: None
             return
@@ -329,7 +333,7 @@ class Term:
         return f"{_MARK}{codes}m{one_line(text)}{_MARK}0m" if codes else text
 
     def _safe(self, text: str, stream: TextIO) -> str:
-        """What every line goes through."""
+        """Makes a line safe."""
         safe = [
             f"\x1b[{part}m" if number % 2 else self._fits(one_line(part), stream)
             for number, part in enumerate(_STYLE.split(text))
@@ -343,7 +347,7 @@ class Term:
 
 
 class _Bars:
-    """Progress bars of rich, one for each label, made when something takes long enough to show."""
+    """Progress bars of rich, one for each label, made when a task is slow enough to show."""
 
     def __init__(self) -> None:
         self._started: Any = None
@@ -383,7 +387,7 @@ class _Bars:
 
 
 def cells_wide(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The width of a text in terminal columns."""
     if text.isascii():
         return len(text)
     return sum(
@@ -426,12 +430,12 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def iso(at_ms: int) -> str:
-    """A moment as programs read it: ISO 8601, UTC."""
+    """A moment for programs: ISO 8601, UTC."""
     return iso_utc(at_ms)
 
 
 def local(at_ms: int) -> str:
-    """A moment as people read it: local time, to the minute."""
+    """A moment for people: local time, to the minute."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
 
 

@@ -1,4 +1,4 @@
-"""Files of recorded conversations, as commands take them."""
+"""Files of recorded conversations, as arguments of commands."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 import click
 
 FORMATS: Final = click.Choice(["jsonl", "locomo", "openai", "turns"])
-"""Those of `lab/transcripts.py`, which only a command that reads a file should wait for."""
+"""Those of `lab/transcripts.py`, whose import only a command that reads a file should pay for."""
 
 _TURNS: Final = re.compile(rb'"turns"\s*:\s*\[')
 
 
 def guess(file: Path) -> str:
-    """The format, from the name and what stands in the beginning: samples, or turns."""
+    """The format, guessed from the name and the beginning: samples, or turns."""
     with file.open("rb") as opened:
         begins = opened.read(65_536)
     if file.suffix != ".json":

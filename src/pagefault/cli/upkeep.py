@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def store_tools() -> dict[str, Any]:
-    """The clock, the minter and the user's adoptions, which the store is opened with."""
+    """The clock, the minter and the user's adoptions, for opening a store."""
     import random
 
     from pagefault.model.clock import SystemClock
@@ -30,7 +30,7 @@ def store_tools() -> dict[str, Any]:
 
 
 def tell_strays(app: App, root: Path) -> None:
-    """Name what lies in a log and is no part of it; for commands that open no memory."""
+    """List files in a log's folder that are not part of it; for commands that open no memory."""
     from pagefault.store.embedded.inventory import take_inventory
 
     for stray in take_inventory(root / "log").strays:

@@ -16,20 +16,20 @@ _HINT: Final = '2026-03-01, 2026-03-01T18:30, yesterday, "3 days ago", "2 hours 
 
 
 def first_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
-    """When what `text` names begins, in milliseconds since 1970. Raises `BadInput`.
+    """The beginning of the time in `text`, in milliseconds since 1970. Raises `BadInput`.
 
-    A time without a zone is of `zone`, or else of this computer. `now` knows its zone.
+    A time without a zone is in `zone`, or else in this computer's. `now` has its zone.
     """
     return _ms(_span(text, now, zone)[0])
 
 
 def after_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
-    """When what `text` names is over: a day with its end, a moment at once."""
+    """The end of the time in `text`: of a day its end, of a moment itself."""
     return _ms(_span(text, now, zone)[1])
 
 
 def last_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
-    """The last millisecond of what `text` names: the end of a day, a moment itself."""
+    """The last millisecond of the time in `text`: the end of a day, a moment itself."""
     begins, ends = _span(text, now, zone)
     return _ms(ends) - 1 if ends > begins else _ms(begins)
 
@@ -60,7 +60,7 @@ def _moment(text: str, now: datetime) -> datetime | None:
 
 
 def _day(text: str, today: datetime) -> datetime:
-    """The day that is named."""
+    """The named day."""
     if text.casefold() in _DAYS_BACK:
         return today - timedelta(days=_DAYS_BACK[text.casefold()])
     ago = _AGO.fullmatch(text)
@@ -71,7 +71,7 @@ def _day(text: str, today: datetime) -> datetime:
         return today - timedelta(days=number * (7 if unit == "week" else 1))
     months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
     year, month = divmod(months, 12)
-    day = min(today.day, monthrange(year, month + 1)[1])  # a month ago, of the 31st: the last
+    day = min(today.day, monthrange(year, month + 1)[1])  # a month before the 31st: the last day
     return today.replace(year=year, month=month + 1, day=day)
 
 

@@ -3,7 +3,7 @@
 `wrap` starts a proxy as its child, or finds one, and then becomes the client (`exec`): there is no
 process between the terminal and the client, so keys, signals, sizes, stopping and the exit code are
 the client's own. The private proxy is a child of the client from then on, in a session of its own;
-it looks whether its parent lives, and ends when that is gone, whatever ended it.
+it watches its parent, and ends when that is gone, for whatever reason.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from pagefault.cli.swaps import Swap
     from pagefault.proxy.running import Running
 
-ROOM_TOKENS: Final = 15_000  # beside a client's head, below which a window is hardly one
+ROOM_TOKENS: Final = 15_000  # beside a client's head: the smallest useful window
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What was asked for on the command line; None and "" leave it to the client's settings."""
+    """The options on the command line; None and "" leave the choice to the client's settings."""
 
     upstream: str
     window: int | None
@@ -126,7 +126,7 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
     wire = client.wire if client is not None else ""
     found = _found(app, route, wire, wanted, takes_token=takes_token)
     if found is not None and _change(run, client, _door(*found, route, name), wanted).file:
-        found = None  # a file that only a private proxy is there to remove
+        found = None  # it has a file that only a private proxy can remove
     proxy, token = found or _started(app, route, window, wanted, takes_token=takes_token)
     door = _door(proxy, token, route, name)
     change = _change(run, client, door, wanted)
@@ -140,7 +140,7 @@ def _run(app: App, name: str, words: list[str], wanted: _Wanted) -> None:
 
 
 def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Route:
-    """Where requests go on to, and what says so. A client that was pointed at a proxy of ours is
+    """The destination of requests, and its source. A client that was pointed at a proxy of ours is
     not sent through two.
     """
     from pagefault.cli.background import proxies
@@ -179,7 +179,7 @@ def _window(run: Launch, client: Client | None, wanted: _Wanted) -> int:
 def _found(
     app: App, route: Route, wire: str, wanted: _Wanted, *, takes_token: bool
 ) -> tuple[Running, str] | None:
-    """A proxy that runs on this memory and does what is wanted, and the token that it wants."""
+    """A running proxy on this memory with the wanted properties, and the token that it requires."""
     from pagefault.cli.background import running_on
 
     token = os.environ.get("PAGEFAULT_PROXY_TOKEN", "")
@@ -206,7 +206,7 @@ def _plain(upstream: str) -> str:
 def _started(
     app: App, route: Route, window: int, wanted: _Wanted, *, takes_token: bool
 ) -> tuple[Running, str]:
-    """A private one: on a port that is free, for who has its token, where a client can send one."""
+    """A private one: on a free port, for clients with its token, if the client can send one."""
     from pagefault.cli.background import log_file, start
 
     app.config(window_tokens=window or None)
@@ -239,7 +239,7 @@ def _login() -> str:
 
 
 def _door(proxy: Running, token: str, route: Route, name: str) -> Door:
-    """Where this run finds the proxy. A client without ids has one conversation a run."""
+    """The proxy's address for this run. A client without ids has one conversation per run."""
     from pagefault.cli.launch import Door
 
     folder = re.sub(r"[^A-Za-z0-9._-]+", "-", Path.cwd().name)[:24]
@@ -317,7 +317,7 @@ def _give(change: Adjusted, proxy: Running) -> None:
 
 
 def _become(program: str, words: Sequence[str], env: dict[str, str]) -> None:
-    """Go on as the client. What Python ignores for itself is not for it to inherit."""
+    """Become the client. It must not inherit the signals that Python ignores for itself."""
     sys.stdout.flush()
     sys.stderr.flush()
     for name in ("SIGPIPE", "SIGXFSZ"):
