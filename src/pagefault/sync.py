@@ -1652,7 +1652,7 @@ class Session(_Asks):
     def defer(self, page_id: str) -> DeferredPage:
         """Start reading a page without waiting for it: for answers that stream.
 
-        Returns a placeholder at once, which becomes the page. Raises `NoSuchPage`.
+        Returns a placeholder at once, and with it the page once it is read. Raises `NoSuchPage`.
         """
         return DeferredPage(_LOOP.run(self.asynchronous.defer(page_id)))
 

@@ -349,7 +349,7 @@ class Command(click.Command):
 
 
 def _named_first(args: Sequence[str]) -> list[str]:
-    """Puts the value of --session first among the arguments."""
+    """Put the value of --session first among the arguments."""
     rest = list(args)
     upto = rest.index("--") if "--" in rest else len(rest)
     for at, one in enumerate(rest[:upto]):

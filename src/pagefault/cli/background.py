@@ -59,8 +59,7 @@ def running_on(root: str) -> list[Running]:
 
 
 def log_file(name: str) -> Path:
-    """A log file with that name, opened for appending; an old one is kept, or moved aside if it is
-    long.
+    """The log file with that name, ready for appending; a long old one is moved aside.
 
     Raises `BadInput` if that is impossible.
     """

@@ -24,8 +24,8 @@ from pagefault.model.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`believes` is the window that it assumes a model to have, and `compacts` the room in it that
-    it keeps free at most before its own compaction; `head` what each request has before the first
+    """`believes` is the window that it assumes a model to have, and `compacts` the most of it that
+    it keeps free before it compacts by itself; `head` what each request has before the first
     message. All are tokens. `check` raises `PastProxy` if it would go past the proxy whatever it is
     given; it, `route` and `change` raise `BrokenSettings` for a file that it cannot read.
     """

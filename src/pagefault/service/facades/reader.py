@@ -183,7 +183,7 @@ class Reader(SessionParts, Asking):
     async def defer(self, page_id: str) -> DeferredPage:
         """Start reading a page without waiting for it: for answers that stream.
 
-        Returns a placeholder at once, which becomes the page. Raises `NoSuchPage`.
+        Returns a placeholder at once, and with it the page once it is read. Raises `NoSuchPage`.
         """
         self.owned.check_there()
         page_id = PageId(page_id)

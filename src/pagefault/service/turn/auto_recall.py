@@ -312,7 +312,7 @@ class TurnRecall:
 
 def is_chat(message: str) -> bool:
     """Whether a message calls for nothing that was said before, so that it needs no search: it has
-    no content word or question word. *Thanks, sounds great!* or *How are you?*
+    no word that states or asks anything. *Thanks, sounds great!* or *How are you?*
     """
     return not is_telling(message) or not (telling_terms(message) or asks(message))
 

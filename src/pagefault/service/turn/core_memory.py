@@ -161,7 +161,7 @@ class CoreMemory:
         if full is not None:
             if not drops:
                 raise full
-            drafts, gone = [], [text]  # it never fits: it goes where there is room
+            drafts, gone = [], [text]  # it does not fit even alone
         if gone:
             note = NewNote(text="\n".join(gone), origin=origin)
             made = note_drafts([note], session=self._session, state=self._state, clean=self._clean)

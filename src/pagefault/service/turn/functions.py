@@ -156,8 +156,8 @@ def _plain(value: Any) -> Any:
 
 
 async def _contained(awaited: Awaitable[Any]) -> Any:
-    """Await the call. If it raises `SystemExit` or a cancellation of its own, that is its failure:
-    the loop and the run continue.
+    """Await the call. If it raises `KeyboardInterrupt`, `SystemExit` or a cancellation of its own,
+    the call has failed: the loop and the run continue.
     """
     try:
         return await awaited
