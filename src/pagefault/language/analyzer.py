@@ -213,7 +213,7 @@ def _query_words(text: str, languages: tuple[str, ...]) -> tuple[Sought, ...]:
 
 
 def _unelided(word: str, elisions: Collection[str]) -> str:
-    """A word without an elided article before it: `d'octobre` also searches English pages."""
+    """A word without an elided one before it: `d'octobre` also searches English pages."""
     before, _, after = word.partition("'")
     return after if after and before.casefold() in elisions else word
 

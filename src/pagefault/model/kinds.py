@@ -48,8 +48,8 @@ class Heat(StrEnum):
     """How close an item of memory is kept to a session's window, by its use."""
 
     HOT = "hot"  # in every request
-    WARM = "warm"  # evicted, and recalled often
-    COLD = "cold"  # evicted, or stored for later; recalled when relevant
+    WARM = "warm"  # no longer hot, and recalled often
+    COLD = "cold"  # no longer hot, or stored for later; recalled when relevant
     ARCHIVED = "archived"  # kept, and no longer recalled by itself
 
 

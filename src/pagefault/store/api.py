@@ -166,8 +166,8 @@ class EventLog(Protocol):
         ...
 
     def refresh(self, acknowledged: Seq | None = None) -> None:
-        """Read what others appended and erased. A caller about to write passes the `acknowledged`
-        records, so that the end of the log is verified.
+        """Read what others appended and erased. A caller about to write passes the last
+        `acknowledged` record, so that the end of the log is verified.
         """
         ...
 

@@ -81,8 +81,7 @@ class ClaimBook:
         return [held for held in self.standing() if held.claim_id not in lapsed]
 
     def now(self, claim_id: PageId) -> PageId:
-        """A claim's current version: itself, or one that restates or replaced it with equal words.
-        """
+        """A claim's current version: itself, or one that restates it or replaced it unchanged."""
         return self._lapses.now(claim_id)
 
     def made_ms(self, claim_id: PageId) -> int:

@@ -104,7 +104,7 @@ def _lines_made(
 
 
 def _link_before(body: list[bytes], index: int, header: Header) -> bytes:
-    """The link before a record; None if the record before is damaged: then it is not checked."""
+    """The link before a record; b"" if the record before is damaged: then it is not checked."""
     if index == 0:
         return header.link
     try:

@@ -4,9 +4,9 @@ Format 1 (the log of root formats 1, 2 and 3) differs as follows:
 
 * A tool call was a `chat_turn` of an assistant with a `call_id`.
 * A payload had its `kind`, and its `role` even where the type determines it; the author of a
-  shorter form was there as `made_by`; a summary had its `level`, and a receipt said that heads are
-  `redacted`. In a first version, which did not redact them, the headers of forgotten records still
-  have keys and names of tools.
+  shorter form was there as `made_by`; a summary had its `level`, and a receipt said that headers
+  are `redacted`. If a first version's did not, the headers of forgotten records still have keys and
+  names of tools.
 * The proxy wrote notes among the messages, as results of a tool `pagefault`.
 
 The whole log is rewritten, because each line is chained to the one before. A record's number, id,
