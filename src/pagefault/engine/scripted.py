@@ -32,7 +32,7 @@ _REFERENCE: Final = re.compile(r"^S \([a-z]{3,4}_[0-9]+ · L3[^()\n]*\)$", re.MU
 _NAMED: Final = re.compile(
     r"^\((?P<id>[a-z]{3,4}_[0-9]+) · newer than (?P<older>[a-z0-9_, ]+)\)$", re.MULTILINE
 )
-"""Which of the pages that are shown elsewhere is the newer."""
+"""A line that says which of the pages shown elsewhere is newer."""
 _INDEX: Final = "X"
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")

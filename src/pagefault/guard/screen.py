@@ -62,7 +62,7 @@ _MARK: Final = re.compile(
 )
 _NOTICE: Final = re.compile(r"\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]", re.ASCII)
 
-_NOTED_MAX: Final = 4_096  # as many as a long history that comes at once has, some 100 bytes each
+_NOTED_MAX: Final = 4_096  # enough for a long history that arrives at once; some 100 bytes each
 _BLANK: Final = "\x7f"
 
 _Hit = tuple[int, int, tuple[int, bool], str]

@@ -223,16 +223,16 @@ class FormationMode(StrEnum):
 
 
 class Compaction(StrEnum):
-    """What stands in a request for the turns that left it. The requirement's four strategies."""
+    """What replaces turns that left a request. The requirement's four strategies."""
 
-    EXTRACTIVE = "extractive"  # quotes of them; of what was formed, the model's words
-    ABSTRACTIVE_WITH_CITATIONS = "abstractive_with_citations"  # likewise, and it has them formed
-    HIERARCHICAL = "hierarchical"  # a line for each run, which names what can be loaded
-    HYBRID = "hybrid"  # quotes first, and then the model's words of the same turns
+    EXTRACTIVE = "extractive"  # quotes; the model's words where ranges were formed
+    ABSTRACTIVE_WITH_CITATIONS = "abstractive_with_citations"  # likewise, and the model forms them
+    HIERARCHICAL = "hierarchical"  # a line for each run, naming the pages to load
+    HYBRID = "hybrid"  # quotes first, then the model's summary of the same turns
 
     @property
     def forms(self) -> bool:
-        """Whether the model is asked for its words."""
+        """Whether the model is asked to summarise."""
         return self in (Compaction.ABSTRACTIVE_WITH_CITATIONS, Compaction.HYBRID)
 
 
