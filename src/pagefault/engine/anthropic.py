@@ -1,8 +1,8 @@
-"""Requests and replies as Anthropic's Messages API writes them. No I/O here.
+"""Anthropic Messages API: conversion of requests and replies. No I/O here.
 
-What the API demands of a conversation: it begins with the user; user and assistant alternate; every
-result of a call stands at the beginning of the message after the call; no text is empty; ids are
-letters, digits, `_` and `-`; where there are calls, there are tools.
+The API demands: the user speaks first; user and assistant alternate; every tool result is at the
+beginning of the message after the call; no text is empty; ids are letters, digits, `_` and `-`; a
+request with calls has tools.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request
 
 NOTHING_SAID: Final = "(no message)"
-"""What stands where the API demands a text and there is none."""
+"""The placeholder for a text that the API demands and the request lacks."""
 
 WITHDRAWN: Final = "No longer offered."
-"""Of a tool that was called, in a request that offers none."""
+"""The description of a tool that was called, in a request that offers none."""
 
 _FINISH: Final = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 _NO_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -35,8 +35,8 @@ def to_wire(request: Request) -> dict[str, Any]:
     At most four blocks are marked (`breakpoints.py`), never the tail.
     """
     ids = _Ids()
-    blocks: list[dict[str, Any]] = []  # all that may be marked, in the order of the prefix
-    ends: dict[int, int] = {}  # position of a message: its last block
+    blocks: list[dict[str, Any]] = []  # everything that can be marked, in prefix order
+    ends: dict[int, int] = {}  # a message's position: its last block
     system: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
     for place, message in enumerate(request.messages):
@@ -82,9 +82,9 @@ def to_wire(request: Request) -> dict[str, Any]:
 
 
 def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> Reply:
-    """The reply that a message holds. Raises `EngineGarbled` for what is none.
+    """The reply in a message. Raises `EngineGarbled` if there is none.
 
-    `finish` is "length" where the text was cut off, else the `stop_reason`.
+    `finish` is "length" if the text was cut off, else the `stop_reason`.
     """
     if not isinstance(document.get("content"), list):
         raise EngineGarbled("the answer has no `content`, so it is not of the Messages API")
@@ -108,7 +108,7 @@ def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> R
 
 
 class _Ids:
-    """Ids of calls as the API takes them: the same one for a call and its result, no two alike."""
+    """Call ids in the API's alphabet: a call and its result share one, and no two calls do."""
 
     def __init__(self) -> None:
         self._given: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Which blocks to mark for a provider that caches only what is marked.
+"""Choosing which blocks to mark, for providers that cache only marked prefixes.
 
-Anthropic and OpenAI take four marks in a request. Anthropic looks for a cached prefix at each
-marked block and at most 20 blocks before it, so what was marked earlier is found again only if it
-lies in that reach; OpenAI looks at any distance.
+Anthropic and OpenAI accept four marks per request. Anthropic looks for a cached prefix at each
+marked block and at most 20 blocks before it, so an earlier mark is found again only within that
+distance; OpenAI looks at any distance.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ LOOKBACK_BLOCKS: Final = 20
 
 
 def marks(wished: Sequence[int], blocks: int, *, lookback: int = LOOKBACK_BLOCKS) -> list[int]:
-    """The blocks to mark, ascending, of a request of so many, given wishes, the dearest first.
+    """The blocks to mark, ascending, out of `blocks`; `wished` lists wishes, most valuable first.
 
-    A mark left over goes where two neighbours are further apart than a look back reaches, so that a
-    prefix written there lately is found; with a `lookback` of 0, which is any distance, nowhere.
+    A spare mark goes between two neighbours that are more than `lookback` apart, so that a prefix
+    written there earlier is found; never with a `lookback` of 0, which means any distance.
     """
     granted = list(dict.fromkeys(wish for wish in wished if 0 <= wish < blocks))[:MARKS_MAX]
     chosen = sorted(granted)

@@ -1,9 +1,8 @@
-"""Requests and replies as OpenAI Chat Completions writes them. No I/O here.
+"""OpenAI Chat Completions: conversion of requests and replies. No I/O here.
 
-The wire is the published one (platform.openai.com/docs/api-reference/chat) and what vLLM, Ollama,
-llama.cpp and LM Studio make of it: ids may be missing, an index may be shared by two calls, a
-stream may end without `[DONE]`. Whatever can be read one way only is read; the rest is
-`EngineGarbled`.
+The format is the published one (platform.openai.com/docs/api-reference/chat) with the variations of
+vLLM, Ollama, llama.cpp and LM Studio: ids may be missing, two calls may share an index, a stream
+may end without `[DONE]`. Everything unambiguous is accepted; the rest is `EngineGarbled`.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request, Usage
 
 SystemRole = Literal["system", "developer"]
-"""What the wire calls the system text; newer OpenAI models prefer the second."""
+"""The role of the system text; newer OpenAI models prefer the second."""
 
 DONE: Final = "[DONE]"
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024
-"""One event of a stream. A whole reply of 128k tokens is well below it."""
+"""The maximum size of a stream event. A whole reply of 128k tokens is well below it."""
 
 
 # --- requests ---------------------------------------------------------------------------------
 
 
 def to_wire(request: Request, *, system_role: SystemRole = "system") -> dict[str, Any]:
-    """`messages`, and `tools` where there are any (an empty list is refused by some servers).
+    """`messages`, and `tools` if there are any (some servers refuse an empty list).
 
-    The same messages give the same values in the same order, so a stable prefix stays stable. The
-    tail is a part of its own, after the text of the newest user message. The request's key goes out
-    as `prompt_cache_key`, its breakpoints as marks (`openai_marks.py`): only OpenAI's own servers
-    are known to take them.
+    Equal messages give equal values in the same order, so a stable prefix stays stable. The tail is
+    a separate part, after the text of the newest user message. The request's key becomes
+    `prompt_cache_key`, its breakpoints become marks (`openai_marks.py`): only OpenAI's own servers
+    are known to accept them.
     """
     wire: dict[str, Any] = {"messages": [_message(m, system_role) for m in request.messages]}
     mark(wire, dict(enumerate(wire["messages"])), request.breakpoints, part_type="text")
@@ -99,9 +98,9 @@ def _message(message: Message, system_role: SystemRole) -> dict[str, Any]:
 
 
 class EventStream:
-    """Bytes of a `text/event-stream` in, the data of whole events out.
+    """Parses the bytes of a `text/event-stream` into the data of whole events.
 
-    Comments, keep-alives, names and ids of events are dropped; `data:` may lack its space, the
+    Comments, keep-alives, names and ids of events are dropped. `data:` may lack its space, and the
     last event its blank line. Invalid UTF-8 becomes U+FFFD.
     """
 
@@ -111,7 +110,7 @@ class EventStream:
         self._bytes = 0
 
     def feed(self, chunk: bytes) -> Iterator[str]:
-        """The events that this chunk completes. Raises `EngineGarbled` for one that never ends."""
+        """The events that this chunk completes. Raises `EngineGarbled` for one that is too long."""
         if b"\n" in chunk:
             *lines, rest = (bytes(self._rest) + chunk).split(b"\n")
             self._rest = bytearray(rest)
@@ -125,7 +124,7 @@ class EventStream:
             )
 
     def close(self) -> Iterator[str]:
-        """The event that the end of the stream completes, if there is one."""
+        """The event that the end of the stream completes, if any."""
         yield from self._line(bytes(self._rest).removesuffix(b"\r"))
         yield from self._line(b"")
         self._rest = bytearray()
@@ -141,7 +140,7 @@ class EventStream:
 
 
 def _events(data: list[str]) -> Iterator[str]:
-    """One event; or, from servers that forget the blank line between events, one for each line."""
+    """One event; or one per line, from servers that omit the blank line between events."""
     joined = "\n".join(data)
     if len(data) > 1 and not is_object(joined):
         yield from (line for line in data if line.strip())
@@ -150,7 +149,7 @@ def _events(data: list[str]) -> Iterator[str]:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The JSON object that `text` is; raises `EngineGarbled` for anything else."""
+    """The JSON object in `text`; raises `EngineGarbled` for anything else."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -161,12 +160,12 @@ def parse(text: str) -> dict[str, Any]:
     return document
 
 
-# --- complaints -------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a server says went wrong. `code` joins its type and its code; either may be missing."""
+    """A server's error. `code` joins its type and its code; either may be missing."""
 
     message: str
     code: str
@@ -179,10 +178,10 @@ class Problem:
 
 
 def problem_in(document: Mapping[str, Any]) -> Problem | None:
-    """The complaint that a response or an event is, in any of the shapes in use; else None."""
+    """The error in a response or an event, in any of the shapes in use; else None."""
     error = document.get("error")
     if error is None and (document.get("object") == "error" or "choices" not in document):
-        # vLLM before 0.10 has the fields at the top; FastAPI says `detail`.
+        # vLLM before 0.10 has the fields at the top; FastAPI uses `detail`.
         if "detail" in document:
             error = document["detail"]
         elif "message" in document:
@@ -204,7 +203,7 @@ def problem_in(document: Mapping[str, Any]) -> Problem | None:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call in the making."""
+    """A tool call under construction."""
 
     index: int | None
     call_id: str = ""
@@ -212,10 +211,10 @@ class _Call:
     arguments: str = ""
 
     def continues(self, call_id: str, name: str, arguments: str) -> bool:
-        """Whether such a piece belongs to this call, and not to another under the same index.
+        """Whether a piece belongs to this call, and not to another with the same index.
 
-        Ollama gives every call index 0. A proper prefix of a JSON object is never a JSON object,
-        so a piece that names a function after whole arguments begins a new call.
+        Ollama gives every call index 0. A proper prefix of a JSON object is never a JSON object, so
+        a piece that names a function after complete arguments begins a new call.
         """
         if call_id and self.call_id and call_id != self.call_id:
             return False
@@ -223,29 +222,29 @@ class _Call:
 
     def add(self, call_id: str, name: str, arguments: str) -> None:
         self.call_id = self.call_id or call_id
-        if name != self.name:  # repeated by some servers, sent in pieces by others
+        if name != self.name:  # some servers repeat it, others send it in pieces
             self.name += name
         self.arguments += arguments
 
 
 @dataclass(slots=True)
 class Fold:
-    """Chunks of one reply in, the `Reply` out. A response that was not streamed is one chunk.
+    """Folds the chunks of one reply into the `Reply`. An unstreamed response is one chunk.
 
-    `taken` are the ids of the calls in the request: a call without an id, or with one that is
-    taken, gets the lowest free `call_N`, the same on every run.
+    `taken` has the ids of the calls in the request. A call without an id, or with a taken one, gets
+    the lowest free `call_N`, the same on every run.
     """
 
     taken: Collection[str] = ()
     finish_reason: str = ""
     _text: list[str] = field(default_factory=list)
-    _half: str = ""  # of a surrogate pair that was cut between two chunks
+    _half: str = ""  # of a surrogate pair that was split between chunks
     _calls: list[_Call] = field(default_factory=list)
     _usage: Usage | None = None
 
     @property
     def ended(self) -> bool:
-        """The model said that it was done, so a missing `[DONE]` means nothing."""
+        """Whether the model said that it was done, so that a missing `[DONE]` means nothing."""
         return bool(self.finish_reason)
 
     def feed(self, document: Mapping[str, Any]) -> str:
@@ -262,7 +261,7 @@ class Fold:
         return "".join([self._choice(c) for c in choices if isinstance(c, dict)])
 
     def reply(self) -> Reply:
-        """What was folded so far, as the whole answer."""
+        """The reply from everything folded so far."""
         return Reply(
             text="".join(self._text),
             tool_calls=minted(
@@ -274,7 +273,7 @@ class Fold:
         )
 
     def _choice(self, choice: Mapping[str, Any]) -> str:
-        if choice.get("index") not in (None, 0):  # we ask for one answer
+        if choice.get("index") not in (None, 0):  # we request one answer
             return ""
         reason = choice.get("finish_reason")
         if isinstance(reason, str):
@@ -316,7 +315,7 @@ class Fold:
     def _open_call(
         self, index: int | None, call_id: str, name: str, arguments: str
     ) -> _Call | None:
-        """The call that the piece continues: the last of its index; without one, of its id."""
+        """The call that a piece continues: the last with its index; without one, with its id."""
         if index is not None:
             same = [c for c in self._calls if c.index == index]
         elif call_id:
@@ -329,7 +328,7 @@ class Fold:
 
 
 def _string(value: object) -> str:
-    """A string as it is; the text of a list of parts (Mistral); else nothing."""
+    """A string unchanged; the text of a list of parts (Mistral); else empty."""
     match value:
         case str():
             return value
@@ -340,12 +339,12 @@ def _string(value: object) -> str:
 
 
 def call_ids(request: Request) -> frozenset[str]:
-    """The ids of all calls in the request: `Fold.taken`."""
+    """The ids of all calls in the request, for `Fold.taken`."""
     return frozenset(call.call_id for m in request.messages for call in m.tool_calls)
 
 
 def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> Reply:
-    """The reply that a response which was not streamed holds. Raises `EngineGarbled`."""
+    """The reply in an unstreamed response. Raises `EngineGarbled`."""
     fold = Fold(taken)
     fold.feed(document)
     return fold.reply()

@@ -1,4 +1,4 @@
-"""The contract of an embedder: texts in, unit vectors out; the nearer two, the more alike."""
+"""The contract of an embedder: texts in, unit vectors out; similar texts have near vectors."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 TextKind = Literal["query", "page"]
-"""What a text is: some models put queries and what answers them otherwise."""
+"""The role of a text: some models encode queries and answers differently."""
 
 
 class Embedder(Protocol):
-    """Something that knows how alike texts are. `testing.embedder_contract` proves one.
+    """Computes vectors of texts. `testing.embedder_contract` is its contract suite.
 
-    It blocks, and may be called from several threads at a time. One that has an attribute `weight`
-    says by it how much meaning counts beside words: 0.5 for an encoder of sentences, else 0.05.
+    It blocks, and may be called from several threads at a time. An optional attribute `weight` says
+    how much meaning counts relative to words: 0.5 for a sentence encoder, else 0.05.
     """
 
     @property
     def name(self) -> str:
-        """Which model this is, and which edition of it: vectors of two names are never compared."""
+        """The model and its exact version: vectors with different names are never compared."""
         ...
 
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """A row for each text, in order, all equally long: of length 1, or zeros for a text of
-        which nothing can be told, such as an empty one.
+        """A row for each text, in order, of equal length: unit vectors, or zeros for a text without
+        content, such as an empty one.
 
-        A text has the same row whatever it is embedded with, up to rounding. What is too long is
+        A text's row does not depend on the other texts, up to rounding. Texts that are too long are
         cut. Raises `EngineError` if the model cannot be reached or does not answer.
         """
         ...
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """Each row at length 1; zeros stay zeros."""
+    """Normalises each row to length 1; zeros stay zeros."""
     import numpy as np
 
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -47,8 +47,8 @@ def unit_rows(rows: Vectors) -> Vectors:
 
 
 def embed_telling(texts: Sequence[str], embed: Callable[[list[str]], Vectors]) -> Vectors:
-    """`embed` of the texts that are not blank, and zeros for the others: models differ there, and
-    servers refuse them. A text that stands there twice is asked for once.
+    """`embed` of the texts that are not blank, and zeros for the others: models differ on those,
+    and servers refuse them. A duplicate is embedded once.
     """
     import numpy as np
 

@@ -1,10 +1,10 @@
 """A provider's HTTP endpoint: one key, careful retries, and refusals in plain words.
 
 Invariants:
- (1) The key goes into the Authorization header of requests to `base_url` and nowhere else: not
-     into an error, a log, a `repr`, a redirect, or a proxy that could read it.
- (2) A request is sent again only if no byte of an answer to it arrived.
- (3) Whatever happens, the connection of a reply ends with its iteration.
+ (1) The key goes into the Authorization header of requests to `base_url` and nowhere else: not into
+     an error, a log, a `repr`, a redirect, or a proxy that could read it.
+ (2) A request is repeated only if no byte of an answer to it arrived.
+ (3) The connection of a reply always ends with its iteration.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ COMPLAINT_CHARS_MAX: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long to wait, in seconds. The first byte is slow where a local model is still loading."""
+    """Timeouts in seconds. The first byte is slow while a local model is loading."""
 
     connect_s: float = 10.0
     first_byte_s: float = 300.0
     between_s: float = 60.0
-    total_s: float = 1800.0  # from the call to the reply, all attempts and waits included
+    total_s: float = 1800.0  # from call to reply, including all attempts and waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
     """Exponential back-off with full jitter (Brooker, AWS Architecture Blog, 2015).
 
-    A server that asks for a longer wait than `wait_s_max` is not waited for.
+    If a server asks for a longer wait than `wait_s_max`, there is no retry.
     """
 
     attempts_max: int = 4
@@ -64,14 +64,14 @@ class Retries:
     wait_s_max: float = 30.0
 
     def wait_s(self, failures: int, asked_s: float, chance: random.Random) -> float:
-        """How long to wait after so many failures: at least what the server asked for."""
+        """The wait after so many failures: at least what the server asked for."""
         ceiling = min(self.wait_s_max, self.base_s * 2.0 ** (failures - 1))
         return max(asked_s, chance.uniform(0.0, ceiling))
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """An attempt that brought no answer. `asked_s` is what Retry-After said, 0 if nothing."""
+    """An attempt without an answer. `asked_s` is the wait in Retry-After, 0 if none."""
 
     error: EngineError
     again: bool
@@ -79,17 +79,16 @@ class _Failure:
 
 
 class TooLong(EngineRefused):
-    """The model has no room for so much."""
+    """The input is too long for the model."""
 
 
 T = TypeVar("T")
-TEXT_CHARS_MIN: Final = 256  # any model takes so much of a text
+TEXT_CHARS_MIN: Final = 256  # any model accepts this much of a text
 
 
 async def cut_to_fit(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[T]]) -> T:
-    """What is answered to these texts. How much of one a model takes, no server says beforehand:
-    while one is too long, the longest are cut to half their length. Raises `TooLong` where
-    `TEXT_CHARS_MIN` characters are.
+    """The answer to these texts. Servers do not state their limit in advance: while a text is too
+    long, the longest ones are halved. Raises `TooLong` if even `TEXT_CHARS_MIN` characters are.
     """
     longest = max(map(len, texts))
     while True:
@@ -102,12 +101,12 @@ async def cut_to_fit(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaita
 
 
 class Broke(EngineUnreachable):
-    """The connection of an answer failed after its first byte."""
+    """The connection failed after the first byte of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response that says yes, and its body: the first byte is here."""
+    """A successful response, whose first byte has arrived, and its body."""
 
     response: httpx2.Response
     first: bytes
@@ -116,12 +115,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """What is asked, and what its refusals are told with."""
+    """A call, and what its error messages need."""
 
-    path: str  # below base_url
+    path: str  # below `base_url`
     model: str
     body: bytes
-    too_long: str  # what to do if it is too long for the model
+    too_long: str  # advice if the input is too long for the model
 
 
 class Endpoint:
@@ -143,7 +142,7 @@ class Endpoint:
         chance: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Raises `BadInput` for a URL or key that cannot be."""
+        """Raises `BadInput` for an invalid URL or key."""
         self.base_url = checked_url(base_url, allow_http=allow_http)
         self._key = _checked_key(api_key, key_from)
         self._key_from = key_from
@@ -165,13 +164,13 @@ class Endpoint:
         return urlsplit(self.base_url).netloc
 
     def deadline(self) -> float:
-        """When an answer to a call made now must be here, by the loop's clock."""
+        """The deadline for the answer to a call made now, by the loop's clock."""
         return asyncio.get_running_loop().time() + self._timeouts.total_s
 
-    # --- asking -------------------------------------------------------------------------------
+    # --- sending ------------------------------------------------------------------------------
 
     async def ask(self, call: Post, total: float) -> Answer:
-        """The first answer that says yes, in at most `attempts_max` attempts."""
+        """The first successful answer, in at most `attempts_max` attempts."""
         now = asyncio.get_running_loop().time
         failures = 0
         while True:
@@ -192,8 +191,8 @@ class Endpoint:
     async def _attempt(self, call: Post, total: float) -> Answer | _Failure:
         """One exchange up to the first byte of an answer.
 
-        Errors of the transport are answered as values: raised from inside an `except` they would
-        carry the request, and its Authorization header, along as their context.
+        Transport errors are returned as values: raised from inside an `except` they would carry the
+        request, and its Authorization header, in their context.
         """
         import httpx2
 
@@ -210,7 +209,7 @@ class Endpoint:
                     chunks = response.aiter_bytes()
                     if response.is_success:
                         answer = Answer(response, await anext(chunks, b""), chunks)
-                        response = None  # the caller's now
+                        response = None  # now the caller's
                         return answer
                     said = await _beginning(chunks)
             finally:
@@ -234,7 +233,7 @@ class Endpoint:
             )
         except httpx2.TransportError as error:
             return self._unreachable(error)
-        except httpx2.HTTPError as error:  # a body that does not decode
+        except httpx2.HTTPError as error:  # a body that cannot be decoded
             return _Failure(
                 EngineGarbled(f"{self.host} answered badly: {self._safe(str(error))}"), again=False
             )
@@ -287,7 +286,7 @@ class Endpoint:
         return _Failure(error, again, self._asked_s(response.headers.get("retry-after", "")))
 
     def _asked_s(self, retry_after: str) -> float:
-        """Retry-After (RFC 9110 §10.2.3: seconds or a date) in seconds; 0 if it says nothing."""
+        """Retry-After (RFC 9110 §10.2.3: seconds or a date) in seconds; 0 if absent."""
         if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", retry_after.strip()):
             return float(retry_after)
         try:
@@ -299,7 +298,7 @@ class Endpoint:
         return max(0.0, date.timestamp() - self._clock.now_ms() / 1000)
 
     def refused(self, status: int, problem: wire.Problem | None, call: Post) -> EngineError:
-        """What a refusal means, and what to do about it."""
+        """The error for a refusal, with advice."""
         said = f": {self._safe(problem.message)}" if problem and problem.message.strip() else ""
         if problem is not None and _is_context(problem):
             return TooLong(f"the request is too long for {call.model}{said}", hint=call.too_long)
@@ -349,7 +348,7 @@ class Endpoint:
                 )
 
     def _safe(self, text: str) -> str:
-        """A stranger's words, without our key, on one line, and few of them."""
+        """A stranger's text, shortened, without our key, on one line."""
         return _brief(text.replace(self._key, "[key]") if self._key else text)
 
     # --- answers ------------------------------------------------------------------------------
@@ -357,7 +356,7 @@ class Endpoint:
     async def documents(
         self, answer: Answer, call: Post, total: float
     ) -> AsyncGenerator[dict[str, Any] | None, None]:
-        """The JSON objects of the answer, streamed or not; then None, if it is whole."""
+        """The JSON objects of the answer, streamed or not; then None, if it is complete."""
         media = self._media(answer, call)
         async with aclosing(self._chunks(answer, total)) as chunks:
             if media == "application/json":
@@ -376,8 +375,8 @@ class Endpoint:
                 yield None if data.strip() == wire.DONE else wire.parse(data)
 
     async def told(self, path: str, model: str, fields: Mapping[str, Any], due: str) -> object:
-        """The JSON that answers a call about texts. An object without the key `due` is looked at
-        for a complaint.
+        """The JSON answer to a call about texts. An object without the key `due` is searched for an
+        error.
         """
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
         call = Post(
@@ -399,7 +398,7 @@ class Endpoint:
         return document
 
     async def _document(self, answer: Answer, call: Post, total: float) -> object:
-        """The JSON that the whole answer is: an object, a list or anything else."""
+        """The whole answer as JSON: an object, a list or anything else."""
         self._media(answer, call)
         async with aclosing(self._chunks(answer, total)) as chunks:
             body = b"".join([chunk async for chunk in chunks])
@@ -421,7 +420,7 @@ class Endpoint:
         return str(media)
 
     async def _chunks(self, answer: Answer, total: float) -> AsyncGenerator[bytes, None]:
-        """The body, each piece waited for at most `between_s`, and no more than we can hold."""
+        """The body in pieces, each within `between_s`, and no more than we can hold."""
         import httpx2
 
         now = asyncio.get_running_loop().time
@@ -458,11 +457,11 @@ class Endpoint:
                 raise Broke(failure[0], hint=failure[1])
 
 
-# --- what is checked once -----------------------------------------------------------------------
+# --- validation -----------------------------------------------------------------------------------
 
 
 def checked_url(base_url: str, *, allow_http: bool = False) -> str:
-    """`base_url` without a slash or the path of a call at its end. Raises `BadInput`."""
+    """`base_url` without a trailing slash or a call's path. Raises `BadInput`."""
     url = base_url.strip().rstrip("/")
     for path in ("/chat/completions", "/embeddings", "/rerank"):
         url = url.removesuffix(path)
@@ -490,7 +489,7 @@ def checked_url(base_url: str, *, allow_http: bool = False) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine, told from its name alone."""
+    """Whether the host is this machine, by its name alone."""
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 §6.3
         return True
     try:
@@ -500,8 +499,8 @@ def is_loopback(host: str) -> bool:
 
 
 def is_of_this_machine(host: str, http_version: str = "1.1") -> bool:
-    """Whether a Host header names this machine: a web page that had its own name point here does
-    not. HTTP/1.0 asks for no Host, and no browser speaks it any more.
+    """Whether a Host header names this machine: under DNS rebinding it names the web page's host.
+    HTTP/1.0 needs no Host, and no browser speaks it any more.
     """
     if not host and http_version == "1.0":
         return True
@@ -513,7 +512,7 @@ def is_of_this_machine(host: str, http_version: str = "1.1") -> bool:
 
 
 def origin_is_of_this_machine(origin: str | None) -> bool:
-    """Whether an Origin header, if there is one, is of a page that this machine served."""
+    """Whether an Origin header, if present, is of a page served by this machine."""
     try:
         return origin is None or is_of_this_machine(urlsplit(origin).netloc)
     except ValueError:
@@ -521,7 +520,7 @@ def origin_is_of_this_machine(origin: str | None) -> bool:
 
 
 def _checked_key(api_key: str, key_from: str) -> str:
-    key = api_key.strip()  # keys read from files end in a newline
+    key = api_key.strip()  # keys read from files end with a newline
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise BadInput(
             f"the key from {key_from} has characters that are not allowed in a header",
@@ -531,7 +530,7 @@ def _checked_key(api_key: str, key_from: str) -> str:
 
 
 def _client(base_url: str, key: str, timeouts: Timeouts) -> httpx2.AsyncClient:
-    """Raises `CallerError` where httpx2 is not installed: it is an extra, imported only here."""
+    """Raises `CallerError` if httpx2 is not installed: it is an extra, imported only here."""
     try:
         import httpx2
     except ImportError:
@@ -551,7 +550,7 @@ def _client(base_url: str, key: str, timeouts: Timeouts) -> httpx2.AsyncClient:
     )
 
 
-# --- strangers' words ---------------------------------------------------------------------------
+# --- untrusted text -------------------------------------------------------------------------------
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
@@ -579,7 +578,7 @@ _CONTEXT: Final = re.compile(
     r"|too many (?:input |prompt )?tokens|maximum number of (?:input )?tokens",
     re.IGNORECASE,
 )
-"""How OpenAI, vLLM, llama.cpp, LM Studio and others say that a request is too long."""
+"""How OpenAI, vLLM, llama.cpp, LM Studio and others report that a request is too long."""
 
 
 def _is_context(problem: wire.Problem) -> bool:
@@ -587,7 +586,7 @@ def _is_context(problem: wire.Problem) -> bool:
 
 
 def _brief(text: str) -> str:
-    """On one line, nothing that acts on a terminal, at most `COMPLAINT_CHARS_MAX` characters."""
+    """On one line, harmless to a terminal, at most `COMPLAINT_CHARS_MAX` characters."""
     line = "".join(c if c.isprintable() else " " for c in text[: 4 * COMPLAINT_CHARS_MAX])
     line = " ".join(line.split())
     return line if len(line) <= COMPLAINT_CHARS_MAX else line[:COMPLAINT_CHARS_MAX] + "…"

@@ -1,4 +1,4 @@
-"""The wire formats by their names: one request, written for any of four providers' APIs."""
+"""The wire formats by name: one request, converted for any of four provider APIs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FORMATS: Final[tuple[str, ...]] = get_args(Format)
 
 
 def to_wire(request: Request, format: str) -> dict[str, Any]:
-    """The body of a call, less the model's name. `KeyError` for a format that is none of `FORMATS`.
+    """The body of a call, without the model's name. `KeyError` if the format is not in `FORMATS`.
 
-    The request's hints for a cache go where a provider has a place for them: breakpoints to
-    Anthropic and OpenAI (whose older models refuse them), the key to OpenAI.
+    The request's cache hints are used where a provider supports them: breakpoints by Anthropic and
+    OpenAI (whose older models refuse them), the key by OpenAI.
     """
     match format:
         case "openai":
@@ -31,9 +31,9 @@ def to_wire(request: Request, format: str) -> dict[str, Any]:
 
 
 def reply_from(document: Mapping[str, Any], format: str, *, taken: Collection[str] = ()) -> Reply:
-    """A whole answer of a provider in that format. Raises `EngineGarbled`, `KeyError` as above.
+    """The reply in a provider's whole answer. Raises `EngineGarbled`, `KeyError` as above.
 
-    `taken` are the ids of the calls in the request (`chat_completions.call_ids`).
+    `taken` has the ids of the calls in the request (`chat_completions.call_ids`).
     """
     readers = {
         "openai": chat_completions.reply_from,

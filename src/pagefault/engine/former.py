@@ -1,8 +1,8 @@
 """The contract of a former: a range of a conversation in, proposals of what to remember out.
 
-A former proposes, and nothing more. What is kept is decided by the bytes of the pages that it cites
-(`service/derived/admission.py`): a proposal that cites none of the range, or quotes what stands
-nowhere, is dropped, whoever made it.
+A former only proposes. Admission decides by the bytes of the cited pages
+(`service/derived/admission.py`): a proposal that cites no page of the range, or quotes words that
+are not there, is dropped, whatever its source.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pagefault.model.segments import RenderedSegment
 
 
 class ProposalKind(StrEnum):
-    """What a proposal would become: a sentence of the range's summary, a claim of that type, or a
-    line of a section of core memory.
+    """What a proposal becomes: a sentence of the range's summary, a claim of that type, or a line
+    of a section of core memory.
     """
 
     SUMMARY = "summary"
@@ -28,7 +28,7 @@ class ProposalKind(StrEnum):
     PREFERENCE = "preference"
     FACT = "fact"
     RULE = "rule"  # how to work or answer from now on
-    TASK = "task"  # where some piece of work stands
+    TASK = "task"  # the state of some piece of work
     PROJECT_FACT = "project_fact"  # of a repository
     PROCEDURE = "procedure"
     GOTCHA = "gotcha"  # what goes wrong, and when
@@ -38,37 +38,38 @@ class ProposalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One thing to remember, in one line. It cites `pages`, and quotes words of them."""
+    """One thing to remember, in one line. It cites `pages`, and quotes words from them."""
 
     kind: ProposalKind
     text: str
     pages: tuple[PageId, ...]
     quotes: tuple[str, ...] = ()
-    subject: str = ""  # of a claim: what it is about; of core memory: which section
+    subject: str = ""  # of a claim: what it is about; of core memory: the section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposals:
-    """What a former made of a range. `unread` are lines that said nothing it could have meant."""
+    """A former's output for a range. `unread` counts lines that could not be interpreted."""
 
     proposals: tuple[Proposal, ...] = ()
     unread: int = 0
-    usage: Usage | None = None  # of the model that was asked, if one was
+    usage: Usage | None = None  # of the model, if one was asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormationRequest:
-    """A range that is to be formed, and the state that its model was in.
+    """A range to be formed, and the model's state at its time.
 
     `request` begins as the last one that was sent, byte for byte, and ends with what was answered
-    since: what the next one will begin with. `segments` tell what each of its messages shows.
-    `response` is the model's last answer, `operations` are the calls that it made in that turn.
-    The range is `pages`, in their order: it is told by the ids of the first and the last, which
-    stand in the labels that the request shows. `words_max` bounds what may be written. Where the
-    conversation `rests`, sections of core memory may be proposed, too.
+    since: the prefix of the next one. `segments` give the content of each of its messages.
+    `response` is the model's last answer, `operations` are the calls that it made in that turn. The
+    range is `pages`, in order: it is identified by the ids of the first and the last, which are in
+    the labels that the request shows. `words_max` limits the output. If the conversation `rests`,
+    sections of core memory may be proposed, too.
 
-    Behind a proxy the bytes of the client's own body are what is asked with. `request` then has its
-    texts that are in no range yet, as pages hold them, without labels, and `operations` are empty.
+    Behind a proxy the model is asked with the bytes of the client's own body. `request` then has
+    only the texts that are in no range yet, as in their pages, without labels, and `operations` are
+    empty.
     """
 
     request: Request
@@ -89,26 +90,26 @@ class FormationRequest:
 
 
 class Former(Protocol):
-    """Makes memory of ranges. Called for one range at a time, and again for one that failed."""
+    """Forms memory from ranges. Called for one range at a time, and again after a failure."""
 
     @property
     def kind(self) -> FormerKind: ...
 
     @property
     def reads_window(self) -> bool:
-        """Whether it reads of the request more than the range: then what it makes is no more
-        trusted than the least trusted page that the request shows.
+        """Whether it reads more of the request than the range: then its output is no more trusted
+        than the least trusted page that the request shows.
         """
         ...
 
     def tokens(self, given: FormationRequest) -> int:
-        """What it would ask a model with, by the request's own count; 0 if it asks none."""
+        """The size of its request to a model, by the request's own count; 0 without a model."""
         ...
 
     async def form(self, given: FormationRequest) -> Proposals:
-        """What to remember of the range, most important first of each kind.
+        """What to remember of the range, most important first within each kind.
 
-        Raises `EngineError` where the model failed, was cut off before it said anything, or called
-        a tool: the range will be tried again. Being cancelled cancels the request.
+        Raises `EngineError` if the model failed, was cut off before it said anything, or called a
+        tool: the range is retried. Cancelling this cancels the request.
         """
         ...

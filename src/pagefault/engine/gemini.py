@@ -1,4 +1,4 @@
-"""Requests and replies as Gemini's generateContent writes them. No I/O here."""
+"""Gemini generateContent: conversion of requests and replies. No I/O here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request
 
 NO_SIGNATURE: Final = "skip_thought_signature_validator"
-"""What Google documents for calls whose signature is not at hand: Gemini 3 refuses one without."""
+"""The value that Google documents for calls without a signature, which Gemini 3 refuses."""
 
 _FINISH: Final = {"MAX_TOKENS": "length", "STOP": "stop"}
 
 
 def to_wire(request: Request) -> dict[str, Any]:
-    """`systemInstruction`, `contents` and `tools`. The tail is the last part of the user's."""
+    """`systemInstruction`, `contents` and `tools`. The tail is the user's last part."""
     names = {call.call_id: call.name for m in request.messages for call in m.tool_calls}
     system: list[dict[str, Any]] = []
     contents: list[dict[str, Any]] = []
@@ -64,10 +64,10 @@ def to_wire(request: Request) -> dict[str, Any]:
 
 
 def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> Reply:
-    """The reply in the first candidate. Raises `EngineGarbled` for what is no response at all.
+    """The reply in the first candidate. Raises `EngineGarbled` if this is not a response.
 
-    A prompt that was blocked is an empty text whose `finish` says why; "length" is a text that was
-    cut off.
+    For a blocked prompt the text is empty and `finish` has the reason; "length" means that the text
+    was cut off.
     """
     candidates = objects(document.get("candidates"))
     blocked = object_of(document.get("promptFeedback")).get("blockReason")

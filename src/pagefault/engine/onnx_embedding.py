@@ -1,8 +1,8 @@
-"""Encoders of sentences as ONNX files, on this machine: MiniLM, E5, BGE and their like.
+"""Local sentence encoders as ONNX files: MiniLM, E5, BGE and the like.
 
-Reimers and Gurevych, "Sentence-BERT", EMNLP 2019. A transformer gives each token a vector that
-knows what stands around it; their mean (or the first, as the model was trained) is the text's. The
-runtime is `onnxruntime`: `docs/decisions/056-encoders.md` has what it was weighed against.
+Reimers and Gurevych, "Sentence-BERT", EMNLP 2019. A transformer gives each token a contextual
+vector; their mean (or the first, depending on the model's training) is the text's. The runtime is
+`onnxruntime`: `docs/decisions/056-encoders.md` compares the alternatives.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pagefault.engine.embedding import Vectors
 
 WINDOW_TOKENS: Final = 256
-"""Of a text, what the model reads at a time, unless it says that it takes less: attention costs the
-square, and these models were trained on passages.
+"""Tokens that the model reads at a time, unless it declares a smaller limit: attention is
+quadratic, and these models were trained on passages.
 """
 
-OVERLAP_TOKENS: Final = 32  # what stands at the edge of one window is inside the next
+OVERLAP_TOKENS: Final = 32  # the edge of one window is inside the next
 WINDOWS_MAX: Final = 16  # of a text: some 3,500 tokens, a page of three times the usual limit
 
 _MODELS: Final = ("model.onnx", "onnx/model.onnx")
@@ -42,15 +42,15 @@ Pooling = Literal["mean", "cls"]
 
 
 class OnnxEmbedder:
-    """`source` is a directory with `tokenizer.json` and `model.onnx` or `onnx/model.onnx`, as
-    repositories of sentence-transformers have them, or another ONNX file in such a directory, of
-    quantised weights say. What these files tell of pooling, prompts and length is kept to.
+    """`source` is a directory with `tokenizer.json` and `model.onnx` or `onnx/model.onnx`, as in
+    sentence-transformers repositories, or another ONNX file in such a directory, with quantised
+    weights for example. Pooling, prompts and length follow these files.
 
-    `queries` and `pages` are put before texts of each kind, in place of the prompts that the
-    model's own files name: E5 wants "query: " and "passage: ", and its first edition says so
-    nowhere. A text that is longer than a window is read in overlapping ones; its row is their mean.
+    `queries` and `pages` are prepended to texts of each kind, instead of the prompts in the model's
+    own files: E5 needs "query: " and "passage: ", and its first edition does not declare them. A
+    text longer than a window is read in overlapping windows; its row is their mean.
 
-    Nothing is loaded before it is needed. Raises `BadInput` or `CallerError` then.
+    The model is loaded on first use, which raises `BadInput` or `CallerError`.
     """
 
     weight = 0.5
@@ -88,7 +88,7 @@ class OnnxEmbedder:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Model:
     name: str
-    session: Any  # onnxruntime.InferenceSession, which any number of threads may run
+    session: Any  # onnxruntime.InferenceSession, which is thread-safe
     tokenizer: Any
     prompts: Mapping[str, str]
     pooling: Pooling
@@ -102,8 +102,8 @@ class _Model:
         return unit_rows(np.stack([self._row(before + text) for text in texts]))
 
     def _row(self, text: str) -> NDArray[np.float32]:
-        """The mean of its windows, each of length 1. A window is run by itself: on a CPU a batch is
-        no faster, and a row depends on nothing that it happens to be embedded with.
+        """The mean of its windows, each of length 1. Each window runs alone: on a CPU a batch is no
+        faster, and so a row does not depend on the rest of the batch.
         """
         import numpy as np
 
@@ -123,7 +123,7 @@ class _Model:
             "token_type_ids": np.zeros_like(tokens),
         }
         [made] = self.session.run([self.output], {name: fed[name] for name in self.inputs})
-        whole = np.asarray(made[0], np.float32)  # a row for each token, or one that is pooled
+        whole = np.asarray(made[0], np.float32)  # a row for each token, or one pooled row
         if whole.ndim == 1:
             return whole
         pooled: NDArray[np.float32] = whole[0] if self.pooling == "cls" else whole.mean(axis=0)
@@ -142,7 +142,7 @@ def _load(source: Path, prompts: Mapping[str, str | None]) -> _Model:
             hint="pip install 'pagefault[onnx]'",
         ) from None
     options = onnxruntime.SessionOptions()
-    # Pages are embedded behind the appends: who answers meanwhile has the other half of the cores.
+    # Pages are embedded in the background: the other half of the cores is left for requests.
     options.intra_op_num_threads = max(1, (os.cpu_count() or 1) // 2)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
@@ -150,7 +150,7 @@ def _load(source: Path, prompts: Mapping[str, str | None]) -> _Model:
         session = onnxruntime.InferenceSession(
             str(weights), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as failure:  # of the disk or of the format: whatever it may be
+    except Exception as failure:  # from disk or format: anything
         raise BadInput(
             f"no encoder can be loaded from {source}: {failure}", hint=_HINT
         ) from failure
@@ -210,7 +210,7 @@ def _files(source: Path) -> tuple[Path, Path]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """What a file beside the weights says; nothing if it is not there. Raises `BadInput`."""
+    """The content of a file beside the weights; empty if it is missing. Raises `BadInput`."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -221,7 +221,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _pooling(directory: Path) -> Pooling:
-    """How the vectors of tokens become one; the mean where nothing is said. Raises `BadInput`."""
+    """How token vectors become one; the mean by default. Raises `BadInput`."""
     said = _json(directory / "1_Pooling" / "config.json")
     modes = [name for name, is_on in said.items() if name.startswith("pooling_mode_") and is_on]
     mode = said.get("pooling_mode") or (modes or ["pooling_mode_mean_tokens"])
@@ -236,7 +236,7 @@ def _pooling(directory: Path) -> Pooling:
 
 
 def _refuse_layers(directory: Path) -> None:
-    """Raises `BadInput` for a model with layers behind the transformer: its file lacks them."""
+    """Raises `BadInput` for a model with layers after the transformer: its file lacks them."""
     try:
         layers = json.loads((directory / "modules.json").read_text(encoding="utf-8"))
         kinds = [str(layer["type"]).rpartition(".")[2] for layer in layers]
@@ -252,7 +252,7 @@ def _refuse_layers(directory: Path) -> None:
 
 
 def _tokens_max(directory: Path) -> int:
-    """What the model takes at a time, as far as it tells."""
+    """The model's input limit, if declared."""
     told = [
         _json(directory / "sentence_bert_config.json").get("max_seq_length"),
         _json(directory / "tokenizer_config.json").get("model_max_length"),

@@ -1,9 +1,8 @@
-"""Cache marks as OpenAI's two APIs write them: on a part of a message's content.
+"""Cache marks in OpenAI's two APIs: on a part of a message's content.
 
-From GPT-5.6 on a request may say itself where a prefix ends that is worth keeping
-(`prompt_cache_breakpoint`, `prompt_cache_options` in the published description of the API). Without
-marks the provider writes one entry at the very end of a request, which is behind the tail: there
-the next request no longer begins the same.
+From GPT-5.6 on a request may state where a prefix worth keeping ends (`prompt_cache_breakpoint`,
+`prompt_cache_options` in the published description of the API). Without marks the provider writes
+one entry at the very end of a request, after the tail, where the next request already differs.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ def mark(
     *,
     part_type: str,
 ) -> None:
-    """Mark the ends of those messages, and say that nothing else is to be written.
+    """Mark the ends of those messages, and request that nothing else is written.
 
-    `units` are the objects in `wire` by the position of the message whose end they are. One whose
-    content (or output) is not a text, or an empty one, carries no mark.
+    `units` maps a message's position to the object in `wire` that ends it. One whose content (or
+    output) is not a text, or is empty, cannot be marked.
     """
     texts = {place: "output" if "output" in unit else "content" for place, unit in units.items()}
     wished = [place for place in breakpoints if place in texts and units[place].get(texts[place])]

@@ -1,6 +1,6 @@
-"""An event loop on a thread of its own, for who calls an endpoint and blocks.
+"""An event loop on its own thread, for blocking callers of an endpoint.
 
-Invariant: whatever waits for an answer when it is closed gets `EngineUnreachable`.
+Invariant: calls still waiting when it is closed get `EngineUnreachable`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 
 class OwnLoop:
-    """The thread begins with the first `run`; `close` ends it, and awaits `closing` on it.
+    """The thread starts with the first `run`; `close` ends it, and awaits `closing` on it.
 
-    Called from any thread but its own.
+    Call it from any thread but its own.
     """
 
     def __init__(self, what: str, closing: Callable[[], Awaitable[None]]) -> None:
-        """`what` names the thread, and in errors who was closed: "embedder"."""
+        """`what` names the thread, and the closed object in errors: "embedder"."""
         self._what = what
         self._closing = closing
         self._starting = threading.Lock()
@@ -33,7 +33,7 @@ class OwnLoop:
         self._is_closed = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the work answers or raises. Raises `EngineUnreachable` once this is closed."""
+        """The result of the coroutine. Raises `EngineUnreachable` once this is closed."""
         with self._starting:
             if self._is_closed:
                 work.close()
@@ -54,7 +54,7 @@ class OwnLoop:
             raise self._closed() from None
 
     def close(self) -> None:
-        """Harmless when repeated."""
+        """Idempotent."""
         with self._starting:
             self._is_closed = True
             loop, thread = self._loop, self._thread

@@ -23,10 +23,10 @@ PATH: Final = "/chat/completions"
 class RemoteEngine:
     """Sends requests to `{base_url}/chat/completions`.
 
-    `key_from` is where the key came from, for messages: "OPENAI_API_KEY", "the user's file".
+    `key_from` is the source of the key, for messages: "OPENAI_API_KEY", "the user's file".
     `options` are merged into every request (`temperature`, `max_tokens`, …); None removes a field.
-    Plain http is refused beyond this machine unless `allow_http`, since the key would be readable
-    on the way. A proxy of the environment (HTTPS_PROXY) is used for https alone.
+    Plain http to another machine is refused unless `allow_http`, because the key would be readable
+    on the way. A proxy of the environment (HTTPS_PROXY) is used for https only.
 
     An engine belongs to the event loop that first used it. Close it, or use it in `async with`.
     """
@@ -49,7 +49,7 @@ class RemoteEngine:
         chance: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Raises `BadInput` for a URL, model or key that cannot be."""
+        """Raises `BadInput` for an invalid URL, model or key."""
         if not model:
             raise BadInput("no model is named", hint="name it as its API does")
         self.model = model
@@ -91,10 +91,10 @@ class RemoteEngine:
 
     @checked
     async def reply(self, request: Request) -> AsyncGenerator[str | Reply, None]:
-        """Text as it arrives, then the `Reply`. Leaving the iteration early: close it (`aclosing`).
+        """Text as it arrives, then the `Reply`. To leave the iteration early, use `aclosing`.
 
-        Raises `EngineUnreachable`, `EngineRefused` or `EngineGarbled`; after text was yielded the
-        request is not sent again.
+        Raises `EngineUnreachable`, `EngineRefused` or `EngineGarbled`; once text was yielded the
+        request is not repeated.
         """
         endpoint, call = self._endpoint, self._call(request)
         total = endpoint.deadline()
@@ -115,7 +115,7 @@ class RemoteEngine:
                         if text:
                             yield text
                 except Broke:
-                    if not fold.ended:  # else all that is missing is the farewell
+                    if not fold.ended:  # else only the end marker is missing
                         raise
             if not (done or fold.ended):
                 raise EngineUnreachable(

@@ -1,5 +1,5 @@
-"""Any OpenAI-compatible `/embeddings` endpoint as an embedder. What `endpoint.py` says of keys and
-of retries holds here too.
+"""An OpenAI-compatible `/embeddings` endpoint as an embedder. Keys and retries are as in
+`endpoint.py`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _TIMEOUTS: Final = Timeouts(first_byte_s=60.0, total_s=120.0)
 
 
 class RemoteEmbedder:
-    """`queries` and `pages` are put before texts of each kind, for models that ask for that.
+    """`queries` and `pages` are prepended to texts of each kind, for models that need it.
 
-    Other arguments are those of `RemoteEngine`. Its connections live in a thread of its own, which
-    begins with the first call; `close` ends it, and whatever waits for an answer.
+    Other arguments are those of `RemoteEngine`. Its connections are on their own thread, which
+    starts with the first call; `close` ends it, and any waiting calls.
     """
 
-    weight = 0.5  # what has an endpoint is an encoder of sentences
+    weight = 0.5  # models behind endpoints are sentence encoders
 
     @checked
     def __init__(
@@ -49,7 +49,7 @@ class RemoteEmbedder:
         allow_http: bool = False,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Raises `BadInput` for a URL, model or key that cannot be."""
+        """Raises `BadInput` for an invalid URL, model or key."""
         if not model:
             raise BadInput("no embedding model is named", hint='like "openai:MODEL"')
         self.model = model
@@ -70,7 +70,7 @@ class RemoteEmbedder:
 
     @property
     def name(self) -> str:
-        """The model, where it is, and what it is told: no provider says more of an edition."""
+        """The model, its address, and its prefixes: providers do not publish a version."""
         told = "".join(f" {kind}={text!r}" for kind, text in self._before.items() if text)
         return f"openai:{self.model}@{self._endpoint.host}{told}"
 
@@ -86,10 +86,10 @@ class RemoteEmbedder:
         )
 
     def close(self) -> None:
-        """Hang up. Who waits for an answer gets `EngineUnreachable`. Harmless when repeated."""
+        """Close the connections. Waiting calls get `EngineUnreachable`. Idempotent."""
         self._own.close()
 
-    # --- asking -------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
@@ -109,7 +109,7 @@ class RemoteEmbedder:
         return unit_rows(np.vstack(rows))
 
     async def _batch(self, texts: Sequence[str]) -> Vectors:
-        """The rows of so many texts as one call may hold."""
+        """The rows of one call's batch."""
         return await cut_to_fit(texts, self._ask)
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:

@@ -1,10 +1,9 @@
-"""Any `/rerank` endpoint as a reranker. What `endpoint.py` says of keys and of retries holds here
-too.
+"""A `/rerank` endpoint as a reranker. Keys and retries are as in `endpoint.py`.
 
-Two wires are spoken. That of Jina, Cohere, vLLM and llama.cpp takes `{model, query, documents,
-top_n}` and answers `{results: [{index, relevance_score}]}`; Text Embeddings Inference takes
-`{query, texts}` and answers `[{index, score}]`. The first is tried first; a server that complains
-of missing `texts` is asked again the other way, and from then on. Answers are told by their shape.
+There are two wire formats. Jina, Cohere, vLLM and llama.cpp take `{model, query, documents, top_n}`
+and answer `{results: [{index, relevance_score}]}`; Text Embeddings Inference takes `{query, texts}`
+and answers `[{index, score}]`. The first is tried first; a server that reports missing `texts` gets
+the second, from then on. Answers are recognised by their shape.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _WANTS_TEXTS: Final = re.compile(r"\btexts\b")
 
 
 class RemoteReranker:
-    """Arguments are those of `RemoteEngine`. One call asks for all texts.
+    """Arguments are those of `RemoteEngine`. One call sends all texts.
 
-    Its connections live in a thread of its own, which begins with the first call; `close` ends it,
-    and whatever waits for an answer.
+    Its connections are on their own thread, which starts with the first call; `close` ends it, and
+    any waiting calls.
     """
 
     @checked
@@ -48,8 +47,8 @@ class RemoteReranker:
         allow_http: bool = False,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """`weight` is what `Reranker` says of it; little, as nobody here knows the model. Raises
-        `BadInput` for a URL, model, key or weight that cannot be.
+        """`weight` is as in `Reranker`; small by default, as the model is unknown. Raises
+        `BadInput` for an invalid URL, model, key or weight.
         """
         if not model:
             raise BadInput("no reranking model is named", hint='like "rerank:MODEL"')
@@ -67,19 +66,19 @@ class RemoteReranker:
             sleep=sleep,
         )
         self._own = OwnLoop("reranker", self._endpoint.aclose)
-        self._as_texts = False  # whether the server wants the second wire
+        self._as_texts = False  # whether the server uses the second format
 
     def __repr__(self) -> str:
         return f"RemoteReranker({self._endpoint.base_url!r}, {self.model!r})"
 
     @property
     def name(self) -> str:
-        """The model, and where it is: no provider says more of an edition."""
+        """The model and its address: providers do not publish a version."""
         return f"rerank:{self.model}@{self._endpoint.host}"
 
     @checked
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """As `Reranker.rerank`. Blank texts are not sent: they score as the worst of the others."""
+        """As `Reranker.rerank`. Blank texts are not sent: they score as low as the worst one."""
         telling = list(dict.fromkeys(text[:TEXT_CHARS_MAX] for text in texts if text.strip()))
         if not telling or not query.strip():
             return [0.0] * len(texts)
@@ -89,10 +88,10 @@ class RemoteReranker:
         return [known.get(text[:TEXT_CHARS_MAX], worst) for text in texts]
 
     def close(self) -> None:
-        """Hang up. Who waits for an answer gets `EngineUnreachable`. Harmless when repeated."""
+        """Close the connections. Waiting calls get `EngineUnreachable`. Idempotent."""
         self._own.close()
 
-    # --- asking -------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------
 
     async def _rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         return await cut_to_fit(texts, lambda cut: self._on_either_wire(query, cut))

@@ -7,24 +7,24 @@ from typing import Protocol
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together, as a cross-encoder does. `testing.reranker_contract`
-    proves one.
+    """Reads a question and a text together, as a cross-encoder does. `testing.reranker_contract` is
+    its contract suite.
 
-    It blocks, and may be called from several threads at a time. One that has an attribute `weight`
-    says by it how much it counts beside words: 1 lifts the text it likes best by as much as the
-    best page has by words, 0.1, which holds for one without a `weight`, by a tenth of that.
+    It blocks, and may be called from several threads at a time. An optional attribute `weight` says
+    how much it counts relative to words: 1 lifts its best text by as much as words lift the best
+    page, 0.1 (the default) by a tenth of that.
     """
 
     @property
     def name(self) -> str:
-        """Which model this is, and where it is asked."""
+        """The model and its address."""
         ...
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """A finite number for each text, in order; the larger, the better it answers.
+        """A finite score for each text, in order; higher means a better answer.
 
-        On any scale: search compares the scores of one call only with one another. The same query
-        and texts have the same scores, up to rounding. What is too long is cut. Raises
-        `EngineError` if the model cannot be reached or does not answer.
+        The scale is arbitrary: search compares scores only within one call. Equal queries and texts
+        have equal scores, up to rounding. Texts that are too long are cut. Raises `EngineError` if
+        the model cannot be reached or does not answer.
         """
         ...

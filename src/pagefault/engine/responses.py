@@ -1,7 +1,7 @@
-"""Requests and replies as OpenAI's Responses API writes them. No I/O here.
+"""OpenAI Responses API: conversion of requests and replies. No I/O here.
 
-The conversation goes as `input`, whole in every request: nothing is left to a server that keeps
-it (`store`, `previous_response_id`), since what the model sees is decided here.
+Every request has the whole conversation as `input`. Server-side state (`store`,
+`previous_response_id`) is not used, because what the model sees is decided here.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pagefault.model.request import Message, Reply, Request
 
 
 def to_wire(request: Request, *, system_role: str = "developer") -> dict[str, Any]:
-    """`input`, and `tools` where there are any. The tail is a part of its own, after the last text.
+    """`input`, and `tools` if there are any. The tail is a separate part, after the last text.
 
-    The request's key goes out as `prompt_cache_key`: requests of one conversation are routed alike.
-    Its breakpoints go out as marks (`openai_marks.py`); what the model said carries none here.
+    The request's key becomes `prompt_cache_key`, so one conversation's requests are routed alike.
+    Its breakpoints become marks (`openai_marks.py`); what the model said carries none here.
     """
     items: list[dict[str, Any]] = []
     wire: dict[str, Any] = {"input": items}
@@ -50,10 +50,10 @@ def to_wire(request: Request, *, system_role: str = "developer") -> dict[str, An
 
 
 def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> Reply:
-    """The reply that a response holds. Raises `EngineGarbled` for what is none.
+    """The reply in a response. Raises `EngineGarbled` if this is not one.
 
-    `taken` are the ids of the calls in the request. `finish` is "length" where the text was cut
-    off, else the response's `status`.
+    `taken` has the ids of the calls in the request. `finish` is "length" if the text was cut off,
+    else the response's `status`.
     """
     if not isinstance(document.get("output"), list):
         raise EngineGarbled(

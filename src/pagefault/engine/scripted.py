@@ -1,9 +1,9 @@
 """A deterministic engine for demonstrations, replays and tests: no model, no network, no peeking.
 
-It sees the request and nothing else. It looks for sentences that bear on the newest question in
-what the request shows; where that is thin and it has tools, it searches memory and faults the
-most promising pages in; then it quotes the best sentences with citations, or says that it does
-not know. It follows the limits that the request states.
+It sees only the request. It looks for sentences in it that are relevant to the newest question; if
+they are thin and it has tools, it searches memory and faults the most promising pages in. Then it
+quotes the best sentences with citations, or says that it does not know. It obeys the limits that
+the request states.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _LABELLED: Final = re.compile(
     r"^(?:(?P<letter>[A-Z]) )?\((?P<id>[a-z]{3,4}_[0-9]+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
 )
 _REFERENCE: Final = re.compile(r"^S \([a-z]{3,4}_[0-9]+ · L3[^()\n]*\)$", re.MULTILINE)
-"""A summary of which the header alone is shown: that it is there, not what it says."""
+"""A summary shown as its header only: it exists, but its content is not there."""
 _NAMED: Final = re.compile(
     r"^\((?P<id>[a-z]{3,4}_[0-9]+) · newer than (?P<older>[a-z0-9_, ]+)\)$", re.MULTILINE
 )
-"""Which of the pages that are shown elsewhere is the newer."""
+"""A line that says which of the pages shown elsewhere is newer."""
 _INDEX: Final = "X"
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to look further
-_PROMISING: Final = 0.15  # of a hit, as the search tells it: a page less likely to bear stays there
+_CERTAIN: Final = 0.9  # of the question's weight in one passage: no further search is needed
+_PROMISING: Final = 0.15  # likelihood of a hit, as stated by search, below which it is not faulted
 _LIMIT: Final = re.compile(
     r"at most (\d+) pages of together at most (\d+) tokens"
     r'|"max_faults_per_turn":(\d+),"upgrade_budget_tokens":(\d+)'
@@ -53,7 +53,7 @@ _RECALLING: Final = re.compile(
     r"please|which one)\b",
     re.IGNORECASE,
 )
-"""How somebody asks for what was said before: it tells that something is recalled, not what."""
+"""Phrases that ask for something said earlier: they announce a recollection, not its subject."""
 _CLAIM: Final = "C"
 _SUMMARY: Final = "S"
 _BY_NOBODY: Final = frozenset({_CLAIM, _SUMMARY})
@@ -63,7 +63,7 @@ _OF_CLAIMS: Final = (
     "decide decided decision choose chose chosen choice pick picked agree agreed settle settled "
     "select selected use using used take go going went gone land landed prefer preferred"
 )
-"""What a question may call that which a line of the letter C tells."""
+"""Words of a question for what a line with the letter C holds."""
 _COMMON: Final = frozenset(
     "a about after all am an and any are as at be been before but by can could did do does for "
     "from had has have he her hers him his how i if in into is it its just me my no not of on or "
@@ -80,19 +80,19 @@ class Passage:
     who: str
     text: str
     letter: str = ""  # of its line, if it has one (docs/protocol.md)
-    newer_than: tuple[str, ...] = ()  # of which its label says so
+    newer_than: tuple[str, ...] = ()  # according to its label
     older_than: tuple[str, ...] = ()
-    lapse: str = ""  # why a claim does not hold any more
+    lapse: str = ""  # why a claim no longer holds
 
     @property
     def words(self) -> str:
-        """What a question may share with it."""
+        """The words that a question may share with it."""
         also = _OF_CLAIMS if self.letter == _CLAIM else ""
         return f"{self.who} {self.text} {also}"
 
 
 class ScriptedEngine:
-    """`sure` is the share of the question's weight that a passage must carry to be an answer."""
+    """`sure` is the share of the question's weight that a passage must have to be an answer."""
 
     @checked
     def __init__(self, *, sure: float = 0.5, quotes: int = 2) -> None:
@@ -101,7 +101,7 @@ class ScriptedEngine:
 
     @checked
     async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
-        """Decide, then stream the text in words, as a provider would."""
+        """Decide, then stream the text word by word, as a provider would."""
         reply = self.decide(request)
         if not reply.tool_calls:
             for piece in re.findall(r"\S+\s*", reply.text):
@@ -110,7 +110,7 @@ class ScriptedEngine:
 
     @checked
     def decide(self, request: Request) -> Reply:
-        """The whole reply to a request: the same for the same request."""
+        """The whole reply to a request: deterministic."""
         question, since = _question(request.messages)
         passages = [p for m in request.messages for p in passages_of(m) if p.text != question.text]
         weights = _weights(question, passages)
@@ -131,11 +131,11 @@ class ScriptedEngine:
 
 
 def passages_of(message: Message) -> list[Passage]:
-    """The pages that a message shows, by their labels, or by the envelope of a tool result."""
+    """The pages that a message shows, from their labels, or from the envelope of a tool result."""
     if message.role is Role.TOOL:
         match _json(message.content):
             case {"page": {"level": 3}}:
-                return []  # a reference says that a page is there, not what it says
+                return []  # a reference shows that a page exists, not what it says
             case {"page": {"page_id": str(page_id), "content": {"text": str(text)}, **page}}:
                 meta = page.get("meta")
                 told = meta if isinstance(meta, dict) else {}
@@ -163,41 +163,41 @@ def passages_of(message: Message) -> list[Passage]:
             lapse=_lapse(match["rest"]),
         )
         for match, end in zip(found, ends, strict=True)
-        if match["letter"] != _INDEX  # which lists what there is, and says none of it
+        if match["letter"] != _INDEX  # an index, which lists content without quoting it
     ]
 
 
 def newer_of(message: Message) -> dict[str, tuple[str, ...]]:
-    """Which pages a message names as newer than which, in lines of their own."""
+    """The pages that separate lines of a message name as newer, and what they are newer than."""
     found = _NAMED.finditer(message.content)
     return {match["id"]: tuple(_PAGE_ID.findall(match["older"])) for match in found}
 
 
 def _told(how: str, rest: str) -> tuple[str, ...]:
-    """What a label says that its page is newer, or older, than."""
+    """The pages that a label calls its page newer, or older, than."""
     _, found, after = rest.partition(f" · {how} than ")
     return tuple(_PAGE_ID.findall(after.partition(" · ")[0])) if found else ()
 
 
 def _lapse(rest: str) -> str:
-    """Why a claim does not hold, by the rest of its label."""
+    """Why a claim does not hold, from the rest of its label."""
     parts = rest.split(" · ")
     return next((part for part in parts if part.startswith(("stale: ", "expired: "))), "")
 
 
 def _speaker(rest: str) -> str:
-    """Who said it, by the rest of a label."""
+    """The speaker, from the rest of a label."""
     first = rest.strip(" ·").split(" · ")[0]
     return "" if first.startswith(("newer than ", "older than ")) else first
 
 
 def _has_context(system: str) -> bool:
-    """Whether a system message is a developer message, which ends with what is mapped."""
+    """Whether a system message is a developer message, which ends with the mapped pages."""
     return _MANIFEST in system and system.endswith("</VM:CONTEXT>")
 
 
 def _question(messages: tuple[Message, ...]) -> tuple[Passage, int]:
-    """The newest thing a user said, and where the messages after it begin."""
+    """The newest user message, and where the messages after it begin."""
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].role is Role.USER:
             passages = passages_of(messages[place])
@@ -210,7 +210,7 @@ def _question(messages: tuple[Message, ...]) -> tuple[Passage, int]:
 def _next_calls(
     request: Request, question: Passage, since: int, confidence: float
 ) -> tuple[ToolCall, ...]:
-    """The calls to make before answering, if any: a search, then faults within the stated limit."""
+    """The calls before answering, if any: a search, then faults within the stated limit."""
     if not request.tools:
         return ()
     later = request.messages[since:]
@@ -219,7 +219,7 @@ def _next_calls(
     if not made:
         if confidence >= _CERTAIN:
             return ()
-        # As it was asked: search reads of it who and when, too, which single words do not tell.
+        # Verbatim: search also reads from it who and when, which single words do not show.
         query = _asked(question.text).strip() or question.text
         arguments = json.dumps({"query": query, "limit": 5}, ensure_ascii=False)
         return (ToolCall(f"call_{question.page_id}_{number}", "search_pages", arguments),)
@@ -252,14 +252,14 @@ def _next_calls(
 
 
 def _only_asks(text: str) -> bool:
-    """Whether a text asks and tells nothing: no answer, however many words it shares."""
+    """Whether a text only asks: no answer, however many words it shares."""
     sentences = [s.strip(" \"”“’'") for s in _SENTENCE.split(text) if s.strip()]
     return all(sentence.endswith(("?", "？")) for sentence in sentences)
 
 
 def _still_true(passages: list[Passage]) -> list[Passage]:
-    """Without claims that a later one names as closed, or that say themselves that they hold no
-    more; if the best is a claim, claims alone.
+    """Without claims that a later one closes, or whose label says that they lapsed; if the best is
+    a claim, only claims.
     """
     closed = {
         name
@@ -274,7 +274,7 @@ def _still_true(passages: list[Passage]) -> list[Passage]:
 
 
 def _weights(question: Passage, passages: Iterable[Passage]) -> dict[str, float]:
-    """How much each word of the question tells: rare among what is shown, much."""
+    """The weight of each word of the question: rare words in what is shown weigh most."""
     terms = _terms(_asked(question.text)) or _terms(question.text)
     seen: Counter[str] = Counter()
     total = 1
@@ -285,19 +285,19 @@ def _weights(question: Passage, passages: Iterable[Passage]) -> dict[str, float]
 
 
 def _asked(question: str) -> str:
-    """A question without how it says that something is recalled."""
+    """A question without its recall phrase."""
     if not _RECALLING.search(question):
         return question
     return " ".join(_CONTRACTED.sub("", _RECALLING.sub(" ", question)).split())
 
 
 def _ranked(passages: list[Passage], weights: dict[str, float]) -> list[tuple[float, Passage]]:
-    """Passages with the share of the question's weight that they carry, most first; of equals a
-    claim, then the latest.
+    """Passages with their share of the question's weight, best first; on ties a claim, then the
+    latest.
 
-    An answer need not name what it answers ("What for the cache?" – "Redis, please."): a turn in
-    its place takes over half of what a question among the two before it carries and it does not.
-    Half is enough to be quoted, and never as much as saying so.
+    An answer need not name what it answers ("What for the cache?" – "Redis, please."): a turn
+    inherits half of the weight that a question among the two turns before it has and it lacks. Half
+    is enough to be quoted, and never as much as naming it.
     """
     found: list[tuple[tuple[float, bool, int], float, Passage]] = []
     before: list[Passage] = []
@@ -313,7 +313,7 @@ def _ranked(passages: list[Passage], weights: dict[str, float]) -> list[tuple[fl
 
 
 def _score(passage: Passage, weights: dict[str, float]) -> float:
-    """The share of the question's weight whose words stand in the passage."""
+    """The share of the question's weight whose words are in the passage."""
     whole = sum(weights.values())
     stems = set(_stems(passage.words))
     return (
@@ -322,7 +322,7 @@ def _score(passage: Passage, weights: dict[str, float]) -> float:
 
 
 def _uncited(text: str) -> str:
-    """Without the citations of an earlier answer: quoted, they would pass for our own."""
+    """Without the citations of an earlier answer: quoted, they would look like our own."""
     return _CITATION.sub("", text)
 
 
@@ -342,7 +342,7 @@ def _terms(text: str) -> list[str]:
 
 
 def _stems(text: str) -> list[str]:
-    """Words folded roughly: enough for plurals and tenses to meet, in a language-blind way."""
+    """Words with rough endings removed: enough to match plurals and tenses, in any language."""
     return [_fold(word.casefold()) for word in _telling_words(text)]
 
 

@@ -1,7 +1,7 @@
-"""Static embeddings by model2vec: a vector for each token, and their weighted mean for a text.
+"""Static embeddings by model2vec: a vector per token, and their weighted mean for a text.
 
-Tulkens and van Dongen, "Model2Vec: Fast State-of-the-Art Static Embeddings", 2024. One core
-makes thousands of pages a second; what stands beside a word tells nothing of it.
+Tulkens and van Dongen, "Model2Vec: Fast State-of-the-Art Static Embeddings", 2024. One core embeds
+thousands of pages a second; a word's context has no influence.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pagefault.engine.embedding import Vectors
 
 TOKENS_MAX: Final = 2_048
-"""Of a text, tokens that count: a page of the usual limit, whole."""
+"""Tokens of a text that count: a page of the usual limit, completely."""
 
 
 class StaticEmbedder:
-    """`source` is a directory with a model, or its name on the hub, from where it is fetched.
+    """`source` is a directory with a model, or its name on the hub, which is then downloaded.
 
-    Nothing is loaded before it is needed. Raises `BadInput` or `CallerError` then.
+    The model is loaded on first use, which raises `BadInput` or `CallerError`.
     """
 
     @checked
@@ -46,7 +46,7 @@ class StaticEmbedder:
 
     @checked
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """As `Embedder.embed`. Pages and queries are one to it."""
+        """As `Embedder.embed`. Pages and queries are treated alike."""
         return embed_telling(texts, self._embed)
 
     def _embed(self, texts: list[str]) -> Vectors:
@@ -78,7 +78,7 @@ def _load(source: str) -> Any:
         ) from None
     try:
         return StaticModel.from_pretrained(source)
-    except Exception as failure:  # of the hub, the disk or the format: whatever it may be
+    except Exception as failure:  # from hub, disk or format: anything
         raise BadInput(
             f"no model can be loaded from {source}: {failure}",
             hint="name a directory that `StaticModel.save_pretrained` wrote, or a model of the hub",
@@ -86,7 +86,7 @@ def _load(source: str) -> Any:
 
 
 def _edition(model: Any) -> str:
-    """A hash of what the vectors depend on: a directory can be overwritten by another model."""
+    """A hash of everything that the vectors depend on: a directory's model can be replaced."""
     hashed = hashlib.sha256(model.tokenizer.to_str().encode())
     for array in (model.embedding, model.weights, model.token_mapping):
         if array is not None:

@@ -1,8 +1,8 @@
-"""What a provider reports of a call's tokens, in any of the formats in use, as one `Usage`.
+"""A provider's token report for a call, in any format in use, as one `Usage`.
 
-Chat Completions and Responses count cached tokens within the input; Anthropic counts them beside
-it; DeepSeek has names of its own. `Usage.input_tokens` is always the whole prompt. Cached tokens
-that a report does not name are unknown, and not none.
+Chat Completions and Responses count cached tokens within the input; Anthropic counts them
+separately; DeepSeek has names of its own. `Usage.input_tokens` is always the whole prompt. Cached
+tokens that are not reported are unknown, not zero.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Final
 from pagefault.model.request import Usage
 from pagefault.model.signatures import INT_MAX
 
-_COUNT_MAX: Final = INT_MAX // 4  # so that any sum of them is a count, too
+_COUNT_MAX: Final = INT_MAX // 4  # so that any sum of them is also valid
 
 
 def usage_from(report: object) -> Usage | None:
-    """As far as it can be read; None if it is no object at all. Never raises."""
+    """The readable part of a report; None if it is not an object. Never raises."""
     if not isinstance(report, Mapping):
         return None
     if "cache_read_input_tokens" in report or "cache_creation_input_tokens" in report:
@@ -53,7 +53,7 @@ def _beside(report: Mapping[str, Any]) -> Usage:
 
 
 def _known(*values: object) -> int | None:
-    """The largest of these counts; None if there is none among them."""
+    """The largest valid count; None if there is none."""
     return max((_count(value) for value in values if isinstance(value, int)), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Values that every wire format has, read and written the same way in all of them."""
+"""Values that all wire formats share, read and written in the same way."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def is_object(text: str) -> bool:
 
 
 def sendable(arguments: str) -> str:
-    """The arguments as written, unless they are no JSON object.
+    """The arguments as written, unless they are not a JSON object.
 
-    Servers parse the arguments of earlier calls (vLLM, and every chat template that walks them)
-    and refuse the whole request over one that is malformed, so that one is sent as a string
-    inside an object: the model still sees what it wrote.
+    Servers parse the arguments of earlier calls (vLLM, and every chat template that iterates over
+    them) and refuse the whole request if one is malformed. So that one is sent as a string inside
+    an object: the model still sees what it wrote.
     """
     if not arguments.strip():
         return "{}"
@@ -29,12 +29,12 @@ def sendable(arguments: str) -> str:
 
 
 def sendable_object(arguments: str) -> dict[str, Any]:
-    """The same, for formats whose arguments are an object and not a text."""
+    """The same, for formats whose arguments are an object instead of a text."""
     return _object(sendable(arguments)) or {}
 
 
 def result_object(text: str) -> dict[str, Any]:
-    """The result of a call, for formats where that is an object: it, or the text in one."""
+    """A tool result, for formats where that is an object: itself, or its text in one."""
     found = _object(text)
     return {"result": text} if found is None else found
 
@@ -42,8 +42,7 @@ def result_object(text: str) -> dict[str, Any]:
 def minted(calls: Sequence[tuple[str, str, str]], taken: Collection[str]) -> tuple[ToolCall, ...]:
     """Calls from (id, name, arguments).
 
-    One without an id, or with an id that is taken, gets the lowest free `call_N`, the same on
-    every run.
+    A call without an id, or with a taken one, gets the lowest free `call_N`, the same on every run.
     """
     used = set(taken)
     given = {call_id for call_id, _, _ in calls}
@@ -60,19 +59,19 @@ def minted(calls: Sequence[tuple[str, str, str]], taken: Collection[str]) -> tup
 
 
 def whole(text: str) -> str:
-    """Pairs of surrogates joined; a lone one, which no UTF-8 can hold, becomes U+FFFD."""
+    """Joins surrogate pairs; a lone one, which UTF-8 cannot hold, becomes U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def text_of(value: object) -> str:
-    """A string that UTF-8 can hold; nothing for anything else."""
+    """A string that UTF-8 can hold; empty for anything else."""
     return whole(value) if isinstance(value, str) else ""
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The JSON objects in a list; none if it is no list."""
+    """The JSON objects in a list; none if it is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 

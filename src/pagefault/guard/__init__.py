@@ -1,1 +1,1 @@
-"""What stands between the world and the log, and between the log and the model."""
+"""The guards between the world and the log, and between the log and the model."""

@@ -1,4 +1,4 @@
-"""What looks like a secret without being known to be one: the interface of a layer that tells."""
+"""Detection of unknown secrets: the interface of a detection layer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A stretch of a text that should not be kept, and the rule that says so.
+    """A span of a text that should not be stored, and the rule that matched.
 
-    `mark` stands in its place; "" is `[REDACTED:rule:hmac8]`.
+    `mark` replaces it; "" means `[REDACTED:rule:hmac8]`.
     """
 
     start: int
@@ -21,26 +21,26 @@ class Finding:
 
 
 class Layer(Protocol):
-    """One way to tell secrets. It reads a text and nothing else: no file, no network, no clock."""
+    """One way to detect secrets. It reads only the text: no file, no network, no clock."""
 
     @property
     def name(self) -> str:
-        """What people are told that found something."""
+        """The layer's name in messages."""
 
     def may_hold(self, text: str) -> bool:
-        """Whether `find` may find anything: quick, and never wrongly no."""
+        """Whether `find` may find anything: quick, without false negatives."""
 
     def find(self, text: str) -> list[Finding]:
-        """Every secret, in any order; they may overlap. What it raises withholds the text."""
+        """Every secret, in any order; they may overlap. If it raises, the text is withheld."""
 
     def open_from(self, text: str) -> int:
-        """Where something begins that what follows `text` may make a secret, or make longer;
-        the length of `text` where nothing does.
+        """The start of the last part of `text` that later text could make a secret, or extend; the
+        length of `text` if there is none.
 
-        What stands before an end of a line before that point is found, or not, whatever follows.
+        Findings before the last line end before that point do not depend on what follows.
         """
 
 
 def is_allowed(value: str, patterns: tuple[str, ...]) -> bool:
-    """Whether the user says that a value is no secret: as it is, or with `*` and `?`."""
+    """Whether the user allows a value, literally or by a pattern with `*` and `?`."""
     return any(fnmatchcase(value, pattern) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Which layers of detection there are, and which of them a level has."""
+"""The detection layers, and which of them run at each level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pagefault.model.kinds import RedactLevel
 def layers_of(
     level: RedactLevel, *, paths: bool = False, scanner: bool = True, cache: Path | None = None
 ) -> list[Layer]:
-    """The layers that a level has here, with the scanner where it is installed. `cache` is its."""
+    """The layers of a level, with the scanner if it is installed. `cache` is the scanner's."""
     layers: list[Layer] = []
     if level is RedactLevel.DETECT:
         layers.append(Structure())

@@ -1,4 +1,4 @@
-"""The words of a name, as programs write names."""
+"""Splitting an identifier into words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-"""In capitals or with humps."""
+"""In upper case or camel case."""
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a variable's name, in capitals: `dbPassword` and `DB_PASSWORD` alike."""
+    """The words of a variable's name, in upper case: `dbPassword` and `DB_PASSWORD` alike."""
     return [word.upper() for word in _WORD.findall(name)]

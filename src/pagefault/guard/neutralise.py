@@ -1,18 +1,18 @@
-"""Makes stored text unable to forge the protocol it is rendered into, and shows that it did.
+"""Prevents stored text from forging the protocol it is rendered into, visibly.
 
-What is kept is never changed; only its rendering is. A reader still sees every word: an angle
+Stored text is never changed; only its rendering is. A reader still sees every word: an angle
 bracket becomes its single-quote look-alike, a bracket one with a quill, a parenthesis an ornamental
-one, and a character that would act instead of being seen is spelled out as `⟨U+202E⟩`.
+one, and a control or invisible character is spelled out as `⟨U+202E⟩`.
 
-Structure is looked for in a *fold* of the text, as a model reads it rather than as bytes compare:
-compatibility forms and look-alike letters count as the plain ones, what nobody sees as nothing,
-and every kind of line break as one, as which it is shown, too. Where the line is: only what reads
-as our own tags, labels and citations, as a control token of a chat template, or as a tag of calls,
-turns and instructions that models were trained on, is touched. The last is told by the words that
-the name of the tag is made of: `<div>`, `Vec<size_t>` and `<my-button>` stay as they are. Other
-brackets that resemble `<` do too, since they are no more of a tag than what we put in its place; so
-do encodings that a reader would have to undo first (entities, escapes, base64), and plain words
-such as `System:`, but for the two that opened a turn of old models, after a blank line.
+Structure is searched in a *fold* of the text, which is how a model reads it rather than how bytes
+compare: compatibility forms and look-alike letters count as the plain ones, invisible characters as
+nothing, and every kind of line break as one (and is shown as one). The scope: only what reads as
+our own tags, labels and citations, as a control token of a chat template, or as a tag for calls,
+turns and instructions that models were trained on, is changed. The last are recognised by the words
+in the tag's name: `<div>`, `Vec<size_t>` and `<my-button>` stay. So do other brackets that resemble
+`<`, which are no closer to a tag than our replacement; encodings that a reader would have to undo
+first (entities, escapes, base64); and plain words such as `System:`, except the two that opened a
+turn of old models, after a blank line.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ from pagefault.model.kinds import PAGE_PREFIX
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
 
 _ACTING: Final = re.compile(
-    # The flags of England, Scotland and Wales are the only emoji that are spelled in tags.
+    # The flags of England, Scotland and Wales are the only emoji that are spelled with tags.
     "(?P<flag>\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067"
     "|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f)"
     "|(?P<acting>["
-    "\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"  # C0 and C1 controls but tab, LF, CR
+    "\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"  # C0 and C1 controls except tab, LF, CR
     "\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # breaks, overrides, joins
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tag characters: invisible ASCII
     "\ud800-\udfff]"  # lone surrogates cannot be encoded at all
     f"|\u200b(?![{_UNSPACED}])|(?<![{_UNSPACED}])\u200b"  # a break that these scripts need
-    # One joiner, mark of direction or selector shapes what stands beside it; a row of them hides
-    # a message.
+    # One joiner, direction mark or selector shapes its neighbour; a run of them hides a message.
     "|(?<=[\u061c\u200c-\u200f])[\u061c\u200c-\u200f]"
     "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef])"
 )
 
 _OPENS: Final = re.compile("[<(\\[≮﹤＜⁽₍︵﹙（﹇［]")  # what folds to an opening bracket
-_UNSEEN: Final = re.compile("[^\t\n\x20-\x7e]")  # anything else is read as it is
+_UNSEEN: Final = re.compile("[^\t\n\x20-\x7e]")  # any other character is read unchanged
 _BREAKS: Final = frozenset("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _LOOK_ALIKE: Final = dict(
     zip(
@@ -76,14 +75,14 @@ _TOKEN: Final = re.compile(
     r"|/?command-(?:name|args|contents)>|role>\s*(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)\b)"
 )
 """Control tokens and turns of ChatML and Qwen, Llama 2 to 4, Gemma, Harmony, Phi, Cohere, Granite,
-DeepSeek, Kimi, GLM, Nemotron, MiniMax, Seed and Ling, as their chat templates spell them.
+DeepSeek, Kimi, GLM, Nemotron, MiniMax, Seed and Ling, as in their chat templates.
 """
 _INSTRUCTION: Final = re.compile(
     r"\[(?=\s*/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK"
     r"|ARGS|CALL_ID|MODEL_SETTINGS|BOS|EOS|EOT|gMASK)\s*\]|e~\[)"
 )
 _TURN: Final = re.compile(r"\](?=~!?b[\[\]])")  # MiniMax
-_TALKS: Final = (  # of which, and nothing else, the names of such tags are made
+_TALKS: Final = (  # names of such tags consist of these words only
     "antml|function|tool|call|result|response|output|input|use|system|user|assistant|human|developer"
     "|model|reminder|prompt|message|instruction|thinking|thought|reasoning|scratchpad|parameter"
     "|argument|invoke|turn|start|end|of|begin|available|command|error|context|environment|local"
@@ -101,20 +100,19 @@ _MARKUP: Final = re.compile(
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
 _LABEL: Final = re.compile(
-    # At the start of a line, whatever bullets, quotes, numbers or speaker stand before it …
+    # At the start of a line, after any bullets, quotes, numbers or speaker …
     rf"^(?:{_GAP}|[\d_])*(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
-    # … and anywhere, where it is closed and followed by a colon, as in VM:CONTEXT.
+    # … and anywhere, if it is closed and followed by a colon, as in VM:CONTEXT.
     rf"|\((?={_OUR_ID}[^()❨\n]{{0,120}}\){_SPACE}:)",
     re.MULTILINE,
 )
 
 
 def neutralise(text: str, *, citations: bool = False) -> str:
-    """`text` as it may be shown to a model: encodable, and free of forged structure.
+    """`text` in a form that is safe to show to a model: encodable, without forged structure.
 
-    `citations` leaves `[ref: …]` as it is: right for what the model itself wrote, wrong for
-    anything else, since a citation in a page would pass for evidence. Applied twice, it changes
-    nothing more.
+    `citations` keeps `[ref: …]`: right for the model's own text, wrong for anything else, because a
+    citation in a page would look like evidence. Idempotent.
     """
     if _OPENS.search(text) or "uman" in text or "ssistant" in text or "~" in text:
         text = _without_structure(text, citations=citations)
@@ -124,7 +122,7 @@ def neutralise(text: str, *, citations: bool = False) -> str:
 
 
 def without_tags(text: str) -> str:
-    """`text` with no tag of ours in it; its labels and citations may be, and stay as they are."""
+    """`text` without our tags; labels and citations stay."""
     patterns = ((_TAG, "<"), (_TOKEN, "<"), (_MARKUP, "<"), (_INSTRUCTION, "["), (_TURN, "]"))
     return _ACTING.sub(_spell, _replaced(text, patterns))
 
@@ -144,13 +142,11 @@ def _without_structure(text: str, *, citations: bool) -> str:
 
 
 def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str:
-    """`text` with what these patterns end at shown as something else: each with the sign that it
-    ends at.
-    """
+    """`text` with the sign that ends each match of these patterns shown as something else."""
     folded, places = _fold(text)
     found: dict[int, str] = {}
     for pattern, sign in patterns:
-        # A label has an id in it, too, and to look for labels takes longest.
+        # A label also has an id, and searching for labels is slowest.
         if sign in folded and (pattern is not _LABEL or "_" in folded):
             for match in pattern.finditer(folded):
                 found[places[match.end() - 1]] = _SHOWN[sign]
@@ -163,9 +159,9 @@ def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str
 
 
 def _fold(text: str) -> tuple[str, range | list[int]]:
-    """`text` as a model reads it, and for each character of that its place in `text`."""
+    """`text` as a model reads it, and for each of its characters the position in `text`."""
     same = _UNSEEN.sub(_as_read, text)
-    if len(same) == len(text):  # each is read as one character, as nearly always
+    if len(same) == len(text):  # one to one, as nearly always
         return same, range(len(text))
     folded: list[str] = []
     places: list[int] = []
@@ -183,7 +179,7 @@ def _as_read(match: re.Match[str]) -> str:
 
 @cache
 def _plain(character: str) -> str:
-    """The one character that this one is read as; itself if in doubt; nothing if it is not seen."""
+    """The character that this one is read as; itself if in doubt; "" if it is invisible."""
     if character in "\t\n":
         return character
     if character in _BREAKS:

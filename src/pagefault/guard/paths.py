@@ -1,4 +1,4 @@
-"""Home folders, for who does not want their own name kept: `/home/ann/code` becomes `~/code`."""
+"""Redaction of home folders, which have the user's name: `/home/ann/code` becomes `~/code`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOME: Final = re.compile(
 
 
 class HomePaths:
-    """The layer that takes the names of users out of paths."""
+    """The layer that removes users' names from paths."""
 
     name: Final = "paths"
 
@@ -26,5 +26,5 @@ class HomePaths:
         return [Finding(*match.span(), "path", "~") for match in _HOME.finditer(text)]
 
     def open_from(self, text: str) -> int:
-        """The beginning of the last word."""
+        """The start of the last word."""
         return max(text.rfind(space) + 1 for space in " \t\n")

@@ -1,9 +1,9 @@
 """A maintained scanner as a layer: Kingfisher's rules for the keys of some hundred services.
 
 It is an extra (`pip install 'pagefault[scanner]'`): docs/decisions/060-what-looks-like-a-secret.md
-has the reasons. It runs in this process and asks nobody: validating what was found, which the
-package can do over the network, is another class, which is not used here. Its compiled rules are
-kept in the user's cache folder.
+has the reasons. It runs in this process and makes no requests: the package can validate findings
+over the network, but that is another class, which is not used here. Its compiled rules are cached
+in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pagefault.guard.detect import Finding
 PACKAGE: Final = "kingfisher_sdk"
 
 _RUN: Final = re.compile(r"(?=[A-Za-z_/+.:-]*\d)[\w/+.:=~-]{16,}", re.ASCII)
-"""Every rule wants a run at least so long; of ordinary messages few have one."""
+"""Every rule needs a run of at least this length; few ordinary messages have one."""
 
 
 def is_installed() -> bool:
-    """Whether the scanner is there to be loaded. Imports nothing."""
+    """Whether the scanner is installed. Imports nothing."""
     return find_spec(PACKAGE) is not None
 
 
 class Kingfisher:
-    """The scanner as a layer. Its rules are loaded with the first text that they may be for."""
+    """The scanner as a layer. Its rules are loaded with the first text that they may apply to."""
 
     name: Final = "kingfisher"
 
     def __init__(self, cache: Path | None) -> None:
-        """`cache` is where compiled rules are kept; None compiles them in every process."""
+        """`cache` is the folder for compiled rules; None compiles them in every process."""
         self._cache: Final = cache
         self._lock: Final = Lock()
         self._scanner: Any = None
@@ -42,7 +42,7 @@ class Kingfisher:
         return len(text) >= 16 and _RUN.search(text) is not None
 
     def find(self, text: str) -> list[Finding]:
-        raw = text.encode("utf-8", "replace")  # half a surrogate is one byte, as any "?" is
+        raw = text.encode("utf-8", "replace")  # a lone surrogate is one byte, as any "?" is
         found = []
         for one in self.load().scan(raw):
             where = one.location
@@ -56,11 +56,11 @@ class Kingfisher:
         return found
 
     def open_from(self, text: str) -> int:
-        """Its rules may read over lines: a text that is still coming is not settled by it."""
+        """Its rules may span lines: nothing in an unfinished text is settled."""
         return 0
 
     def load(self) -> Any:
-        """The scanner, made by the first call: a second, or ten where its cache is empty."""
+        """The scanner, created on first use: a second, or ten with an empty cache."""
         with self._lock:
             if self._scanner is None:
                 from kingfisher_sdk import Rules, Scanner

@@ -1,26 +1,26 @@
-"""The step before the log: every secret that the process knows is replaced wherever it stands, and
-so is what layers of rules take for one (`guard/detect.py`).
+"""The screen before the log: every secret that the process knows is replaced wherever it occurs,
+and so is what detection layers take for one (`guard/detect.py`).
 
-A secret is searched in the forms in which tools print it: as it is, escaped for JSON, JavaScript
-or HTML or percent-encoded (also twice, also letter by letter), in hexadecimal with nothing between
-the digits, and in base64 at each of the three offsets at which it can stand in longer data. A form
-says how the signs of a secret may be spelled. A text is looked at as it is, then with what stands
-for plain letters and digits read as those, then with its line ends taken out, since data is
-wrapped; what is found is replaced where it stands in the text. The mark, `[REDACTED:name:hmac8]`,
-tells that two secrets were equal and nothing else about them.
+A secret is searched in the forms in which tools print it: raw; escaped for JSON, JavaScript or
+HTML, or percent-encoded (also twice, also letter by letter); in hexadecimal without separators; and
+in base64 at each of its three possible offsets in longer data. A form defines how the characters of
+a secret may be spelled. A text is searched as it is, then with encoded letters and digits decoded,
+then without its line ends, since data is wrapped; findings are replaced at their positions in the
+text. The mark, `[REDACTED:name:hmac8]`, reveals that two secrets were equal and nothing else about
+them.
 
-Layers are asked of the text as it is. Where a known value and a found one overlap, both are one
-stretch, and the longer names it. A layer that fails costs the text, not the turn: a notice takes
-its place, which tells its size and nothing it says.
+Layers see the text as it is. If a known value and a detected one overlap, both become one span, and
+the longer one names it. If a layer fails, the text is lost, not the turn: it is replaced by a
+notice with its size and none of its content.
 
 Clean a text before it is counted in tokens, split into parts, hashed or shown: a secret that a
-split cut in two is not found.
+split has cut in two is not found.
 
 Invariants:
- (1) No form of a screened secret is in what `clean` returns; what cannot be brought there is
+ (1) No form of a screened secret is in what `clean` returns; a text for which that is impossible is
      refused.
- (2) A text without a secret comes back as the same object.
- (3) What `clean` returned, it returns again: marks and notices are no secrets.
+ (2) A text without a secret is returned as the same object.
+ (3) `clean` is idempotent: marks and notices are not secrets.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from pagefault.model.errors import ScreenFailed
 from pagefault.model.events import Body
 
 CHARS_MIN: Final = 8
-"""Shorter values stand in ordinary text too often to be replaced."""
+"""Shorter values are too frequent in ordinary text to be replaced."""
 
 ROUNDS_MAX: Final = 8
-"""A mark and the text around it may read as a secret again; after so many rounds we give up."""
+"""A mark and the text around it may form another secret; after so many rounds we give up."""
 
 _ANCHOR_CHARS_MIN: Final = 3
 _BACKSLASHES_MAX: Final = 15
-"""Before one escaped character: four levels of JSON inside JSON."""
+"""Before one escaped character: four levels of nested JSON."""
 
 B = TypeVar("B", bound=Body)
 T = TypeVar("T")
@@ -62,38 +62,38 @@ _MARK: Final = re.compile(
 )
 _NOTICE: Final = re.compile(r"\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]", re.ASCII)
 
-_NOTED_MAX: Final = 4_096  # as many as a long history that comes at once has, some 100 bytes each
+_NOTED_MAX: Final = 4_096  # enough for a long history that arrives at once; some 100 bytes each
 _BLANK: Final = "\x7f"
 
 _Hit = tuple[int, int, tuple[int, bool], str]
-"""From where to where, how long a secret it is and whether it is known, and its mark."""
+"""Start, end, the secret's length and whether it is known, and its mark."""
 
 
 class _LayerFailed(Exception):
-    """A layer raised. Says which and what, and nothing of the text."""
+    """A layer raised. Says which one and how, and nothing of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One way to write a secret. Where `anchor` is not in a text, `pattern` does not match it.
+    """One spelling of a secret. If `anchor` is not in a text, `pattern` does not match it.
 
-    With `any_case`, where it is not in the text in small letters.
+    With `any_case`, if it is not in the lower-case text.
     """
 
     anchor: str
     any_case: bool
     pattern: re.Pattern[str]  # a look-ahead with one group, so that matches may overlap
-    chars: int  # of the secret: of two that overlap, the longer names the mark
+    chars: int  # of the secret: of two that overlap, the longer one names the mark
     mark: str
 
 
 class Screen:
-    """Replaces the values of `secrets`, by name, and what `layers` find. `key` is the memory's own.
-    Without one, as for what is printed, a mark tells the name alone.
+    """Replaces the values of `secrets`, by name, and the findings of `layers`. `key` is the
+    memory's. Without a key, as for printed output, a mark has only the name.
 
-    `too_short` names those that are not screened, because their values would be found everywhere;
-    `unscreenable` those whose values are part of every mark, as `REDACTED` is. `withheld` counts
-    the texts that a layer failed on, and `failure` tells how it did last.
+    `too_short` names secrets that are not screened, because their values would be found everywhere;
+    `unscreenable` those whose values are part of every mark, such as `REDACTED`. `withheld` counts
+    the texts on which a layer failed, and `failure` describes the last time.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Screen:
         layers: Sequence[Layer] = (),
         allow: Sequence[str] = (),
     ) -> None:
-        """`allow` has values that `layers` find and the user says are none, with `*` and `?`."""
+        """`allow` lists values that the user declares not secret, with `*` and `?`."""
         self.layers: Final = tuple(layers)
         self._allow: Final = tuple(allow)
         self._key: Final = key
@@ -142,8 +142,8 @@ class Screen:
         return f"Screen({len({f.mark for f in self._forms})} secrets)"
 
     def clean(self, text: str) -> str:
-        """`text` with a mark in place of every secret, or a notice in place of all of it where a
-        layer failed. Raises `ScreenFailed`: then log nothing.
+        """`text` with a mark in place of every secret, or replaced by a notice if a layer failed.
+        Raises `ScreenFailed`: then log nothing.
         """
         try:
             seen = (hash(text), len(text))
@@ -154,7 +154,7 @@ class Screen:
             cleaned = self._replaced(text)
         except _LayerFailed as failed:
             return self._notice(text, str(failed))
-        except Exception as error:  # fail closed, whatever it was
+        except Exception as error:  # fail closed, whatever it is
             failure = type(error).__name__
         else:
             if cleaned is not None:
@@ -163,8 +163,8 @@ class Screen:
         raise ScreenFailed(failure)  # outside the handler: the context would carry the text
 
     def clean_value(self, name: str, value: str) -> str:
-        """`value`, clean also as what stands under `name` in an object of JSON: a name may tell
-        what the value alone does not. Raises `ScreenFailed`.
+        """`value`, clean also as the value of `name` in a JSON object: a name may reveal what the
+        value alone does not. Raises `ScreenFailed`.
         """
         value = self.clean(value)
         if not self.layers or not value or _NOTICE.fullmatch(value):
@@ -175,15 +175,15 @@ class Screen:
             return value
         try:
             (read,) = json.loads(cleaned).values()
-        except ValueError:  # the pair as a whole was withheld, or a mark took more than the value
+        except ValueError:  # withheld as a whole, or a mark covers more
             return self._notice(value, self.failure or "what was found is no value of JSON")
         return str(read)
 
     def clean_front(self, text: str) -> tuple[str, str]:
-        """Of a text that goes on: its beginning, clean, and the rest of it, as it is, in which a
-        secret may stand that is not at its end yet. Raises `ScreenFailed`.
+        """The cleaned beginning of an unfinished text, and the unchanged rest, which may have an
+        unfinished secret. Raises `ScreenFailed`.
 
-        A secret is taken to be no longer than if each of its bytes were escaped by six characters.
+        A secret is assumed to be no longer than with each byte escaped by six characters.
         """
         try:
             cut = self._settled(text, max(0, len(text) - self._chars_max))
@@ -191,30 +191,30 @@ class Screen:
                 if start < cut < end:
                     cut = self._settled(text, start)
         except _LayerFailed:
-            return "", text  # `clean` says so of the whole
-        except Exception as error:  # fail closed, whatever it was
+            return "", text  # `clean` reports on the whole
+        except Exception as error:  # fail closed, whatever it is
             failure = type(error).__name__
         else:
             return self.clean(text[:cut]), text[cut:]
         raise ScreenFailed(failure)
 
     def clean_body(self, body: B) -> B:
-        """`body` with every string in it clean, in tuples and values inside too.
+        """`body` with every string in it cleaned, including those in tuples and nested values.
 
-        The same object where nothing was replaced. Raises `ScreenFailed`.
+        The same object if nothing was replaced. Raises `ScreenFailed`.
         """
         try:
             cleaned: B = self._cleaned(body)
         except ScreenFailed:
             raise
-        except Exception as error:  # fail closed, whatever it was
+        except Exception as error:  # fail closed, whatever it is
             failure = type(error).__name__
         else:
             return cleaned
         raise ScreenFailed(failure)
 
     def found(self, text: str) -> list[Finding]:
-        """Where `clean` would put marks in this text at first sight, in order: to tell why.
+        """The findings of `clean` in its first round, in order: to explain it.
 
         Raises `ScreenFailed`.
         """
@@ -222,15 +222,15 @@ class Screen:
             return [
                 Finding(start, end, rule_of(mark), mark) for start, end, mark in self._spans(text)
             ]
-        except Exception as error:  # fail closed, whatever it was
+        except Exception as error:  # fail closed, whatever it is
             failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
         raise ScreenFailed(failure)
 
     def changes(self, text: str) -> list[Finding]:
-        """What `clean` changes in a text, in order: each stretch that goes, and the mark that then
-        stands there. A mark with which a secret reads on goes as a whole.
+        """The changes that `clean` makes, in order: each replaced span, with its final mark. A mark
+        that becomes part of another secret is replaced as a whole.
 
-        Nothing is withheld: where a layer fails, as for anything else, this raises `ScreenFailed`.
+        Nothing is withheld: if a layer fails, as for any other failure, this raises `ScreenFailed`.
         """
         try:
             made: list[tuple[int, int, str]] = []
@@ -242,21 +242,21 @@ class Screen:
                     return [Finding(a, b, rule_of(mark), mark) for a, b, mark in made]
                 made = composed(made, spans)
             failure = "a secret reads on through its mark"
-        except Exception as error:  # fail closed, whatever it was
+        except Exception as error:  # fail closed, whatever it is
             failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
         raise ScreenFailed(failure)
 
     def holds_known(self, text: str) -> bool:
-        """Whether a known value stands in what is perhaps no text. Raises `ScreenFailed`."""
+        """Whether a known value occurs in what may not be text. Raises `ScreenFailed`."""
         try:
             return bool(self._spans(text, detect=False))
-        except Exception as error:  # fail closed, whatever it was
+        except Exception as error:  # fail closed, whatever it is
             failure = type(error).__name__
         raise ScreenFailed(failure)
 
     def _known_clean(self, text: str) -> str:
-        """The same, and noted: a text is cleaned before it is counted, and again before it is
-        written. Nothing of it is kept but Python's own hash, which is keyed anew in each process.
+        """`text`, noted as clean: a text is cleaned before it is counted, and again before it is
+        written. Only Python's own hash of it is kept, which is keyed per process.
         """
         if len(self._clean) >= _NOTED_MAX:
             self._clean.clear()
@@ -264,7 +264,7 @@ class Screen:
         return text
 
     def _without_known(self, text: str) -> str:
-        """A name that we gave, without a known value in it."""
+        """A name of our own, without a known value in it."""
         if not self._forms or not (self._anchored(text) or self._may_hold(text)):
             return text
         cleaned = self._replaced(text, detect=False)
@@ -273,7 +273,7 @@ class Screen:
         return cleaned
 
     def _is_suspect(self, text: str) -> bool:
-        """Whether something may be found in `text`: quick, never wrongly no."""
+        """Whether something may be found in `text`: quick, without false negatives."""
         if self._forms and (self._anchored(text) or self._may_hold(text)):
             return True
         return any(self._asked(layer, layer.may_hold, text) for layer in self.layers)
@@ -286,7 +286,7 @@ class Screen:
         raise _LayerFailed(failure)  # outside the handler: the context would carry the text
 
     def _settled(self, text: str, cut: int) -> int:
-        """The last point up to `cut` before which no finding depends on what comes after."""
+        """The last point up to `cut` before which no finding depends on later text."""
         while cut:
             least = min(
                 (self._asked(one, one.open_from, text[:cut]) for one in self.layers), default=cut
@@ -297,7 +297,7 @@ class Screen:
         return cut
 
     def _detected(self, text: str) -> list[_Hit]:
-        """What the layers find, but for what is allowed. Marks tell them nothing."""
+        """The findings of the layers, except allowed ones. Marks are hidden from them."""
         read = _MARK.sub(lambda mark: _BLANK * len(mark[0]), text) if "[" in text else text
         hits: list[_Hit] = []
         for layer in self.layers:
@@ -317,7 +317,7 @@ class Screen:
         return ":" + hmac.new(self._key, _bytes(value), hashlib.sha256).hexdigest()[:8]
 
     def _notice(self, text: str, failure: str) -> str:
-        """What stands for a text that a layer failed on."""
+        """The notice that replaces a text on which a layer failed."""
         if _NOTICE.fullmatch(text):
             return text
         self.withheld += 1
@@ -333,7 +333,7 @@ class Screen:
         return None
 
     def _spans(self, text: str, *, detect: bool = True) -> list[tuple[int, int, str]]:
-        """Where secrets stand, in order; those that overlap are one span, named by the longest."""
+        """The spans of secrets, in order; overlapping ones are merged, named by the longest."""
         hits = self._detected(text) if detect and self.layers else []
         if not self._forms or not (self._anchored(text) or self._may_hold(text)):
             return _merged(hits)
@@ -345,7 +345,7 @@ class Screen:
         return _merged(hits)
 
     def _may_hold(self, text: str) -> bool:
-        """Whether a view of `text` has an anchor, though it has none: quick, never wrongly no."""
+        """Whether a view of `text` has an anchor that `text` lacks: quick, no false negatives."""
         if "\\" in text or "%" in text or "&" in text:
             text = _LETTER.sub(_letter, text)
             if self._anchored(text):
@@ -359,7 +359,7 @@ class Screen:
         return self._anchored(joined)
 
     def _anchored(self, text: str) -> bool:
-        """Whether an anchor is in `text` as it is."""
+        """Whether an anchor is in the unchanged `text`."""
         for anchor in self._anchors:
             if anchor in text:
                 return True
@@ -399,11 +399,11 @@ class Screen:
                 if new is not old:
                     changed[name] = new
             return replace(value, **changed) if changed else value
-        return value  # numbers, and the words of the field, which are enums
+        return value  # numbers, and enums
 
 
 def _merged(hits: list[_Hit]) -> list[tuple[int, int, str]]:
-    """Hits in order; those that overlap are one, named by the longest."""
+    """Hits in order; overlapping ones are merged, named by the longest."""
     merged: list[_Hit] = []
     for start, end, chars, mark in sorted(hits):
         if merged and start < merged[-1][1]:
@@ -417,12 +417,12 @@ def _merged(hits: list[_Hit]) -> list[tuple[int, int, str]]:
 
 
 def rule_of(mark: str) -> str:
-    """Which rule a mark names."""
+    """The rule that a mark names."""
     return match[1] if (match := _MARK.match(mark)) else "path"
 
 
 def applied(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
-    """A text with marks in the place of these stretches, which stand in order."""
+    """A text with these spans, in order, replaced by marks."""
     pieces: list[str] = []
     at = 0
     for start, end, mark in spans:
@@ -434,8 +434,8 @@ def applied(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
 def composed(
     made: Sequence[tuple[int, int, str]], later: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
-    """Changes of a text and later ones of what came of it, as changes of the text."""
-    placed: list[tuple[int, int, int, int, str]] = []  # each with where its mark stands
+    """Composes changes of a text with later changes of the result, as changes of the text."""
+    placed: list[tuple[int, int, int, int, str]] = []  # each with the position of its mark
     shift = 0
     for start, end, mark in made:
         placed.append((start + shift, start + shift + len(mark), start, end, mark))
@@ -452,7 +452,7 @@ def composed(
         joined.append((start, end, mark))
     told: list[tuple[int, int, str]] = []
     for start, end, mark in sorted(joined):
-        if told and start < told[-1][1]:  # both met one mark
+        if told and start < told[-1][1]:  # both touched one mark
             start, _, mark = told.pop()
         told.append((start, end, mark))
     return told
@@ -464,8 +464,8 @@ def _same(one: object, other: object) -> bool:
 
 @cache
 def _names(kind: type) -> tuple[tuple[str, bool], ...]:
-    """The fields of a value, and which of them hold names that we gave: ids, digests and words of
-    our own, which no layer is asked of. Random letters are what they are made of.
+    """The fields of a value, and which of them hold names of our own: ids, digests and fixed words,
+    which are hidden from layers because random letters are what they are made of.
     """
     return tuple((f.name, f.name in _OURS or "str" not in str(f.type)) for f in fields(kind))
 
@@ -475,7 +475,7 @@ _OURS: Final = frozenset({"session_id", "holder", "blob", "mime_type", "wire", "
 
 @cache
 def _is_plain(kind: type) -> bool:
-    """Whether values of this type hold nobody's text: numbers, and the words of the field."""
+    """Whether values of this type hold no free text: numbers and enums."""
     return issubclass(kind, int | float | Enum)
 
 
@@ -489,14 +489,14 @@ _LETTER: Final = re.compile(
     rf"|%(?:25){{0,3}}(?P<percent>{_HEX})"
     rf"|&(?:amp;){{0,3}}#(?:[xX]0{{0,4}}(?P<entity>{_HEX})|0{{0,4}}(?P<decimal>{_DECIMAL}));"
 )
-# Each branch begins with a sign of its own, and the search passes over all others.
+# Each branch begins with a different character, so the search skips all others.
 _LINE_END: Final = r"\n|\r\n?|\\\\{0,14}(?:r\\{1,15})?n|%(?:25)?0(?:[Dd]%(?:25)?0)?[Aa]"
 _LINE_ENDS: Final = re.compile(_LINE_END)
 _BREAK: Final = re.compile(
-    r"(?=[ \t\r\n\\%])(?<=\S)[ \t]{0,8}"  # after so many, a line is not wrapped but padded
+    r"(?=[ \t\r\n\\%])(?<=\S)[ \t]{0,8}"  # with more, a line is not wrapped but padded
     rf"(?:(?:\\{{1,15}}(?:\r?\n|\r)|{_LINE_END})[ \t]*(?:[>|#*]{{1,4}}[ \t]*)?)+(?=\S)"
 )
-"""Where data is wrapped: an end of line, as it is or escaped, and what indents the next line."""
+"""Where data is wrapped: a line end, plain or escaped, and the next line's indentation."""
 
 
 _WRITTEN_BREAKS: Final = (
@@ -521,12 +521,12 @@ _LETTERS: Final[_Step] = (_LETTER, _letter)
 _VIEWS: Final[tuple[tuple[_Step, ...], ...]] = (
     (_LETTERS,),
     (_LETTERS, (_BREAK, _nothing)),
-    (_LETTERS, (_LINE_ENDS, _nothing)),  # a `#` or a space beside it may be the secret's own
+    (_LETTERS, (_LINE_ENDS, _nothing)),  # an adjacent `#` or space may belong to the secret
 )
 
 
 def _views(text: str) -> Iterator[str]:
-    """`text` as it reads in each of `_VIEWS`, without those that there is nothing to read in."""
+    """`text` in each of `_VIEWS`, except those with nothing to decode."""
     if "\\" in text or "%" in text or "&" in text:
         text = _LETTER.sub(_letter, text)
     yield text
@@ -536,7 +536,7 @@ def _views(text: str) -> Iterator[str]:
 
 
 def _places(text: str, steps: Iterable[_Step]) -> tuple[Sequence[int], Sequence[int]]:
-    """Where each character of a view begins and ends in `text`."""
+    """The bounds in `text` of each character of a view."""
     starts: Sequence[int] = range(len(text))
     ends: Sequence[int] = range(1, len(text) + 1)
     for pattern, reads in steps:
@@ -563,8 +563,8 @@ def _places(text: str, steps: Iterable[_Step]) -> tuple[Sequence[int], Sequence[
 
 
 def _patterns(value: str) -> Iterable[tuple[str, bool, re.Pattern[str]]]:
-    """Every form of `value`, as `_Form` begins: a piece of text that is in all of its spellings,
-    whether in capitals too, and the pattern.
+    """Every form of `value`, as the first fields of `_Form`: a text that is in all of its
+    spellings, whether in any case, and the pattern.
     """
     for written in {value, value.replace("\\n", "\n")}:  # a PEM key in a variable of one line
         yield _compiled(written, _escaped(written))
@@ -575,7 +575,7 @@ def _patterns(value: str) -> Iterable[tuple[str, bool, re.Pattern[str]]]:
 
 
 def _compiled(text: str, spelling: str) -> tuple[str, bool, re.Pattern[str]]:
-    # No escape that we read touches letters and digits of ASCII, so a run of them is always there.
+    # No escape that we decode affects ASCII letters and digits, so a run of them is always there.
     anchor = max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="")
     if len(anchor) < _ANCHOR_CHARS_MIN:
         anchor = ""
@@ -587,12 +587,12 @@ def _bytes(value: str) -> bytes:
 
 
 def _from_environment(value: str) -> bool:
-    """Whether lone surrogates in it stand for bytes, as PEP 383 puts them into the environment."""
+    """Whether its lone surrogates represent bytes, as PEP 383 decodes the environment."""
     return all("\udc80" <= c <= "\udcff" for c in value if "\ud800" <= c <= "\udfff")
 
 
 def _escaped(value: str) -> str:
-    """A pattern of the spellings of `value` as text: raw, JSON and percent-encoded, also mixed."""
+    """A pattern for the spellings of `value` as text: raw, JSON and percent-encoded, also mixed."""
     parts = [
         _backslashes(len(run)) if run[0] == "\\" else _spellings(run)
         for run in re.findall(r"\\+|\r\n|[^\\]", value, re.DOTALL)
@@ -601,14 +601,14 @@ def _escaped(value: str) -> str:
 
 
 def _backslashes(count: int) -> str:
-    most = (_BACKSLASHES_MAX + 1) * (count + 1)  # and those that escape what comes after
+    most = (_BACKSLASHES_MAX + 1) * (count + 1)  # and those that escape what follows
     escaped = r"u005[cC]|x5[cC]|0{0,2}134|u\{0{0,4}5[cC]\}"
     spelled = rf"%(?:25){{0,3}}5[Cc]|\\{{1,{_BACKSLASHES_MAX}}}(?:{escaped})|{_entity(chr(92))}"
     return rf"(?:\\{{{count},{most}}}|(?:{spelled}){{{count}}})"
 
 
 def _entity(char: str) -> str:
-    """A pattern of what HTML writes for a character, also twice."""
+    """A pattern for the HTML entities of a character, also escaped twice."""
     code = ord(char)
     names = "".join(f"|{name}" for name in _entity_names().get(char, ()))
     return rf"&(?:amp;){{0,3}}(?:#0{{0,4}}{code}|#[xX]0{{0,4}}{_any_case(f'{code:x}')}{names});"
@@ -627,7 +627,7 @@ _JSON_SHORT: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 
 
 def _spellings(char: str) -> str:
-    """A pattern of one character, or of a line end, which may be written in two ways."""
+    """A pattern for one character, or for a line end, which has two spellings."""
     if char in ("\n", "\r\n"):
         carriage_return, line_feed = _spellings_of("\r"), _spellings_of("\n")
         return f"(?:{carriage_return})?{line_feed}"
@@ -666,17 +666,17 @@ def _any_case(digits: str) -> str:
 
 
 _BASE64_SPELLINGS: Final = {"+": f"(?:-|{_spellings_of('+')})", "/": f"(?:_|{_spellings_of('/')})"}
-"""Url-safe and standard (RFC 4648 §5, §4), the latter also inside JSON, HTML or a URL."""
+"""URL-safe and standard (RFC 4648 §5, §4), the latter also inside JSON, HTML or a URL."""
 
 
 _BASE64_ANY: Final = "[A-Za-z0-9+/_-]?"
 
 
 def _base64(raw: bytes, before: int) -> tuple[str, str]:
-    """What base64 makes of `raw` after so many bytes of a group of three, and its pattern.
+    """The base64 of `raw` after `before` bytes of a group of three, and its pattern.
 
-    The text is the characters that depend on `raw` alone. The pattern takes in the one on either
-    side that a neighbour shares, too.
+    The text has the characters that depend on `raw` alone. The pattern also covers the character on
+    either side that is shared with a neighbour.
     """
     encoded = base64.b64encode(bytes(before) + raw).decode()
     bits = 8 * (before + len(raw))
@@ -687,24 +687,24 @@ def _base64(raw: bytes, before: int) -> tuple[str, str]:
     return middle, f"{head}{spelling}{tail}"
 
 
-# --- what the process knows -----------------------------------------------------------------------
+# --- known secrets --------------------------------------------------------------------------------
 
 _SECRET: Final = re.compile(
     r"(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASSCODE|CREDENTIALS?|(?<!MON)KEYS?)\Z"
     r"|(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)"
 )
-"""A word that says so wherever it stands, also at the end of another: `PGPASSWORD`, `APIKEY`."""
+"""A word that marks a secret anywhere, even at the end of another: `PGPASSWORD`, `APIKEY`."""
 
 _ACCESS: Final = re.compile(r"(?:PASS|PWD|AUTH|PAT|COOKIES?|JWT|BEARER|DSN|CREDS?)\Z")
-"""An end of the last word that says so: `MYSQL_PWD`, `ROOTPWD` and `GH_PAT`, and neither `AUTHOR`,
-`SSH_AUTH_SOCK` nor `AUTH_MODE`.
+"""An ending of the last word that marks a secret: `MYSQL_PWD`, `ROOTPWD` and `GH_PAT`, but not
+`AUTHOR`, `SSH_AUTH_SOCK` or `AUTH_MODE`.
 """
 
 _NO_ACCESS: Final = frozenset(
     "COMPASS ENCOMPASS BYPASS TRESPASS SURPASS OVERPASS UNDERPASS LOWPASS HIGHPASS BANDPASS"
     " COMPAT EXPAT SPAT FPAT SACRED OLDPWD".split()
 )
-"""Words that end so and say nothing of the kind: of English, of signals, of awk and of a shell."""
+"""Harmless words with such endings: of English, of signals, of awk and of a shell."""
 
 _SECRET_ADDRESS: Final = re.compile(
     r"(?:SECRET|PASSWORD|CREDENTIAL|WEBHOOK)\w*_(?:URL|URI|ENDPOINT)$", re.I
@@ -715,10 +715,10 @@ _USER_PART: Final = re.compile(
     r"|(?:^|[\s;?&])(?:password|passwd|pwd|sslpassword)\s*=\s*'?(?P<pair>[^\s;&']+)",
     re.IGNORECASE,
 )
-"""Where a password stands in an address: RFC 3986 §3.2.1, a driver's own form, or in pairs."""
+"""The positions of a password in an address: RFC 3986 §3.2.1, a driver's form, or pairs."""
 
 _PLAIN_WORD: Final = re.compile(r"[A-Z]?[a-z]{,11}|[A-Z]{,12}|(?:true|false)\b.*", re.IGNORECASE)
-"""`disabled`, `postgres`: it would be replaced in ordinary sentences, and hides nothing."""
+"""`disabled`, `postgres`: frequent in ordinary sentences, and not worth hiding."""
 
 _PUBLIC_WORDS: Final = frozenset({"PUBLIC", "PUBLICKEY"})
 _PLACE_NAME: Final = re.compile(r"_(?:URL|URI|ENDPOINT|HOST|REGION)$", re.IGNORECASE)
@@ -726,8 +726,8 @@ _COUNT_NAME: Final = re.compile(
     r"(?:^|_)(?:MAX|MIN|LIMIT|COUNT|SIZE|TTL|TIMEOUT|BUDGET|EXPIRES|EXPIRY|EXPIRATION)"
     r"(?:_[A-Z]+(?<!S)S|_AT|_IN)?(?:_PER_[A-Z]+)?$"
 )
-"""A word that counts what stands before it, or after it in the plural: `TOKEN_LIMIT`, `MAX_TOKENS`,
-`TOKEN_EXPIRES_AT`, and neither `TIMEOUT_SECRET`, `ADMIN_PASSWORD` nor `ACCOUNT_TOKEN`.
+"""A word that counts what precedes it, or follows it in the plural: `TOKEN_LIMIT`, `MAX_TOKENS`,
+`TOKEN_EXPIRES_AT`, but not `TIMEOUT_SECRET`, `ADMIN_PASSWORD` or `ACCOUNT_TOKEN`.
 """
 _PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-|ecdsa-|sk-ssh-)[a-z0-9@.-]+ |-----BEGIN (?:PUBLIC KEY|CERTIFICATE)"
@@ -737,15 +737,15 @@ _PATH: Final = re.compile(
     r"|/(?:home|root|Users|etc|usr|var|opt|tmp|run|mnt|media|srv|proc|dev|private|Library|app"
     r"|data|work|workspace|secrets|nix|snap)/"
 )
-"""Known beginnings only: a base64 key may begin with a slash."""
+"""Known prefixes only: a base64 key may begin with a slash."""
 
 
 def known_secrets(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
     """What must not be logged, by name: `extra` (configured keys), then secrets of the environment.
 
-    A variable counts if its name says so and its value is not plainly something else: short, a
-    path, a number that is a limit, an address without a password, a public key, one plain word. An
-    address with a password in it counts whatever its name is, and so does the password alone.
+    A variable counts if its name marks a secret and its value is not clearly something else: short,
+    a path, a number that is a limit, an address without a password, a public key, one plain word.
+    An address with a password counts under any name, and so does the password alone.
     """
     found = {name: value for name, value in extra.items() if value.strip()}
     for name, value in [*extra.items(), *environ.items()]:
@@ -762,13 +762,13 @@ def known_secrets(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[
 
 
 def password_in(value: str) -> str:
-    """The password in an address, as it is written there; "" if there is none."""
+    """The password in an address, as spelled there; "" if there is none."""
     match = _USER_PART.search(value)
     return next(filter(None, match.groups()), "") if match else ""
 
 
 def without_password(value: str) -> str:
-    """An address as it may be shown."""
+    """An address without its password, for display."""
     match = _USER_PART.search(value)
     if match is None or match.lastgroup is None:
         return value

@@ -1,22 +1,22 @@
-"""Secrets that are told by how they are written: our own rules, always there.
+"""Secrets recognised by their form: our own rules, always active.
 
 Four kinds, from the narrowest to the widest:
 
- 1. *Tokens*: the prefix, alphabet and length that an issuer publishes (`AKIA…`, `ghp_…`).
- 2. *Blocks*: private keys in PEM, PGP and PuTTY form, with their line ends as they are or escaped.
- 3. *Places*: the password of an address, Authorization and Cookie headers, hashes of passwords.
- 4. *Assignments*: a value that a telling name stands before, in code, JSON, YAML, XML, `.env`,
-    command lines, `.netrc` or a sentence.
+1. *Tokens*: the prefix, alphabet and length that an issuer publishes (`AKIA…`, `ghp_…`).
+2. *Blocks*: private keys in PEM, PGP and PuTTY form, with plain or escaped line ends.
+3. *Places*: the password of an address, Authorization and Cookie headers, password hashes.
+4. *Assignments*: a value after a telling name, in code, JSON, YAML, XML, `.env`, command lines,
+   `.netrc` or a sentence.
 
-An assignment is weighed in two steps. The name says what kind of value it should have: one that a
-person chose (`password`), one that a machine made (`token`, `api_key`), or perhaps a machine's
-(`some_key`). The value must then look so: a chosen one has a letter beside a digit or a sign, a
-made one mixes letters and digits without being words, a doubtful one is long and close to random.
-Placeholders, references, calls, types and plain words are none of these. So a password that is one
-plain word is missed: it would be replaced in ordinary sentences too, and hides little.
+An assignment is judged in two steps. The name determines the expected kind of value: chosen by a
+person (`password`), generated (`token`, `api_key`), or possibly generated (`some_key`). The value
+must then look like it: a chosen one has a letter and a digit or a sign, a generated one mixes
+letters and digits without being words, a doubtful one is long and close to random. Placeholders,
+references, calls, types and plain words are none of these. So a password that is one plain word is
+missed: it would be replaced in ordinary sentences too, and is hardly secret.
 
-Prefixes and lengths are those of the issuers' documentation. The thresholds were set on
-`leaky-repo` and on ordinary code, and judged on others' material: docs/benchmarks.md.
+Prefixes and lengths are from the issuers' documentation. The thresholds were set on `leaky-repo`
+and on ordinary code, and evaluated on material by others: docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pagefault.language.passwords import SPOKEN_PASSWORDS, SpokenPassword
 # --- tokens ---------------------------------------------------------------------------------------
 
 _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
-    # rule, what every match begins with or has in it, and the whole
+    # rule, a text in every match, and the whole pattern
     *(("aws-key-id", p, p + r"[A-Z0-9]{16}(?![A-Za-z0-9])") for p in ("AKIA", "ASIA", "ABIA")),
     *(("github-token", f"gh{p}_", rf"gh{p}_[A-Za-z0-9]{{36,255}}") for p in "pousr"),
     ("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,}"),
@@ -152,7 +152,7 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("amazon-mws", "amzn.mws.", r"amzn\.mws\.[0-9A-Za-z-]{32,36}"),
     ("alibaba-key", "LTAI", r"LTAI[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{12,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
-    # RFC 9106 and crypt(5): what stands in place of a password opens it to guessing.
+    # RFC 9106 and crypt(5): a password's hash allows guessing it.
     ("password-hash", "$2", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"),
     (
         "password-hash",
@@ -166,14 +166,14 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
 )
 
-_compiled: Final = cache(re.compile)  # when its anchor is met first: few of them ever are
+_compiled: Final = cache(re.compile)  # on the first sight of its anchor: most never occur
 _ENCODED_BEFORE: Final = re.compile(r"\\[nrtbf]\Z|%[0-9A-Fa-f]{2}\Z")
 _EXAMPLE: Final = re.compile(r"EXAMPLE|(?i:example|x{6}|\*{4}|1234567890abcdef1234|0{12})")
-"""What issuers write in their own documentation, and nobody can log in with."""
+"""Values that issuers use in their documentation, and that open nothing."""
 
 
 _RUN_CHARS_MIN: Final = 20
-"""Every token has a run so long without a space in it. Few words have, so anchors are sought there."""
+"""Every token has a run of this length without a space; few words do. Anchors are sought there."""
 
 
 def _long_words(text: str) -> str:
@@ -223,7 +223,7 @@ _NOT_OF_KEY: Final = re.compile(r"\n(?=[^\n]*[^A-Za-z0-9+/=\s\\:,.()-])|\n\s*\n(
 
 
 def _end_of_block(match: re.Match[str]) -> int:
-    """Where a block ends, also one that was cut off before its last line."""
+    """The end of a block, even one that was cut off before its last line."""
     if match[0].endswith("-----") and "-----END" in match[0]:
         return match.end()
     stop = _NOT_OF_KEY.search(match.string, match.start("body") + 1, match.end())
@@ -254,7 +254,7 @@ _USER_FLAG: Final = re.compile(
     r"(?:\"(?P<a>[^\s\"]{4,})\"(?::\"(?P<b>[^\s\"]{4,})\")?|'(?P<c>[^\s']{4,})'"
     r"|(?P<d>[^\s\"':]{0,60}:)(?:'(?P<e>[^\s']{4,})'|\"(?P<f>[^\s\"]{4,})\"|(?P<g>[^\s\"']{4,})))"
 )
-"""`user:password` in one pair of quotes or in two, or each in its own."""
+"""`user:password` in one pair of quotes or two, or each in its own."""
 
 _SHORT_FLAG: Final = re.compile(
     r"(?:(?:mysql|mariadb)[a-z-]*\b(?:[^\n|;&\\]|\\\r?\n){0,200}?\s-p|sshpass\s{1,4}-p\s{0,4})"
@@ -262,7 +262,7 @@ _SHORT_FLAG: Final = re.compile(
     re.IGNORECASE,
 )
 _SHORT_FLAGS_OF: Final = ("mysql", "mariadb", "sshpass")
-"""`mysql -pX`: no blank stands before the password. `sshpass -p X` has one."""
+"""`mysql -pX`: no blank before the password. `sshpass -p X` has one."""
 
 _PGPASS: Final = re.compile(
     r"(?:^|(?<=[.!?] ))[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE
@@ -306,7 +306,7 @@ def _places(text: str, low: str) -> Iterator[Finding]:
 
 
 def _user_password(match: re.Match[str]) -> Iterator[Finding]:
-    """The password after the colon, or the user, where the password is empty: a key, then."""
+    """The password after the colon, or the user if the password is empty, which is then a key."""
     group = next((g for g in "befg" if match[g]), "a" if match["a"] else "c")
     value, (start, end) = match[group], match.span(group)
     if group in "ac":
@@ -336,7 +336,7 @@ _BEFORE_CHARS: Final = 60
 _OPENS: Final = "\"'`"
 
 _SEPARATOR: Final = re.compile(
-    r"\\{0,7}[\"'`]?\]?\)?"  # the name's own quote ends
+    r"\\{0,7}[\"'`]?\]?\)?"  # the name's closing quote
     r"(?:"
     r"(?P<go>[ \t][A-Za-z_][\w.*\[\]]{0,30}[ \t]*=(?!=)[ \t]{0,4}(?=[\"`]))"  # x string = "y"
     r"|(?P<pair>[ \t]{0,20},[ \t]{0,20}(?=\\{0,7}[\"'`]))"  # define('X', 'Y')
@@ -390,7 +390,7 @@ def _assignments(text: str, low: str) -> Iterator[Finding]:
 
 
 def _sentence_start(text: str, at: int) -> int:
-    """Where the sentence, or else the line, begins: no rule looks back further than there."""
+    """The start of the sentence, or else the line: no rule looks back further."""
     line = text.rfind("\n", 0, at) + 1
     return max(line, *(text.rfind(end, line, at) + 2 for end in (". ", "! ", "? ")))
 
@@ -411,7 +411,7 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Finding]:
         return
     opened = text[max(0, start - 4) : start - 1].rstrip().endswith("(")
     if how == "pair" and not (opened and before[-1:] in ("'", '"')):
-        return  # define('X', 'Y'), and neither a list of names nor what a call is given
+        return  # define('X', 'Y'), but not a list of names or a call's arguments
     if how == "gap":
         quoted = text[separator.end() : separator.end() + 1] in ("'", '"') and kind == "password"
         line = text[_sentence_start(text, start) : start].lower()
@@ -420,7 +420,7 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Finding]:
             return
     is_quoted_name = text[end : end + 1] in _OPENS or text[end : end + 2] in ('\\"', "\\'")
     at_line_start = not text[_sentence_start(text, start) : start].strip(" \t#-/;$_.")
-    is_pair = text[start - 1 : start] in ("?", "&", ";") if start else False  # of an address
+    is_pair = text[start - 1 : start] in ("?", "&", ";") if start else False  # of a URL
     is_code = not (
         is_quoted_name
         or at_line_start
@@ -434,7 +434,7 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Finding]:
 
 
 def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Iterator[Finding]:
-    """The value that begins there, if it looks like what its name says."""
+    """The value at this position, if it looks like what its name says."""
     quoted = None if how == "tag" else _QUOTED.match(text, at)
     if quoted:
         group = "a" if quoted["a"] is not None else "b"
@@ -455,7 +455,7 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
         if how == "tag" and text[span[1] : span[1] + 2] != "</":
             return
         if how == "sign" and not _BARE_AFTER.match(text, span[1]):
-            return  # a sentence goes on, or an expression
+            return  # a sentence continues, or an expression
     rule = {"password": "password", "token": "token", "key": "key"}[kind]
     if kind == "password" and (quoted or not is_code) and how != "said":
         looks = _is_chosen(value)
@@ -473,7 +473,7 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
 
 
 def _spoken_of(one: SpokenPassword) -> str:
-    """What leads up to a password in a sentence: its name, a few words, and "is" or a colon."""
+    """The lead-in to a password in a sentence: its name, a few words, and "is" or a colon."""
     names = "|".join(map(re.escape, one.names))
     if one.apart:
         word = r"[ \t]{1,3}[\w@/'-]{1,40}(?:\.[\w-]{1,40}){0,4}"  # no stop, which ends a sentence
@@ -499,7 +499,7 @@ _AFTER_SPOKEN: Final = "\"'`.,;:)>]"
 
 
 def _each(text: str, word: str) -> Iterator[int]:
-    """Where a word stands in a text."""
+    """The positions of a word in a text."""
     at = text.find(word)
     while at >= 0:
         yield at
@@ -507,7 +507,7 @@ def _each(text: str, word: str) -> Iterator[int]:
 
 
 def _spoken(text: str, low: str) -> Iterator[Finding]:
-    """`the password for prod is X`, in any language that has words for it."""
+    """`the password for prod is X`, in any language with words for it."""
     matches = (pattern.match(text, at) for name, pattern in _SPOKEN for at in _each(low, name))
     for match in filter(None, matches if len(low) == len(text) else ()):
         value = match["value"].rstrip(_AFTER_SPOKEN)
@@ -524,8 +524,8 @@ _CELL_MARKS: Final = " \t`*_\"'"
 
 
 def _tables(text: str) -> Iterator[Finding]:
-    """Cells of a Markdown table under a telling name, or behind one in their row."""
-    kinds: dict[int, str] = {}  # by column, of the table that the row before was of
+    """Cells of a Markdown table under a telling name, or after one in their row."""
+    kinds: dict[int, str] = {}  # by column, of the previous row's table
     above: list[str] = []
     end = 0
     for row in _ROW.finditer(text):
@@ -575,7 +575,7 @@ _ENDS_PASS: Final = frozenset(
 
 
 def kind_of(name: str) -> str:
-    """What value a name promises: "password", "token", "key" (doubtful), or nothing."""
+    """The kind of value that a name promises: "password", "token", "key" (doubtful), or ""."""
     words = [word for word in words_of(name) if word]
     if not words or len(name) > 120:
         return ""
@@ -634,7 +634,7 @@ def _is_reference(value: str) -> bool:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether it is no secret of any kind: a placeholder, an address, one word."""
+    """Whether it is not a secret of any kind: a placeholder, an address, one word."""
     return (
         (value.isalpha() and not _is_jumble(value))
         or value.isdigit()
@@ -644,7 +644,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _is_words(value: str) -> bool:
-    """Whether it is made of words and small numbers: `base64-encoded`, `getTokenV2`."""
+    """Whether it consists of words and small numbers: `base64-encoded`, `getTokenV2`."""
     pieces = [piece for piece in _PIECES.split(value) if piece]
     return (
         all(_WORDY.fullmatch(p) and "".join(_HUMPS.findall(p)) == p for p in pieces)
@@ -657,7 +657,7 @@ _SHOWN_PASSWORDS: Final = frozenset(
     "password passwd passwort secret secretpassword mypassword yourpassword userpass postgres mariadb"
     " rabbitmq mysecretpassword mongodb".split()
 )
-"""What addresses in documentation have for a password."""
+"""The passwords of addresses in documentation."""
 
 
 def _is_word(value: str, but: frozenset[str]) -> bool:
@@ -665,13 +665,13 @@ def _is_word(value: str, but: frozenset[str]) -> bool:
 
 
 def _turns(value: str) -> int:
-    """How often letters and digits, or small letters and capitals, follow on each other."""
+    """How often it switches between letters and digits, or lower and upper case."""
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in value if c.isalnum()]
     return sum(a != b for a, b in itertools.pairwise(kinds))
 
 
 def _is_jumble(value: str) -> bool:
-    """Whether a piece is letters in no order: capitals and small ones, and no word among them."""
+    """Whether a piece is random letters: upper and lower case, and no word among them."""
     return any(
         len(piece) >= 10
         and piece.isascii()
@@ -683,7 +683,7 @@ def _is_jumble(value: str) -> bool:
 
 
 def _is_chosen(value: str) -> bool:
-    """Whether somebody may have chosen it as a password."""
+    """Whether a person may have chosen it as a password."""
     if not 6 <= len(value) <= 200 or _is_plain(value) or " " in value.strip():
         return _is_noise(value)
     letters = sum(map(str.isalpha, value))
@@ -697,7 +697,7 @@ def _is_chosen(value: str) -> bool:
 
 
 def _is_made(value: str) -> bool:
-    """Whether a machine may have made it."""
+    """Whether a machine may have generated it."""
     if not 10 <= len(value) <= 600 or " " in value or _is_plain(value):
         return _is_noise(value)
     if _UUID.match(value) or _is_jumble(value):
@@ -724,7 +724,7 @@ def _is_random(value: str) -> bool:
 
 
 def _is_noise(value: str) -> bool:
-    """Whether it is a long run of letters, digits and signs of every kind, spaces among them."""
+    """Whether it is a long run of letters, digits and signs of every kind, including spaces."""
     if len(value) < 40 or _PUBLIC_VALUE.match(value):
         return False
     signs = sum(not (c.isalnum() or c.isspace()) for c in value)
@@ -732,7 +732,7 @@ def _is_noise(value: str) -> bool:
 
 
 def _bits(value: str) -> float:
-    """Shannon's entropy of its characters, in bits each."""
+    """Shannon entropy of its characters, in bits per character."""
     count = len(value)
     return -sum(n / count * math.log2(n / count) for n in Counter(value).values())
 
@@ -775,13 +775,13 @@ class Structure:
         return found
 
     def open_from(self, text: str) -> int:
-        """The beginning of the last sentence, of a line that tells of a secret and may go on, or
-        of lines that belong together and are not at their end.
+        """The start of the last sentence, of a line that names a secret and may continue, or of an
+        unfinished group of lines.
         """
         at = line = text.rfind("\n") + 1
         if not self.may_hold(text[line:]):
             at = _sentence_start(text, len(text))
-        while line and text[:line].rstrip("\r\n").endswith("\\"):  # a command goes on
+        while line and text[:line].rstrip("\r\n").endswith("\\"):  # a command continues
             at = line = text.rfind("\n", 0, line - 1) + 1
         begin = text.rfind("\n", 0, max(0, line - 1)) + 1
         while line and text[begin:line].lstrip(" \t").startswith("|"):  # so does a table

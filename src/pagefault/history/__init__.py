@@ -1,1 +1,1 @@
-"""Conversations that other programs wrote, read as neutral values: bytes in, values out."""
+"""Readers of other programs' conversations: bytes in, neutral values out."""

@@ -1,8 +1,8 @@
 """aider's `.aider.chat.history.md`: one file for all chats in a folder.
 
-A chat begins with `# aider chat started at TIME`; what the user typed stands behind `####`, what
-aider itself said behind `>`, the rest is the model's. Only the beginning of a chat has a time, in
-the zone of whoever it was. A message is told by its place and by what it says.
+A chat begins with `# aider chat started at TIME`. Lines of the user begin with `####`, lines of
+aider itself with `>`, and the rest is the model's. Only the start of a chat has a time, in an
+unknown local zone. A message is identified by its position and its text.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _entries(chat: list[tuple[int, str]], at: str) -> Iterator[Entry]:
 
 
 def _runs(chat: list[tuple[int, str]]) -> Iterator[tuple[Role, int, str]]:
-    """Lines of one voice together; blank ones belong to what stands before them."""
+    """Consecutive lines of one voice; blank ones belong to what precedes them."""
     role, first, held = Role.ASSISTANT, 0, list[str]()
     for number, line in chat:
         if line.startswith("#### "):

@@ -1,8 +1,8 @@
 """ChatGPT's export: `conversations.json`, and the files beside it, in a zip archive or unpacked.
 
-A conversation is a tree of nodes; where the user edited a message, or had an answer made again, a
-node has several children, and `current_node` is the last one of the branch that is shown. A message
-of the model to anybody but `all` is a call, and what that tool says next is its result.
+A conversation is a tree of nodes. Where the user edited a message, or regenerated an answer, a node
+has several children; `current_node` is the last one of the visible branch. A message of the model
+to anybody but `all` is a call, and that tool's next message is its result.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Reader:
     def __init__(self, mapping: dict[str, Any], find: Any) -> None:
         self._nodes = {name: a_dict(node) for name, node in mapping.items()}
         self._find = find
-        self._ends: dict[str, str] = {}  # of each node: its last entry, or what it follows
+        self._ends: dict[str, str] = {}  # for each node: its last entry, or the one that it follows
         self._calls: dict[str, str] = {}  # the call that a node is, or follows
 
     def entries(self, current: str) -> Iterator[Entry | Flaw]:
@@ -141,14 +141,14 @@ class _Reader:
 
 
 def _asset(block: dict[str, Any]) -> str:
-    """What a pointer to a file points to: `file-service://file-abc`, `sediment://file_abc`."""
+    """The target of a file pointer: `file-service://file-abc`, `sediment://file_abc`."""
     pointer = block.get("asset_pointer")
     match = _ASSET.match(pointer) if isinstance(pointer, str) else None
     return match[1] if match else ""
 
 
 def _blocks(content: dict[str, Any]) -> Iterator[Block]:
-    """What a message says, part for part."""
+    """The content of a message, part by part."""
     match content.get("content_type"):
         case "thoughts":
             for thought in map(a_dict, a_list(content.get("thoughts"))):

@@ -1,13 +1,12 @@
-"""Claude Code's sessions: `~/.claude/projects/PROJECT/SESSION.jsonl`, a line for each block that a
-model wrote and each message that it was sent.
+"""Claude Code's sessions: `~/.claude/projects/PROJECT/SESSION.jsonl`, with a line for each block
+that a model wrote and each message sent to it.
 
-Lines name their parent, and yet are not a tree of branches: of calls that ran side by side each
-result hangs on its own call's line. Only a prompt begins a branch: where one follows a line behind
-which another prompt stood already, the user went back to there. Everything else follows the line
-before it.
+Lines name their parent, but do not form a tree of branches: of parallel calls, each result is a
+child of its own call's line. Only a prompt begins a branch: if its parent already has a prompt
+after it, the user went back to that point. Everything else follows the previous line.
 
-Lines of a sidechain are a subagent's: a lane of their own. What a compaction put in the place of a
-conversation, and what the client itself put into the user's mouth, nobody typed.
+Lines of a sidechain are a subagent's, in a lane of their own. A compaction's replacement text, and
+messages that the client wrote in the user's name, are not the user's words.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _HEAD: Final = re.compile(
     rb'|(?<!\\)"type"\s*:\s*"(?:file-history-snapshot|queue-operation|permission-mode)"'
 )
 _OWN_WORDS: Final = re.compile(r"<(?:command-(?:name|message|args)|local-command-\w+|bash-\w+)>")
-_LOOKED_FOR: Final = 2_000  # lines in which a session has to be named
+_LOOKED_FOR: Final = 2_000  # leading lines in which a session must be named
 
 Line = tuple[int, Any] | Flaw
 
@@ -79,11 +78,11 @@ def _title(found: Iterable[Line]) -> str:
 
 class _Reader:
     def __init__(self) -> None:
-        self._ends: dict[str, str] = {}  # of each line read: its last entry, or what it follows
+        self._ends: dict[str, str] = {}  # of each line: its last entry, or what it follows
         self._lanes: dict[str, str] = {}  # of each line
-        self._prompts: dict[str, int] = {}  # how many there are up to an entry, on its branch
+        self._prompts: dict[str, int] = {}  # the number of prompts up to an entry, on its branch
         self._tips: dict[str, str] = {}  # of each lane
-        self._tools: dict[str, str] = {}  # what each call called
+        self._tools: dict[str, str] = {}  # the tool of each call
 
     def entries(self, found: Iterable[Line]) -> Iterator[Entry | Flaw]:
         for line in found:
@@ -157,7 +156,7 @@ class _Reader:
 
 
 def _blocks(line: dict[str, Any]) -> Iterator[tuple[EntryKind, Role, str, dict[str, Any]]]:
-    """What a line says, block for block."""
+    """The content of a line, block by block."""
     kind = line.get("type")
     if kind == "summary":
         yield EntryKind.MESSAGE, Role.SYSTEM, a_str(line.get("summary")), {"title": "summary"}

@@ -1,7 +1,7 @@
-"""Claude's export: `conversations.json` with its attachments' texts, and `projects.json`.
+"""Claude's export: `conversations.json` with the texts of attachments, and `projects.json`.
 
 Newer exports name each message's parent: then an edited message is a branch, and the last message
-ends the branch that is current. Of files, but for the texts taken out of some, there is the name.
+ends the current branch. Files are exported as names only, except for text extracted from some.
 """
 
 from __future__ import annotations

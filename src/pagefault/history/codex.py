@@ -1,10 +1,10 @@
 """Codex's rollouts: `~/.codex/sessions/**/rollout-*.jsonl`, a line for each item of a session.
 
-A line has a time, a type and a payload. What a model was sent and said is `response_item`; events
-repeat it for the screen, but for the one that takes turns back: what follows it is a branch. Before
-September 2025 the items stood there without an envelope, behind one line about the session.
+A line has a time, a type and a payload. What the model received and said is in `response_item`;
+events repeat it for display, except the one that takes turns back: what follows it is a branch.
+Before September 2025 the items had no envelope, and followed one line about the session.
 
-Nothing has an id; but lines are only ever added, so each is told by its number.
+Nothing has an id, but files are append-only, so a line is identified by its number.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Reader:
                     yield self._entry(number, 0, at, (EntryKind.MESSAGE, Role.SYSTEM, text, {}))
                 case "session_meta" | "event_msg":
                     pass
-                case _:  # a response item, in its envelope or, in the old form, without
+                case _:  # a response item, with its envelope or, in the old form, without
                     for index, block in enumerate(_blocks(payload)):
                         yield self._entry(number, index, at, block)
 

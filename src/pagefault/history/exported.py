@@ -1,12 +1,12 @@
-"""Our own exports: how they are laid out, and how they are read again.
+"""Our own exports: their layout, and reading them back.
 
 A line of `events` is an event envelope: `event_id`, `session_id`, `project_id`, `ts`, `source`,
-`event_type`, `role`, `text`, tags, `hash`, and with them what it takes to read it again: the event
-that it `follows`, its place in the log (`seq`), who spoke, which call. A document in Markdown says
-the same in comments, so people read the text and programs the comments.
+`event_type`, `role`, `text`, tags, `hash`, and what is needed to read it back: the event that it
+`follows`, its seq in the log, the speaker, the call. A Markdown document has the same in comments,
+so people read the text and programs the comments.
 
-What was made of texts (summaries, claims) is for who reads the export. Reading it again brings in
-the texts alone: nobody vouches for a file, and what is held to be true takes evidence.
+Derived pages (summaries, claims) are for readers of the export. Reading it back imports only the
+original texts: nobody vouches for a file, and claims need evidence.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
 def document_name(name: str, session_id: str) -> str:
-    """What a session's document is called: by its name as far as that may name a file."""
+    """The file name of a session's document: its name, as far as a file can have it."""
     plain = _UNSAFE.sub("-", name).strip("-")[:60]
     return f"{plain}-{session_id}.md" if plain else f"{session_id}.md"
 
@@ -80,7 +80,7 @@ def contents(listed: Sequence[tuple[str, dict[str, Any]]]) -> str:
 
 
 def _comment(opening: str, told: dict[str, Any]) -> str:
-    # No comment ends within it: `>` is told by its number.
+    # `>` is escaped, so that the content cannot end the comment.
     return opening + json.dumps(told).replace(">", "\\u003e") + _END
 
 
@@ -114,7 +114,7 @@ def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
             yield _document(file, told, find)
         return
     if _LIST.match(head):
-        return  # who reads the archive by other means: each line of events names its session
+        return  # for other readers of the archive: each line of events names its session
     with file.open(told) as opened:
         found = lines(opened)
         first = next(found, None)
@@ -136,7 +136,7 @@ def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
 
 
 class _OfSession:
-    """The lines of one session; where another's begins, `next_` is that."""
+    """The lines of one session; `next_` is the first line of the one after it."""
 
     def __init__(self, session: str, found: Iterator[tuple[int, Any] | Flaw]) -> None:
         self._session = session

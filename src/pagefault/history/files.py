@@ -1,8 +1,8 @@
 """The files that an import reads: plain ones, and the members of a zip archive.
 
-Nothing but regular files is opened, and within a folder no link is followed: a FIFO would wait for
-ever, and a link may lead anywhere. Of an archive, members are read as streams and never unpacked to
-a disk; one that claims, or turns out, to be far larger than its compressed form is refused.
+Only regular files are opened, and within a folder no link is followed: a FIFO would block forever,
+and a link may lead anywhere. Members of an archive are read as streams and never unpacked to disk.
+One that claims, or turns out, to be far larger than its compressed form is refused.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ DEPTH_MAX: Final = 64  # of folders
 MEMBERS_MAX: Final = 200_000  # of an archive
 MEMBER_BYTES: Final = 8 << 30
 RATIO_MAX: Final = 200
-"""JSON of chats packs to a tenth; what packs to less than a two-hundredth says nothing."""
+"""JSON of chats packs to a tenth; data that packs to less than a two-hundredth is empty filler."""
 
-RATIO_FREE: Final = 16 << 20  # bytes up to which nobody looks at the ratio
-HEAD_BYTES: Final = 256 << 10  # by which a file is recognised
+RATIO_FREE: Final = 16 << 20  # bytes below which the ratio is not checked
+HEAD_BYTES: Final = 256 << 10  # enough to recognise a file
 ATTACHMENT_BYTES: Final = 64 << 20
 
 Told = Callable[[int], None]
-"""Told how many bytes more were read."""
+"""Called with the number of further bytes read."""
 
 _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 class Unreadable(Exception):
-    """A file cannot be read; the text says why."""
+    """A file cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that stands beside a conversation's, or with it in one archive."""
+    """A file beside a conversation's, or in the same archive."""
 
     name: str
     size: int
@@ -50,22 +50,22 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Something to read. `name` is for a person, `path` what identifies it."""
+    """A readable file. `name` is for people, `path` identifies it."""
 
     name: str
     path: str
     size: int
     opened: Callable[[], BinaryIO] = field(repr=False)
     beside: Callable[[], dict[str, Attachment]] = field(default=dict, repr=False)
-    is_named: bool = False  # by the person who imports, and not found in a folder
+    is_named: bool = False  # explicitly, rather than found in a folder
 
     def head(self) -> bytes:
-        """How it begins. Raises `Unreadable`."""
+        """The beginning of its content. Raises `Unreadable`."""
         with self.open() as file:
             return read(file, HEAD_BYTES)
 
     def open(self, told: Told = lambda _: None) -> BinaryIO:
-        """Raises `Unreadable`, here and, where it proves broken, in the middle of reading it."""
+        """Raises `Unreadable`, here or while reading, if it turns out to be broken."""
         try:
             return cast(BinaryIO, _Counted(self.opened(), told))
         except (OSError, *_BROKEN) as problem:
@@ -73,7 +73,7 @@ class File:
 
 
 class _Counted:
-    """A stream that tells how much of it was read, and fails in one way only."""
+    """A stream that reports how much was read, and has only one kind of failure."""
 
     def __init__(self, file: IO[bytes], told: Told) -> None:
         self._file = file
@@ -101,7 +101,7 @@ class _Counted:
 
 
 def read(file: BinaryIO, size: int) -> bytes:
-    """That much of a stream, or all that it has."""
+    """Up to `size` bytes of a stream."""
     pieces, left = [], size
     while left > 0 and (piece := file.read(left)):
         pieces.append(piece)
@@ -110,11 +110,11 @@ def read(file: BinaryIO, size: int) -> bytes:
 
 
 def find_files(path: Path, taken: Set[Path] = frozenset()) -> Iterator[File | Flaw | Path]:
-    """The files at a path that somebody named, and below it, by their names; those of an archive in
-    its place. A folder comes before what is in it; where it is in `taken` by then, that is passed.
+    """The files at a given path, and below it, by name; an archive is replaced by its members. A
+    folder comes before its content; if it is in `taken` by then, it is skipped.
     """
     try:
-        real = path.resolve(strict=True)  # who names a link means what it leads to
+        real = path.resolve(strict=True)  # a link given explicitly is followed
         mode = real.stat().st_mode
     except (OSError, RuntimeError) as problem:
         yield Flaw(place=str(path), why=_why(problem))
@@ -170,7 +170,7 @@ def _file(path: Path, name: str, *, is_named: bool) -> Iterator[File | Flaw]:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Raises `OSError`, and `Unreadable` for what is no regular file, a link among them."""
+    """Raises `OSError`, and `Unreadable` for anything but a regular file, such as a link."""
     flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK
     number = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -180,7 +180,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def _siblings(folder: Path) -> dict[str, Attachment]:
-    """The files of an export that was unpacked: those in the same folder and the folders in it."""
+    """The files of an unpacked export: those in the same folder and its subfolders."""
     found: dict[str, Attachment] = {}
     for part in (folder, *sorted(one for one in listed(folder) if _is_folder(one))):
         for path in listed(part)[:MEMBERS_MAX]:
@@ -202,7 +202,7 @@ def _attachment_at(path: Path, size: int) -> Attachment:
 
 
 def listed(folder: Path) -> list[Path]:
-    """What is in a folder, by name; nothing where that cannot be told."""
+    """The content of a folder, by name; empty if it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:
@@ -247,7 +247,7 @@ def _members(path: Path, name: str) -> Iterator[File | Flaw]:
 
 
 def _refusal(info: zipfile.ZipInfo) -> str:
-    """Why a member is not read; nothing if it may be."""
+    """Why a member is not read; empty if it may be."""
     if info.flag_bits & 0x1:
         return "encrypted"
     if info.file_size > MEMBER_BYTES:
@@ -270,7 +270,7 @@ def _member(path: Path, info: zipfile.ZipInfo) -> BinaryIO:
 
 
 class _Member:
-    """A member of an archive as a stream; its archive is open as long as it is."""
+    """A member of an archive as a stream, which keeps its archive open."""
 
     def __init__(self, path: Path, info: zipfile.ZipInfo) -> None:
         self._file = open_regular(path)

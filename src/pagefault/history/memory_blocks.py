@@ -1,6 +1,6 @@
 """Core memory blocks and archival rows of MemGPT and Letta, read from JSON.
 
-Their forms differ by version, and all are read: an agent file of Letta (`blocks`, `agents` with
+The format differs by version; all are supported: an agent file of Letta (`blocks`, `agents` with
 `core_memory` or `memory`), MemGPT's `{"persona": …, "human": …}`, and rows of archival memory as a
 list or under `archival`, `archival_memory` or `passages`, whose text is `text` or `content`.
 """
@@ -28,7 +28,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record of archival memory. `ref` is its id there, "" where it has none."""
+    """A record of archival memory. `ref` is its id there, "" if it has none."""
 
     text: str
     created_at: str = ""
@@ -36,7 +36,7 @@ class Row:
 
 
 def read_blocks(text: str) -> tuple[list[Block], list[Row]] | None:
-    """What a file holds, each block once; None where it is no such file."""
+    """The content of a file, without duplicate blocks; None if it is not such a file."""
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _first(one: Any, names: tuple[str, ...]) -> str:
-    """The first of these fields that says something, as a text."""
+    """The first of these fields that is not empty, as a text."""
     if not isinstance(one, Mapping):
         return ""
     found = (one.get(name) for name in names)

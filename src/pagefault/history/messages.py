@@ -1,7 +1,7 @@
-"""Messages as the APIs take them: an array of OpenAI's or Anthropic's, or a line for each.
+"""Messages in API form: an array for OpenAI or Anthropic, or one message per line.
 
-Nothing in them has an id: a message is told by its place and by what it says. So one that was put
-into another's place is a new one, and what stands behind it is a branch.
+They have no ids: a message is identified by its position and its text. So a replaced message is a
+new one, and what follows it is a branch.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
 
 
 def is_lines(head: bytes) -> bool:
-    """Whether a file that begins so has a value on each line, and is not one value."""
+    """Whether a file with this beginning has a value on each line, rather than one value."""
     first = head.lstrip().partition(b"\n")[0]
     if first[:1] != b"{":
         return False

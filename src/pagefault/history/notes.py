@@ -1,6 +1,4 @@
-"""Markdown notes: each is a document, as it stands. One that was changed is a new document behind
-the old one.
-"""
+"""Markdown notes: each is a document, unchanged. An edited note is a new document after the old."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def recognises(head: bytes, file: File) -> bool:
     try:
         text = head.decode()
     except UnicodeDecodeError as bad:
-        if bad.start < len(head) - 3:  # not for having been cut
+        if bad.start < len(head) - 3:  # not because it was cut off
             return False
         text = head[: bad.start].decode()
     return _MARKDOWN.search(text) is not None

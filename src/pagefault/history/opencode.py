@@ -1,10 +1,10 @@
-"""opencode's store, which is a database since 2026 and was a file for each session, message and
-part of one; and what `opencode export` writes: a session in one file.
+"""opencode's store, a database since 2026 and before that a file for each session, message and
+part; and the output of `opencode export`: a session in one file.
 
     storage/session/PROJECT/SESSION.json   storage/message/SESSION/MESSAGE.json
     storage/part/MESSAGE/PART.json
 
-Before mid-2025 the three stood below `storage/session`, as `info`, `message` and `part`, and parts
+Before mid-2025 the three were below `storage/session`, as `info`, `message` and `part`, with parts
 in a folder of their session. Ids ascend with time. A session with a `parentID` is a subagent's.
 """
 
@@ -41,7 +41,7 @@ _HEAD: Final = re.compile(
 )
 
 Message = tuple[dict[str, Any], list[dict[str, Any]]]
-"""What it says of itself, and its parts."""
+"""The message's own data, and its parts."""
 
 
 def recognises(head: bytes) -> bool:
@@ -111,7 +111,7 @@ def _stored(
 
 
 def _a_name(value: Any) -> str:
-    """An id, where it may be a folder's name and leads nowhere else."""
+    """An id, if it is safe as a folder's name."""
     return value if isinstance(value, str) and re.fullmatch(r"[\w-]+", value) else ""
 
 
@@ -154,7 +154,7 @@ _PARTS: Final = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
 
 
 def read_database(file: File, told: Told) -> Iterator[Transcript | Flaw]:
-    """Nothing is written to it, and whoever else uses it is not kept waiting."""
+    """Read the database without writing to it or blocking its other users."""
     try:
         with closing(_connected(file.path)) as db:
             for session, parent, directory, title in db.execute(_SESSIONS).fetchall():
@@ -167,7 +167,7 @@ def read_database(file: File, told: Told) -> Iterator[Transcript | Flaw]:
 
 def _connected(path: str) -> sqlite3.Connection:
     place = quote(path)
-    for mode in ("mode=ro", "mode=ro&immutable=1"):  # without a log beside it, nothing is made
+    for mode in ("mode=ro", "mode=ro&immutable=1"):  # without a log beside it, no file is created
         db = sqlite3.connect(f"file:{place}?{mode}", uri=True, check_same_thread=False)
         try:
             db.execute("PRAGMA query_only = ON")

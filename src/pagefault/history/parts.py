@@ -1,4 +1,4 @@
-"""Pieces that formats have in common: times, texts, blocks of content."""
+"""Helpers shared by the formats: times, texts, blocks of content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from pagefault.model.kinds import Role
 
 YEARS: Final = (1990, 2100)
-"""A time outside them is a mistake of a clock or of a program."""
+"""A time outside these is a bug of a clock or of a program."""
 
 ROLES: Final = {
     "user": Role.USER,
@@ -30,8 +30,8 @@ _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.-]+)*;base64,"
 
 
 def moment(value: Any) -> str | None:
-    """A time as ISO 8601 in UTC: of seconds or milliseconds since 1970, or of a text. "" where none
-    is told, None where what is told is no time that can be.
+    """A time as ISO 8601 in UTC, from seconds or milliseconds since 1970, or a text. "" if absent,
+    None if invalid.
     """
     if value is None or value == "":
         return ""
@@ -52,12 +52,12 @@ def moment(value: Any) -> str | None:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON; a text as it is."""
+    """A value as JSON; a text unchanged."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def text_in(value: Any) -> str:
-    """The text of a content that is a text, a list of texts and blocks, or a block."""
+    """The text of content that is a text, a list of texts and blocks, or a block."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -70,7 +70,7 @@ def text_in(value: Any) -> str:
 
 
 def data_of(block: dict[str, Any]) -> tuple[bytes | None, str]:
-    """The bytes that a block holds, and their media type; None where it only points to some."""
+    """The bytes in a block, and their media type; None if it only refers to them."""
     source = block.get("source")
     if isinstance(source, dict):  # Anthropic's
         return _decoded(source.get("data")), str(source.get("media_type") or "")
@@ -91,7 +91,7 @@ def _decoded(text: Any) -> bytes | None:
 
 
 def last_folder(path: Any) -> str:
-    """What a project is called, given where it is: no path is kept."""
+    """A project's name, from its path, which is not kept."""
     if not isinstance(path, str):
         return ""
     return next((part for part in reversed(re.split(r"[/\\]", path)) if part), "")

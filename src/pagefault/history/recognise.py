@@ -1,7 +1,7 @@
-"""Which program wrote a file: told by what stands in it, never by its name.
+"""Recognising which program wrote a file, by its content, never by its name.
 
-One exception: nothing in Markdown tells it from source code, so within a folder a note is known by
-its name, too.
+One exception: nothing distinguishes Markdown from source code, so a note within a folder is also
+recognised by its name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Read = Callable[[File, Told], Iterator[Transcript | Flaw]]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`recognises` is given how a file begins."""
+    """`recognises` receives the beginning of a file."""
 
     source: str
     recognises: Callable[[bytes], bool]
@@ -42,14 +42,14 @@ FORMATS: Final = tuple(
     Format(one.SOURCE, one.recognises, one.read)
     for one in (exported, claude_code, codex, chatgpt, claude_export, opencode, aider, messages)
 )
-"""The first that recognises a file reads it: the more particular ones come first."""
+"""In order: the first that recognises a file reads it, so specific formats come first."""
 
 SOURCES: Final = (*(one.source for one in FORMATS), notes.SOURCE)
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """Something that can be read, and how. `path` identifies it, `name` is for a person."""
+    """A recognised file, and its format. `path` identifies it, `name` is for people."""
 
     source: str
     name: str
@@ -59,9 +59,7 @@ class Recognised:
 
 
 def recognised(path: Path) -> Iterator[Recognised | Flaw | File]:
-    """What there is at a path that somebody named, and below it: files that are recognised, those
-    that cannot be read, and those that are none of ours.
-    """
+    """The files at a given path, and below it: recognised ones, unreadable ones, and others."""
     stores = set[Path]()
     for found in find_files(path, stores):
         if isinstance(found, File):

@@ -1,11 +1,10 @@
-"""JSON and JSON lines from files of any size, a value at a time.
+"""JSON and JSON lines from files of any size, one value at a time.
 
-A file that nobody vouches for must not cost more than it is worth: no line and no element is held
-that is longer than `VALUE_BYTES`, none is parsed that nests deeper than `DEPTH_MAX`, and what is
-wrong with one is no reason to lose the next.
+An untrusted file must not cost more than it is worth: no line or element longer than `VALUE_BYTES`
+is held, none nested deeper than `DEPTH_MAX` is parsed, and a flaw in one does not lose the next.
 
-The elements of a top-level array are told apart by their brackets alone, strings left aside, and
-each is parsed for itself: what is held is one element, and not the file.
+The elements of a top-level array are separated by counting brackets outside strings, and parsed one
+by one: memory holds one element, not the file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ TOO_DEEP: Final = "nested too deeply"
 
 
 def lines(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
-    """Each line's number, from 1, and its value; blank lines are left out."""
+    """Each line's number, from 1, and its value; blank lines are skipped."""
     number = 0
     while True:
         line = file.readline(VALUE_BYTES + 1)
@@ -43,12 +42,12 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
 
 
 def elements(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
-    """The line on which each object of a top-level array begins, and the object; of a file that is
-    one object, or several behind one another, these.
+    """Each object of a top-level array, with the line where it begins; for a file that is one
+    object, or several in a row, those.
     """
-    held = bytearray()  # from where nothing was told apart yet, or an element began
+    held = bytearray()  # from the first undecided byte, or the start of an element
     at = depth = 0
-    begun = -1  # where in `held` the element begins
+    begun = -1  # the start of the element in `held`
     line = 1
     in_array = too_deep = too_long = False
     while True:
@@ -59,7 +58,7 @@ def elements(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
         done = at
         for token in _TOKEN.finditer(held, at):
             sign = held[token.start()]
-            if sign == 0x22 and len(token[0]) == 1:  # a string whose end was not read yet
+            if sign == 0x22 and len(token[0]) == 1:  # a string that continues in the next chunk
                 break
             done = token.end()
             if sign == 0x22:
@@ -101,7 +100,7 @@ def elements(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
 
 
 def value_of(data: bytes) -> Any:
-    """The value of a whole small file. `ValueError` for what is no JSON."""
+    """The value of a whole small file. `ValueError` if it is not JSON."""
     try:
         return json.loads(data.decode("utf-8-sig"))
     except RecursionError:

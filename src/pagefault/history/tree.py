@@ -1,6 +1,4 @@
-"""The order in which a tree of messages is told: parents first, and the current branch before the
-others.
-"""
+"""Ordering of a tree of messages: parents first, and the current branch before the others."""
 
 from __future__ import annotations
 
@@ -8,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 
 def in_order(parents: Mapping[str, str], current: str) -> Iterator[tuple[str, str]]:
-    """Every node and its parent ("" for a root), given each node's parent; `current` is the last
-    node of the branch that is shown. Children stand as they do in the mapping, but for the one that
-    leads there. What has no parent among the nodes, or is its own ancestor, begins anew.
+    """Every node and its parent ("" for a root), from a mapping of nodes to parents; `current` is
+    the last node of the visible branch. Children keep the mapping's order, except for the one that
+    leads there. A node without a known parent, or in a cycle, is a root.
     """
     leading = set[str]()
     while current in parents and current not in leading:
@@ -21,7 +19,7 @@ def in_order(parents: Mapping[str, str], current: str) -> Iterator[tuple[str, st
         children.setdefault(parent if parent in parents and parent != node else "", []).append(node)
     told = set[str]()
     yield from _walk(_roots(children.get("", []), leading), children, leading, told)
-    for node in parents:  # in a ring, which no root leads to
+    for node in parents:  # in a cycle, which no root leads to
         if node not in told:
             yield from _walk([(node, "")], children, leading, told)
 
@@ -42,6 +40,6 @@ def _walk(
 
 
 def _roots(nodes: Sequence[str], leading: set[str]) -> list[tuple[str, str]]:
-    """Siblings as they wait: the one that is told first is the last."""
+    """Siblings on the stack: the last one is visited first."""
     ordered = sorted(nodes, key=lambda node: node not in leading)
     return [(node, "") for node in reversed(ordered)]

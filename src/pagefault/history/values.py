@@ -1,7 +1,6 @@
-"""What a reader makes of another program's file: conversations of entries, and what it could not
-read.
+"""The output of readers: conversations of entries, and flaws.
 
-A reader is lazy: it holds one conversation at most, and of a file of lines one line.
+A reader is lazy: it holds one conversation at most, and one line of a file of lines.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ class EntryKind(StrEnum):
 
     MESSAGE = "message"
     REASONING = "reasoning"
-    CALL = "call"  # of a tool: `text` is its arguments, as JSON
+    CALL = "call"  # of a tool: `text` has its arguments, as JSON
     RESULT = "result"  # of such a call
     DOCUMENT = "document"
-    FILE = "file"  # bytes, or only their description where the export has none
+    FILE = "file"  # bytes, or only their description if the export lacks them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing of a conversation, in the order in which it stands in the file.
+    """One item of a conversation, in file order.
 
-    `key` tells it from every other of its conversation, and is the same whenever the file is read
-    again. `parent` is the key of the entry that it follows, "" where it begins the conversation;
-    None where the format knows no branches: it follows the entry before it. A parent comes before
-    its children, and the branch that is current before its siblings. Entries of another `lane` are
-    a conversation of their own within this one, as a subagent's are.
+    `key` is unique within its conversation, and the same on every reading. `parent` is the key of
+    the entry that it follows, "" for the first of the conversation; None if the format has no
+    branches: it follows the entry before it. A parent comes before its children, and the current
+    branch before its siblings. Entries of another `lane` are a separate conversation within this
+    one, such as a subagent's.
     """
 
     key: str
@@ -41,22 +40,22 @@ class Entry:
     form: EntryKind = EntryKind.MESSAGE
     parent: str | None = None
     lane: str = ""
-    at: str = ""  # ISO 8601 with its zone; "" where the file tells no time that can be
-    title: str = ""  # of a document or a file; of a call or a result the tool's name
+    at: str = ""  # ISO 8601 with its zone; "" if the file has no valid time
+    title: str = ""  # of a document or a file; for a call or a result, the tool's name
     call_id: str = ""
     is_error: bool = False
     model: str = ""
     speaker: str = ""
     data: bytes | None = None
     media_type: str = ""
-    goes_on: bool = False  # more of the message that the entry before it began
-    place: str = ""  # in the file, for a person
-    seq: int = 0  # in the log of the memory that it was exported from
+    goes_on: bool = False  # it continues the message of the entry before
+    place: str = ""  # in the file, for people
+    seq: int = 0  # in the log of the exported memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """What could not be read as it should: where, and why. Where it was `kept`, less something."""
+    """Something that could not be read properly: where and why. If `kept`, it is incomplete."""
 
     place: str
     why: str
@@ -65,14 +64,14 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """`id` is what its program calls it; "" where nothing does, and its file has to tell it. Of an
-    export of ours, `memory` tells which memory it is from.
+    """`id` is its program's id; "" if it has none, and then its file identifies it. For an export
+    of ours, `memory` is the exported memory.
     """
 
     id: str
     entries: Iterable[Entry | Flaw]
     title: str = ""
     project: str = ""  # a name, never a path
-    of: str = ""  # the conversation that it was begun from
+    of: str = ""  # the conversation that it was started from
     place: str = ""
     memory: str = ""

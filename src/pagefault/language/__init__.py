@@ -1,1 +1,1 @@
-"""What is of a language and not of the program: words, endings, dates and cues, as data."""
+"""Language-specific data: words, endings, dates and cues."""

@@ -1,20 +1,21 @@
-"""Text to terms: what two words must have in common to match.
+"""Text analysis: the terms by which two words match.
 
-Engine-neutral and versioned: an index made under another `ANALYZER` is rebuilt. The same function
-reads pages and queries, so whatever it does to one it does to the other.
+Engine-neutral and versioned: an index made with another `ANALYZER` is rebuilt. Pages and queries go
+through the same function, so they are treated alike.
 
- - Unicode is brought to one form (NFKC, casefolded), diacritics are dropped.
- - Words are stemmed (Snowball), so that a plural finds its singular, and irregular forms are led
-   back to their word: by the language that their paragraph tells (`known.py`), or else by the
-   default of their script. What has no stemmer passes. The terms of a text are those of its
-   paragraphs, so the same paragraph has the same terms wherever it stands.
- - A query is too short to tell its language: it is asked in those of its scope (`query_words`).
- - Scripts without blanks become overlapping pairs of characters, in Japanese within a run of one
-   script; kanji between kana stand alone, as their endings vary.
- - A name such as `fooBar`, `foo_bar.py` or `src/foo-bar` stands as a whole, without its joints, so
-   that all ways of writing it meet; and in its pieces; a path also in its components. Code is in no
-   language: its pieces are stemmed as English everywhere.
- - Numbers keep their joints (`3.5`, `2023-05-07`), as 35 is another number; `1,200` is 1200.
+- Unicode is normalised (NFKC, casefolded), diacritics are dropped.
+- Words are stemmed (Snowball), so that a plural finds its singular, and irregular forms map to
+  their base word: in the language detected for their paragraph (`known.py`), or else in the default
+  of their script. Words without a stemmer stay unchanged. The terms of a text are those of its
+  paragraphs, so equal paragraphs have equal terms anywhere.
+- A query is too short for language detection: it is analysed in the languages of its scope
+  (`query_words`).
+- Scripts without blanks become overlapping pairs of characters, in Japanese within a run of one
+  script; kanji between kana are single terms, as their endings vary.
+- A name such as `fooBar`, `foo_bar.py` or `src/foo-bar` is a term as a whole, without its joints,
+  so that all spellings match, and also in pieces; a path also in components. Code has no natural
+  language: its pieces are always stemmed as English.
+- Numbers keep their joints (`3.5`, `2023-05-07`), as 35 is another number; `1,200` is 1200.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from pagefault.language.language import Language, Script
 from pagefault.language.sought import Sought, alternatives
 
 ANALYZER: Final = 7
-"""Changes whenever any text could yield other terms than before."""
+"""Increased whenever any text could yield other terms than before."""
 
-TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
-NAME_CHARS_MAX: Final = 256  # a longer name of pieces is data too, unless it is a list with commas
+TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), distinguished by their beginning
+NAME_CHARS_MAX: Final = 256  # a longer name of pieces is data, too, unless it is a list with commas
 
-# Scripts written without blanks between words: Thai to Khmer, kana, Han, Hangul.
+# Scripts without blanks between words: Thai to Khmer, kana, Han, Hangul.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_SIGNS: Final = "\u0900-\u0963\u0970-\u0dff"  # of vowels in the scripts of India, and their letters
+_SIGNS: Final = "\u0900-\u0963\u0970-\u0dff"  # vowel signs and letters in the scripts of India
 _LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]++|[{_SIGNS}]++)++"
 _JOINT: Final = r"[_.,:/\\@#&+'-]"
 _CHUNK: Final = re.compile(rf"[^\W_]+(?:{_JOINT}+[^\W_]+)*")
@@ -71,15 +72,15 @@ _SPELLINGS: Final = {
     ord("æ"): "ae",
     ord("Æ"): "Ae",
 }
-"""Apostrophes; a nasal of Hindi that is written in two ways; what is drawn and no letter; letters
-that are written as two where a keyboard lacks them.
+"""Apostrophes; a Hindi nasal with two spellings; ornamental characters; letters that are written as
+two where a keyboard lacks them.
 """
 _WRITTEN: Final = re.compile(
     rf"[{_UNSPACED}]+"
     rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
     rf"(?:[{_DIACRITICS}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*|['’ʼ＇_.,:/\\@#&+-]+[^\W_{_UNSPACED}]+)*"
 )
-"""Words as they stand in a text, before anything is done to it."""
+"""Words as written in a text, before any processing."""
 _WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}{_DIACRITICS}])*")
 _RUN: Final = re.compile(rf"[{_UNSPACED}]+")
 _OF_ONE_SCRIPT: Final = re.compile(
@@ -92,11 +93,11 @@ _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 _OF_CODE: Final = re.compile(r"[_.:/\\@#&+\d]")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 
-_ENGLISH: Final = ()  # no other language is told: that of the default of each script
+_ENGLISH: Final = ()  # no other language detected: the default of each script
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text, in its order, repeated as they repeat."""
+    """The terms of a text, in order, with repetitions."""
     return analyze_told(text)[0]
 
 
@@ -119,8 +120,8 @@ def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
 
 
 def terms_alone(piece: str) -> tuple[str, ...]:
-    """The terms of what stands between blanks, in a text of no other language than the defaults of
-    scripts: no word or name spans a blank. `TellsLanguage` for a word by which a text may tell one.
+    """The terms of a piece between blanks, in a text of the default languages only: no word or name
+    spans a blank. `TellsLanguage` for a word that may identify another language.
     """
     if piece in TELLING:
         raise TellsLanguage
@@ -128,15 +129,15 @@ def terms_alone(piece: str) -> tuple[str, ...]:
 
 
 def other_languages(text: str) -> tuple[str, ...]:
-    """Codes of the languages that paragraphs of a text are in, but for the defaults of scripts."""
+    """The codes of the languages of a text's paragraphs, except the defaults of scripts."""
     if TELLING.isdisjoint(text.split()):
         return ()
     return tuple(dict.fromkeys(chain.from_iterable(map(_told, _PARAGRAPH.split(text)))))
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Where each word of a text stands, from and to (without), and its terms: of a name with joints
-    those of each piece, and then those of the whole; of a script without blanks each pair.
+    """The span of each word of a text (end exclusive), and its terms: for a name with joints those
+    of each piece, then those of the whole; in a script without blanks, each pair.
     """
     begin = 0
     for end in (*(found.end() for found in _PARAGRAPH.finditer(text)), len(text)):
@@ -165,8 +166,8 @@ def _spans_of(
 
 
 def query_terms(text: str, languages: Collection[str] | None = None) -> list[str]:
-    """The terms a question is about, each once, in its order, as a text has them that is in these
-    languages (their codes; what is of no other is of the defaults); in its own, if none are given.
+    """The terms of a question, without duplicates, in order, as a text in these languages (their
+    codes; the defaults of scripts for the rest) would have them; by default in its own.
 
     Stop words are left out, unless there is nothing else: `to be or not to be` is a query too.
     """
@@ -183,19 +184,19 @@ def query_terms(text: str, languages: Collection[str] | None = None) -> list[str
 
 
 def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
-    """The words a question is about, each once, in its order: the term of each, or all that it has
-    in one of these languages or in the defaults, where they differ. So a word counts once, in
-    whichever language a page has it.
+    """The words of a question, without duplicates, in order: for each its term, or its alternatives
+    if it differs between these languages and the defaults. So a word counts once, in any language
+    that a page has it in.
     """
     return [*_query_words(text, tuple(languages))]
 
 
 def forms_of(asked: Iterable[Sought]) -> frozenset[str]:
-    """All that these words may be."""
+    """All alternatives of these search terms."""
     return frozenset(chain.from_iterable((w,) if isinstance(w, str) else w for w in asked))
 
 
-@lru_cache(maxsize=8)  # a search asks for those of its query several times
+@lru_cache(maxsize=8)  # a search requests those of its query several times
 def _query_words(text: str, languages: tuple[str, ...]) -> tuple[Sought, ...]:
     words = list(_words(text))
     shown = told(text)
@@ -212,28 +213,28 @@ def _query_words(text: str, languages: tuple[str, ...]) -> tuple[Sought, ...]:
 
 
 def _unelided(word: str, elisions: Collection[str]) -> str:
-    """A word without what is elided before it: `d'octobre` is asked of pages in English, too."""
+    """A word without an elided one before it: `d'octobre` also searches English pages."""
     before, _, after = word.partition("'")
     return after if after and before.casefold() in elisions else word
 
 
 def terms_of(text: str, language: Language) -> list[str]:
-    """The terms of a text that is known to be in this language, each once."""
+    """The terms of a text in this known language, without duplicates."""
     others = () if DEFAULT.get(language.script) is language else (language.code,)
     return list(dict.fromkeys(term for word in _words(text) for term in _terms_in(word, others)))
 
 
 def is_telling(text: str) -> bool:
-    """Whether it has any word but stop words."""
+    """Whether it has any word that is not a stop word."""
     return bool(_telling(_words(text), [one.code for one in told(text)]))
 
 
 def unseen_joints(asked: Sequence[Sought], seen: Sequence[bool]) -> frozenset[int]:
-    """Which pairs of characters in a query tell nothing, given which terms of it stand in scope.
+    """The uninformative pairs of characters in a query, given which of its terms occur in scope.
 
-    In a script without blanks a query's pairs are its words and what joins these; a joint hardly
-    stands anywhere, and is no word that is missing. So an unseen pair counts only if it overlaps
-    none that counts, those that are seen before the others.
+    In a script without blanks, a query's pairs are its words and the joints between them. A joint
+    rarely occurs anywhere, and is not a missing word. So an unseen pair counts only if it overlaps
+    no pair that counts, where seen ones have precedence.
     """
     counting = list(seen)
     for at, one in enumerate(asked):
@@ -254,12 +255,12 @@ def _overlap(one: Sought, other: Sought) -> bool:
 
 
 def date_terms(day: date) -> list[str]:
-    """Weekday, month and year by name: how people ask for a day."""
+    """Weekday, month and year by name, as people ask for a day."""
     return [_english_stem(WEEKDAYS[day.weekday()]), month_term(day.month), str(day.year)]
 
 
 def month_term(month: int) -> str:
-    """What the pages of a month (1 to 12) have, in whichever language they are."""
+    """The term of a month (1 to 12), independent of the page's language."""
     return _english_stem(MONTHS[month - 1])
 
 
@@ -267,14 +268,14 @@ def month_term(month: int) -> str:
 
 
 def _told(paragraph: str, words: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Which languages a paragraph is in, but for the defaults of scripts; `words` are its own."""
+    """The languages of a paragraph, except the defaults of scripts; `words` are its words."""
     if TELLING.isdisjoint(paragraph.split()):
         return _ENGLISH
     return others_in(_words(paragraph) if words is None else words)
 
 
 def _words(text: str) -> Sequence[str]:
-    """Words, names and numbers as written, brought to one Unicode form; case is kept for humps."""
+    """Words, names and numbers in normalised Unicode; case is kept, for camel case."""
     if text.isascii():
         return _CHUNK.findall(text)
     text = unicodedata.normalize("NFKC", text.translate(_SPELLINGS))
@@ -282,8 +283,8 @@ def _words(text: str) -> Sequence[str]:
 
 
 def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
-    """Those that are no stop words in these languages or in the default of their script; of a run
-    without blanks what stands between its stop words.
+    """The words that are not stop words in these languages or in the default of their script; for a
+    run without blanks, the parts between its stop words.
     """
     stops, elisions = _stops(tuple(others))
     found: list[str] = []
@@ -306,7 +307,7 @@ def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _stops(others: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The stop words of these languages and of the defaults of scripts, and what is elided."""
+    """The stop words of these languages and of the defaults of scripts, and the elisions."""
     those = [BY_CODE[code] for code in others]
     stops = frozenset[str]().union(*(one.stop_words for one in (*DEFAULT.values(), *those)))
     return stops, frozenset[str]().union(*(one.elisions for one in those))
@@ -324,13 +325,13 @@ def _between_stops(run: str) -> Iterator[str]:
 
 
 class TellsLanguage(Exception):
-    """A word may tell a language: what stands between blanks has no terms of its own."""
+    """A word may identify a language: the piece has no terms by itself."""
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """`terms_alone`, as they are asked for: quicker than an LRU cache. Long ones are data, seldom
-    seen twice, and would fill it with whole files. What may tell another language is never in it,
-    so a text of which all is there needs no look at that.
+    """A cache of `terms_alone`, faster than an LRU one. Long pieces are left out: they are data,
+    seldom seen twice, and would fill it with whole files. So are pieces that may identify another
+    language: a text found here completely needs no language detection.
     """
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
@@ -352,8 +353,8 @@ _RUN_STOP: Final = re.compile("|".join(sorted(map(re.escape, _RUN_STOPS), key=le
 
 
 def _terms_in(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
-    """The terms of one word of a text that tells these languages: one for most, several for a name
-    with joints or humps.
+    """The terms of one word of a text in these languages: one for most, several for a name with
+    joints or in camel case.
     """
     return _remembered(word, others) if len(word) <= TERM_CHARS_MAX else _terms_of(word, others)
 
@@ -371,7 +372,7 @@ def _terms_of(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
     if _THOUSANDS.fullmatch(folded):
         return (folded.replace(",", ""),)
     if len(word) > NAME_CHARS_MAX and "," not in word:
-        word, has_humps = word[:NAME_CHARS_MAX], False  # those of data are not of words
+        word, has_humps = word[:NAME_CHARS_MAX], False  # data does not consist of words
         folded = word.casefold()
     terms = [_whole(folded, language)]
     components: list[str] = _COMPONENT.findall(folded)
@@ -390,7 +391,7 @@ _remembered: Final = lru_cache(maxsize=32_768)(_terms_of)
 
 
 def _apostrophe_term(folded: str, language: Language | None) -> str:
-    """Of a word in two: of what is elided before another word, that one's."""
+    """The term of a word with an apostrophe: after an elision, that of the second part."""
     before, _, after = folded.partition("'")
     while language is not None and before in language.elisions and after:
         folded = after
@@ -407,7 +408,7 @@ def _whole(folded: str, language: Language | None) -> str:
 
 
 def _pairs(run: str) -> Iterator[tuple[int, str]]:
-    """The pairs of characters in a run without blanks, and where they stand."""
+    """The pairs of characters in a run without blanks, with their positions."""
     if not _KANA_WITHIN.search(run) and _OF_ONE_SCRIPT.fullmatch(run):
         parts = [(0, run)]
     else:
@@ -428,7 +429,7 @@ def _language_of(word: str, others: Sequence[str]) -> Language | None:
 
 
 class _Stemmers(threading.local):
-    """Snowball stemmers, one of a language for each thread: they are not to be shared."""
+    """Snowball stemmers, one per language and thread: they are not thread-safe."""
 
     def __init__(self) -> None:
         self._made: dict[str, Stemmer.Stemmer] = {}
@@ -444,7 +445,7 @@ _STEMMERS: Final = _Stemmers()
 
 
 def _stem(word: str, language: Language | None) -> str:
-    """What a word in small letters has in common with its other forms; bare of diacritics."""
+    """The common stem of a lower-case word and its other forms, without diacritics."""
     if language is None or not language.snowball:
         return _bare(word)
     if language is DEFAULT[Script.LATIN]:
@@ -461,14 +462,14 @@ def _english_stem(word: str) -> str:
 
 def _regular_stem(word: str, snowball: str) -> str:
     if len(word) < 3 or word[-1] in "0123456789":
-        return word  # no suffix: the stemmer would change nothing
+        return word  # no suffix: stemming would change nothing
     stemmed: str = _STEMMERS[snowball].stemWord(word)
     return stemmed or word
 
 
 @cache
 def _led_back(language: Language) -> dict[str, str]:
-    """The stem of each irregular form to the stem of its word."""
+    """A mapping from the stem of each irregular form to the stem of its base word."""
     back: dict[str, str] = {}
     for line in language.irregular.split("\n"):
         word, _, forms = line.partition(":")
@@ -479,7 +480,7 @@ def _led_back(language: Language) -> dict[str, str]:
 
 
 def _bare(word: str) -> str:
-    """Without diacritics, in one Unicode form."""
+    """Without diacritics, in normalised Unicode."""
     if word.isascii():
         return word
     stripped = _DIACRITIC.sub("", unicodedata.normalize("NFKD", word))

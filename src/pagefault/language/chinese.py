@@ -1,4 +1,4 @@
-"""Chinese, in either script. It has no blanks: its words are found inside a run of characters."""
+"""Chinese, in either script. It has no blanks: words are found inside a run of characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The days that a text names: a question, or a page that tells of another day than its own."""
+"""Recognising the days that a question, or a page about another day than its own, names."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365
 
 
 class Nth(NamedTuple):
-    """Days that begin on some weekday of a month: on the first of that name, the second, …; on the
-    last, if `number` is -1. Without a weekday, a week of those that the first of the month begins,
-    or the one that its last day ends.
+    """Days relative to a month's weekdays: from the first, second, … such weekday, or the last if
+    `number` is -1. Without a weekday, a week counted from the first of the month, or the one that
+    ends with its last day.
     """
 
     number: int
@@ -29,9 +29,9 @@ class Nth(NamedTuple):
 
 
 class Days(NamedTuple):
-    """From `first` to `last`, inclusive. Of any year if `of_any_year`: theirs is then a leap year
-    that stands for it; `nth` are those of the month that are meant, which another year has on other
-    days. A season may go on into the next year.
+    """From `first` to `last`, inclusive. With `of_any_year` they are in a leap year that represents
+    any year; `nth` identifies days of a month whose dates differ by year. A season may extend into
+    the next year.
     """
 
     first: date
@@ -41,17 +41,15 @@ class Days(NamedTuple):
 
 
 def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
-    """Dates, months and years, and what is relative to `today`, if that is known, as the languages
-    say it that the query tells. Of days within others those alone: other languages may know less of
-    a date.
+    """Dates, months and years, and times relative to `today`, if given, in the languages of the
+    query. Of nested ranges only the innermost: other languages may understand less of a date.
     """
     return _named(query, told_or_all(query), today)
 
 
 def days_told(text: str, on: date) -> tuple[date, date] | None:
-    """The days that a text of this day tells of, from and to (inclusive): the first that it names,
-    unless they are the day itself; those of any year are of the year that is nearest. Nothing in a
-    text whose language does not show.
+    """The first days (from, to; inclusive) that a text written on this day names, other than that
+    day; those of any year are put into the nearest year. None for a text of unknown language.
     """
     languages = told(text) if on.year > _YEARS_BACK + 1 and on.year < date.max.year - 1 else ()
     for one in _named(text, languages, on) if languages else ():
@@ -76,7 +74,7 @@ def _named(query: str, languages: Sequence[Language], today: date | None) -> tup
 
 
 def _holds(one: Days, other: Days) -> bool:
-    """Whether the other days are some of these, and not all."""
+    """Whether the other days are a proper subset of these."""
     if one == other or (other.of_any_year and not one.of_any_year):
         return False
     first, last = of_year(one, other.first.year) if one.of_any_year else (one.first, one.last)
@@ -87,14 +85,14 @@ def _holds(one: Days, other: Days) -> bool:
 
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
-    """The months that a query names, as it writes them, and which of the year each is."""
+    """The months that a query names, as written, with their numbers."""
     for one, text in _read_by(tuple(told_or_all(query)), query):
         yield from one.months(text)
 
 
 def days_in_digits(query: str) -> Iterator[Days]:
     """Days and months written as 2026-10-08 and 2026-10; days as 8.10.2026, and as 8/10/2026, which
-    is one of two wherever both can be.
+    yields both readings if both are possible.
     """
     for match in _ISO.finditer(query):
         found = _of(int(match[1]), int(match[2]), match[3])
@@ -107,7 +105,7 @@ def days_in_digits(query: str) -> Iterator[Days]:
 
 
 def of_year(one: Days, year: int) -> tuple[date, date]:
-    """The first and the last of days of any year, in this one."""
+    """The first and last of days of any year, in this year."""
     if one.nth is not None:
         return _nth(one.nth, year, one.first.month)
     goes_on = one.last < one.first
@@ -126,7 +124,7 @@ def _nth(nth: Nth, year: int, month: int) -> tuple[date, date]:
 
 
 def _in_year(day: date, year: int) -> date:
-    """The same day of another year; of February its last, where it has no 29th."""
+    """The same day of another year; for February 29, the last of February if need be."""
     return day.replace(year=year, day=min(day.day, monthrange(year, day.month)[1]))
 
 
@@ -134,7 +132,7 @@ _ANY_YEAR: Final = 2000
 
 
 class _Names:
-    """Regular expressions and what each of them names."""
+    """Regular expressions, each with what it names."""
 
     def __init__(self, names: Mapping[str, int | str]) -> None:
         self.pattern = "|".join(f"(?:{name})" for name in names)
@@ -147,21 +145,21 @@ class _Names:
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season)(\d?)\}")
 _PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
 _SEASON_MONTHS: Final = 3
-_YEARS_BACK: Final = 3  # in which a season ended
+_YEARS_BACK: Final = 3  # in which a season may have ended
 _SPRING: Final = 3  # begins in March
 
 
 class _Text:
-    """A text that one reader reads, in small letters, and what was found there."""
+    """A text for one reader, in lower case, and what was found in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text.lower()
-        self.has_month: bool | None = None  # not looked for yet
+        self.has_month: bool | None = None  # not determined yet
         self.found: dict[str, list[re.Match[str]]] = {}
 
 
 class _Reader:
-    """Reads days as one language says them."""
+    """Recognises days as one language writes them."""
 
     def __init__(self, told: Dates, script: Script) -> None:
         self._told = told
@@ -192,7 +190,7 @@ class _Reader:
                 yield found
 
     def months(self, query: _Text) -> Iterator[tuple[str, int]]:
-        """Each month as it is written, and its number."""
+        """Each month as written, and its number."""
         for month, _, _, _ in self._dates(query):
             yield month, self._month(month)
         for template in (self._told.part, self._told.nth):
@@ -201,7 +199,7 @@ class _Reader:
                 yield month, self._month(month)
 
     def _within_months(self, query: _Text) -> list[tuple[Days, tuple[int, int]]]:
-        """Parts of months, and where each is told."""
+        """Parts of months, and their positions."""
         found: list[tuple[Days, tuple[int, int]]] = []
         for match in self._found(self._told.nth, query):
             number = int(self._names["nth"].meant(_part(match, "nth")) or 1)
@@ -233,7 +231,7 @@ class _Reader:
         return Days(first, last, not year, nth)
 
     def seasons(self, query: _Text) -> Iterator[Days]:
-        """Seasons, of a year or of any."""
+        """Seasons, of a given year or of any."""
         for match in self._found(self._told.season, query):
             year = _part(match, "y")
             yield self._season(match, int(year) if year else None)
@@ -248,7 +246,7 @@ class _Reader:
         return Days(date(within, first, 1), date(ends, last, length), year is None)
 
     def _dates(self, query: _Text) -> Iterator[tuple[str, str, str, tuple[int, int]]]:
-        """Month, day and year as they are written, and where."""
+        """Month, day and year as written, and their positions."""
         for match in self._found(self._told.date, query):
             month, number, year = (_part(match, name) for name in ("month", "d", "y"))
             is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
@@ -260,7 +258,7 @@ class _Reader:
         return int(self._names["month"].meant(name) or 0)
 
     def years(self, query: _Text) -> Iterator[Days]:
-        """Years alone: that of a date or a season is part of it."""
+        """Years alone, outside a date or a season."""
         whole = [
             match.span()
             for template in (self._told.date, self._told.season)
@@ -327,7 +325,7 @@ class _Reader:
 _reader: Final = cache(_Reader)
 
 
-@lru_cache(maxsize=2)  # a question's days and its months are asked for one after the other
+@lru_cache(maxsize=2)  # a question's days and months are requested one after the other
 def _read_by(languages: tuple[Language, ...], text: str) -> list[tuple[_Reader, _Text]]:
     return [
         (_reader(one.dates, one.script), _Text(text)) for one in languages if one.dates is not None
@@ -335,7 +333,7 @@ def _read_by(languages: tuple[Language, ...], text: str) -> list[tuple[_Reader, 
 
 
 _SATURDAY: Final = 5
-_WEEKS: Final = 4  # of a month, whole ones
+_WEEKS: Final = 4  # whole ones in a month
 
 
 def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
@@ -343,13 +341,13 @@ def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
 
 
 def _part(match: re.Match[str], name: str) -> str:
-    """What stands at a place of a template, in whichever of its branches; empty for nothing."""
+    """The match of a template's group, in any of its branches; empty if none."""
     groups = match.groupdict()
     return next((groups[one] for one in (name, f"{name}2", f"{name}3") if groups.get(one)), "")
 
 
 def _of(year: int | None, month: int, day: str | None) -> Days | None:
-    """A day or a whole month; nothing if there is none such."""
+    """A day or a whole month; None if it does not exist."""
     within = year or _ANY_YEAR
     if not 1 <= month <= 12:
         return None

@@ -1,6 +1,6 @@
-"""English sentences that tell how something is done, and by which words things are called.
+"""English sentences that state how something is done, or define a word.
 
-What becomes of them is `truth`'s.
+`truth` makes claims and procedures of them.
 """
 
 from __future__ import annotations

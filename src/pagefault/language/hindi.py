@@ -1,4 +1,4 @@
-"""Hindi. Signs of vowels are no letters to `\\b`, so its cues say for themselves where a word ends."""
+"""Hindi. `\\b` does not count vowel signs as letters, so its cues mark word ends themselves."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ HINDI: Final = Language(
             "month": "महीनों|महीने|महीना|माह",
             "year": "सालों|साल|वर्ष",
         },
-        near={"आज": 0},  # कल and परसों are days to come as well
+        near={"आज": 0},  # कल and परसों also mean future days
         numbers={"एक": 1, "दो": 2, "तीन": 3, "चार": 4, "पाँच": 5, "पांच": 5, "छह": 6},
         date=(
             rf"{_BEGIN}{{d}}\s+{{month}}{_END}(?:\s+{{y}})?|{_BEGIN}{{month2}}(?:\s+{{y2}})?(?=\s+(?:में|से|तक|के|की|का){_END})"

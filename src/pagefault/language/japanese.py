@@ -1,4 +1,4 @@
-"""Japanese. What is written in hiragana alone is mostly grammar; a query is asked without it."""
+"""Japanese. Hiragana alone is mostly grammar, which queries leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words may be kin: those that begin alike. What that is worth, `recall/kin.py` says."""
+"""Kin: words with a common beginning. `recall/kin.py` has their weight."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 from pagefault.language.sought import Sought, alternatives, beginning_with
 
-LETTERS: Final = 5  # that kin share; what is shorter has none
-KIN_MAX: Final = 16  # words of a query, the first, of which kin are looked for: more are a text
+LETTERS: Final = 5  # that kin share; shorter words have none
+KIN_MAX: Final = 16  # leading words of a query whose kin are searched: more are a text
 
 
 def kin_of(terms: Sequence[Sought]) -> dict[int, tuple[str, ...]]:
-    """For each of these terms that may have kin, by its position, what looks for them: numbers, what
-    has digits and pairs of characters have none.
+    """For each of these terms that may have kin, by position, the prefix searches for them.
+    Numbers, words with digits and pairs of characters have none.
     """
     kin: dict[int, tuple[str, ...]] = {}
     for at, term in enumerate(terms):

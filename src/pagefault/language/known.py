@@ -1,10 +1,10 @@
-"""The languages that are known, and which of them a text tells.
+"""The known languages, and language detection.
 
-The decision is a function of the text alone. A script of one language tells it; where several
-share one, words of grammar are counted. In Latin letters English is what a text is taken for until
-another language has at least two different words of grammar there, and more than English has: a
-foreign name (*Museo de la Ciudad*) turns no English sentence. One of them has to be no everyday
-English word, as German *die* and Spanish *de* are.
+Detection is a function of the text alone. A script of a single language decides; if several
+languages share a script, grammatical words are counted. In Latin letters the default is English,
+until another language has at least two different grammatical words, and more than English has: a
+foreign name (*Museo de la Ciudad*) does not change an English sentence. One of the words must not
+be an everyday English word, as German *die* and Spanish *de* are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pagefault.language.spanish import SPANISH
 LANGUAGES: Final = (
     ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE, *OTHERS,
 )  # fmt: skip
-"""Of equals in a count the first is told."""
+"""On ties the first is detected."""
 
 BY_CODE: Final = MappingProxyType({one.code: one for one in LANGUAGES})
 
@@ -49,16 +49,16 @@ DEFAULT: Final = MappingProxyType(
         Script.HANGUL: BY_CODE["ko"],
     }
 )
-"""What a script is taken for where no words tell. Hebrew letters are not taken for Yiddish."""
+"""The default of each script. Hebrew letters are not taken for Yiddish."""
 
 OTHER_CODES: Final = tuple(
     one.code for one in LANGUAGES if one.snowball and DEFAULT.get(one.script) is not one
 )
-"""Languages that analyse a word otherwise than the default of its script: an index keeps which of
-them stand in a scope.
+"""Languages that analyse a word differently from the default of its script: an index records which
+of them occur in a scope.
 """
 
-TOLD_MIN: Final = 2  # different words of grammar by which a text tells such a language
+TOLD_MIN: Final = 2  # different grammatical words needed to detect such a language
 
 _ALSO_ENGLISH: Final = frozenset(
     """
@@ -82,7 +82,7 @@ for _code in OTHER_CODES:
 _SIGNS: Final = frozenset(_BY_WORD) - _ENGLISH_GRAMMAR - _ALSO_ENGLISH
 
 TELLING: Final = _SIGNS | frozenset(map(str.capitalize, _SIGNS))
-"""Words without which a text is in no language but the default of its scripts."""
+"""Without any of these words a text is in the default languages of its scripts."""
 
 _SCRIPTS: Final = re.compile(
     r"(?P<cyrillic>[\u0400-\u052f])|(?P<greek>[\u0370-\u03ff\u1f00-\u1fff])|(?P<armenian>[\u0530-\u058f])"
@@ -93,13 +93,13 @@ _SCRIPTS: Final = re.compile(
 
 
 def script_of(word: str) -> Script:
-    """Of a word in one script; Latin, if it has no letter of another that is known."""
+    """The script of a word in one script; Latin, if it has no letter of another known one."""
     found = None if word.isascii() else _SCRIPTS.search(word)
     return Script(str(found.lastgroup)) if found else Script.LATIN
 
 
 def others_in(words: Iterable[str]) -> tuple[str, ...]:
-    """Which languages that are no default the words of a text tell, one of a script at the most."""
+    """The languages that the words of a text identify, except defaults, at most one per script."""
     different = set(map(str.casefold, words))
     telling = {code for word in different & _SIGNS for code in _BY_WORD[word]}
     if not telling:
@@ -107,7 +107,7 @@ def others_in(words: Iterable[str]) -> tuple[str, ...]:
     counts = Counter(code for word in different for code in _BY_WORD.get(word, ()))
     least = {Script.LATIN: len(different & _ENGLISH_GRAMMAR)}
     told: dict[Script, str] = {}
-    for code in OTHER_CODES:  # of equals the first
+    for code in OTHER_CODES:  # ties go to the first
         if code not in telling:
             continue
         language, count = BY_CODE[code], counts[code]
@@ -122,10 +122,10 @@ def others_in(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def told(text: str) -> tuple[Language, ...]:
-    """The languages that a text shows, by its scripts and all that is known of their words: none for
-    a few Latin words that could be of any language. Other than for its terms one word is enough, as
-    nothing is kept by this: of Latin letters the languages with most words, if these are most of
-    all or several, and English before any that has no more than it.
+    """The languages that a text shows, by its scripts and all known words: none for a few Latin
+    words that could be of any language. Unlike for terms one word is enough, because nothing stored
+    depends on it. In Latin letters: the languages with most words, if these are a majority or
+    several words, and English unless another has more.
     """
     return _remembered(text) if len(text) <= _REMEMBERED_CHARS else _told(text)
 
@@ -145,12 +145,12 @@ def _told(text: str) -> tuple[Language, ...]:
     return (*found, *(one for script, one in DEFAULT.items() if script in scripts))
 
 
-_REMEMBERED_CHARS: Final = 2_000  # of a question, which many ask of; others are asked of once
+_REMEMBERED_CHARS: Final = 2_000  # of a question, used many times; longer ones are not cached
 _remembered: Final = lru_cache(maxsize=256)(_told)
 
 
 def _most(words: frozenset[str]) -> Sequence[Language]:
-    """The Latin languages of which most of these words are."""
+    """The Latin languages to which most of these words belong."""
     signs = words & _LATIN_SIGNS
     if not signs:
         return () if words.isdisjoint(_ENGLISH_WORDS) else (ENGLISH,)
@@ -177,7 +177,7 @@ def _vocabulary(one: Language) -> Set[str]:
     )
 
 
-_WORD: Final = re.compile(r"[\w\u0900-\u0963\u0970-\u0dff]+")  # with the vowels of India
+_WORD: Final = re.compile(r"[\w\u0900-\u0963\u0970-\u0dff]+")  # with Indian vowel signs
 _LATIN_LAST: Final = "\u024f"
 _ENGLISH_WORDS: Final = _vocabulary(ENGLISH)
 _LATIN_BY_WORD: Final[dict[str, list[str]]] = defaultdict(list)
@@ -190,5 +190,5 @@ _LATIN_SIGNS: Final = _LATIN_WORDS - _ALSO_ENGLISH - _ENGLISH_WORDS
 
 
 def told_or_all(text: str) -> tuple[Language, ...]:
-    """Those that a text shows; where it shows none, all."""
+    """The languages that a text shows; all of them if it shows none."""
     return told(text) or LANGUAGES

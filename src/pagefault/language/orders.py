@@ -1,10 +1,10 @@
-"""Phrases by which a stored text poses as an order to the model that reads it later.
+"""Phrases with which a stored text poses as an order to the model that later reads it.
 
-Few, and meant to be: requirement 003's four, made narrower, since on notes of developers these
-caught 5 of 12 clean ones, and 3 of 118 attacks (a corpus of stored injections). No list of phrases
-finds a poisoned memory that only states something false; what keeps those from harm is whose word
-they are (`model/trust.py`). So nothing but a stranger's text is judged by this, and a hit lowers
-what may be done with it, and never raises anything.
+They are few on purpose: requirement 003's four, made narrower, because on developers' notes these
+flagged 5 of 12 clean ones, and caught 3 of 118 attacks (a corpus of stored injections). No list of
+phrases finds a poisoned memory that only states something false; the defence against those is the
+label of origin (`model/trust.py`). So only untrusted text is judged by this, and a hit only ever
+lowers what may be done with it.
 """
 
 from __future__ import annotations
@@ -31,5 +31,5 @@ _ORDERS: Final = re.compile(
 
 
 def reads_like_an_order(text: str) -> bool:
-    """Whether a text tells its reader to put other instructions in the place of its own."""
+    """Whether a text instructs its reader to replace its instructions."""
     return _ORDERS.search(text) is not None

@@ -1,5 +1,5 @@
-"""Languages of which we know the stemmer and the words of grammar, and no more: their pages are
-found in other inflections, but no date or cue of theirs is understood.
+"""Languages of which only the stemmer and the grammatical words are known: their pages match in
+other inflections, but none of their dates or cues is understood.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a password is called, and what stands between that and the password, in each language that
-has words for it here. Apart from the languages themselves: the guard reads it of every text, also
-where nothing else of a language is loaded.
+"""Words for a password, and what may be between one and its value, in each language that has them
+here. Separate from the languages, because the guard checks every text with it, even if no language
+is loaded.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class SpokenPassword:
-    """`names` are how a word for it begins, in small letters; `leads` is a regular expression of
-    what the value follows. With `apart`, blanks stand between words.
+    """`names` are the beginnings of words for it, in lower case; `leads` is a regular expression
+    for what precedes the value. With `apart`, words are separated by blanks.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Cues as regular expressions, of one language or of several at once."""
+"""Cues as regular expressions, for one language or for several at once."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
 
 
 def joined(cue: Cue, languages: Iterable[Language] = LANGUAGES) -> str:
-    """The source of what shows it in any of these languages; what never matches, if in none."""
+    """The pattern source of a cue in any of these languages, or one that never matches."""
     found = [one.cues[cue] for one in languages if cue in one.cues]
     return "|".join(f"(?:{one})" for one in found) or r"(?!)"
 
 
 class Anywhere:
-    """Looks for cues in texts of any language.
+    """Searches for cues in texts of any language.
 
-    A text of ASCII alone is not searched for what only other scripts than the Latin one have: that
-    is most of what a search takes.
+    An ASCII text is not searched for cues of other scripts than the Latin one, which would take
+    most of the time.
     """
 
     def __init__(self, cue: Cue) -> None:
@@ -46,19 +46,19 @@ class Anywhere:
 
 
 def anywhere(cue: Cue) -> Anywhere:
-    """Looked for in texts of any language, where `Cue` allows it for this one."""
+    """The cue in texts of any language, if `Cue` allows that for it."""
     return Anywhere(cue)
 
 
 def shows(cue: Cue, text: str, *, at_start: bool = False, within: str = "") -> bool:
-    """Whether a text shows it, in the languages that it tells, or that the text `within` which it
-    stands does.
+    """Whether a text has a cue, in the detected languages of the text, or of the surrounding text
+    `within`.
     """
     return _pattern(cue, told_or_all(within or text), at_start).search(text) is not None
 
 
 def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:
-    """How often a text shows it, in its languages, or in English where it shows none."""
+    """The number of matches in a text, in its languages, or in English if none is detected."""
     pattern = _pattern(cue, told(text) or (ENGLISH,), False, flags)
     return sum(1 for _ in pattern.finditer(text))
 

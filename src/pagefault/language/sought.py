@@ -1,27 +1,27 @@
-"""What a query looks for: terms, and words that are another term in each of several languages."""
+"""Search terms: terms, and words whose term differs between languages."""
 
 from __future__ import annotations
 
 from typing import Final
 
 Sought = str | tuple[str, ...]
-"""A term of a query, or several of which any will do: those of one word. `deplo*` is any term that
-begins with `deplo`: no term has a `*`.
+"""A query term, or alternatives that belong to one word. `deplo*` matches any term with the prefix
+`deplo`: no term has a `*`.
 """
 
 _ANY_ENDING: Final = "*"
 
 
 def alternatives(sought: Sought) -> tuple[str, ...]:
-    """The terms of which any will do."""
+    """The alternatives of a search term."""
     return (sought,) if isinstance(sought, str) else sought
 
 
 def beginning_with(letters: str) -> str:
-    """What looks for any term that begins so."""
+    """The search term for a prefix."""
     return letters + _ANY_ENDING
 
 
 def beginning(term: str) -> str:
-    """How the terms begin that this looks for; empty, if it is one term."""
+    """The prefix of a search term; empty if it is a whole term."""
     return term[:-1] if term.endswith(_ANY_ENDING) else ""

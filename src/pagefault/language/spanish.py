@@ -123,7 +123,7 @@ SPANISH: Final = Language(
             r"|\b(?:en|desde|de|hasta|este|pasado|durante)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
             r"|\b{month3}\b\.?\s+(?:de\s+|del\s+)?{y3}\b"
         ),
-        doubtful_months=frozenset({"mar", "set"}),  # the sea: not without a day or a year
+        doubtful_months=frozenset({"mar", "set"}),  # the sea: a month only with a day or a year
         before_a_month=r"(?!)",
         seasons=("primavera", "verano", "otoño", "invierno"),
         ordinals={

@@ -1,1 +1,1 @@
-"""Values, tables and errors. Standard library only; all else may import this."""
+"""Values, tables and errors. Needs only the standard library; everything else may import it."""

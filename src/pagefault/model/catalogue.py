@@ -1,8 +1,8 @@
-"""What is known of models without asking them: window, reserve, tokenizer, price list.
+"""Known facts about models: window, reserve, tokenizer, price list.
 
-As of 2026-11. Prices, minima and lifetimes come from the providers' published pages, except where
-`note` says otherwise; they change, so a list carries its month, and one's own can be put in place
-of any of these. A model that is not here gets `UNKNOWN`, and is told apart by its name.
+As of 2026-11. Prices, minima and lifetimes are from the providers' published pages, except where
+`note` says otherwise. They change, so a list carries its month, and callers can pass their own list
+instead. A model that is not listed gets `UNKNOWN`, with its own name.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ AS_OF: Final = "2026-11"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """`factor` is a guess at how many tokens of the model's one token of o200k is, on the safe
-    side, until a session has learned it; `reserve_tokens` of the window stay free for the answer.
+    """`factor` is a safe estimate of the model's tokens per o200k token, used until a session has
+    measured it. `reserve_tokens` of the window stay free for the answer.
     """
 
     name: str
@@ -40,13 +40,11 @@ class Model:
 
     @property
     def room_tokens(self) -> int:
-        """What a request may have, in the model's tokens: under the price cliff, reserve kept."""
+        """A request's room, in the model's tokens: below the price cliff, without the reserve."""
         return self.prices.room(self.window_tokens - self.reserve_tokens)
 
 
-_OUTPUT: Final = (
-    8.0  # no list below states it for input = 1; used only to weigh generated summaries
-)
+_OUTPUT: Final = 8.0  # no list below has one for input = 1; only weighs generated summaries
 
 _ANTHROPIC: Final = PriceList(
     name="anthropic-5m",
@@ -201,14 +199,14 @@ UNKNOWN: Final = Model(
 
 _BY_NAME: Final = {model.name: model for model in CATALOGUE}
 _EDITION: Final = re.compile(r"-(latest|preview|\d{6,8}|\d{4}-\d{2}-\d{2})$")
-_FAMILIES: Final = ("gemini", "local")  # one list for all of them
+_FAMILIES: Final = ("gemini", "local")  # one list for the whole family
 
 
 def find_model(name: str) -> Model:
     """The catalogue's entry for a model, by any usual spelling of its name; else `UNKNOWN`.
 
-    A provider before a slash, a date behind, dots for dashes and capitals make no difference. A
-    version that is not listed is not taken for its neighbour.
+    A provider before a slash, a trailing date, dots for dashes and case make no difference. An
+    unlisted version does not match a similar one.
     """
     wanted = _EDITION.sub("", name.strip().lower().rpartition("/")[2].replace(".", "-"))
     family = wanted.partition("-")[0]
@@ -220,17 +218,17 @@ PRICE_LISTS: Final = {
     one.name: one
     for one in (_ANTHROPIC, _OPENAI, _OPENAI_MARKED, _GEMINI, _DEEPSEEK, _LOCAL, _UNKNOWN)
 }
-"""The lists that models share, by name."""
+"""Price lists shared by models, by name."""
 
-_TTL_S: Final = 300.0  # of a list that names no lifetime: the shortest that a provider promises
+_TTL_S: Final = 300.0  # of a list that names no lifetime: the shortest that any provider promises
 
 
 @checked
 def find_prices(name: str) -> PriceList:
-    """A price list by its name, or that of a model by its; or one of your own, written READ/WRITE
-    or READ/WRITE/SECONDS.
+    """A price list by its own name or a model's, or a custom one, written READ/WRITE or
+    READ/WRITE/SECONDS.
 
-    One of your own has no least size and no steps. Raises `BadInput`.
+    A custom list has no minimum size and no steps. Raises `BadInput`.
     """
     if known := PRICE_LISTS.get(name.strip().lower()):
         return known

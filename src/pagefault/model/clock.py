@@ -17,7 +17,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock. Only `service/bootstrap.py` picks it."""
+    """The machine's clock. Only `service/bootstrap.py` chooses it."""
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000

@@ -1,8 +1,8 @@
-"""Every default there is: its unit, where the requirement texts name one, and ours where we differ.
+"""Every default with its unit, and, where the requirement texts name a figure, theirs beside ours.
 
-`source` cites the texts that this design started from by number (`docs/design.md` names them); one
-table, because they name some figures twice and differently. `docs/paging.md` prints it;
-`tests/model/test_defaults.py` holds it against the code that uses it.
+`source` cites by number the texts that this design started from (`docs/design.md` names them). It
+is one table because they name some figures twice, and differently. `docs/paging.md` prints it, and
+`tests/model/test_defaults.py` checks it against the code that uses it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Default:
     ours: object
     theirs: object
     source: str
-    why: str = ""  # said where we differ, or where the figure waits for its issue
+    why: str = ""  # given where we differ, or where the figure is not used yet
 
 
 WINDOW_TOKENS: Final = 128_000
@@ -37,9 +37,9 @@ RECALL_TOKENS: Final = 1_000
 RECALL_WINDOW_SHARE: Final = 0.125
 UNTRUSTED_RECALL_SHARE: Final = 0.5
 PASSAGE_TOKENS: Final = 256
-"""A longer page is quoted in part: of several that bear on a message each is told."""
+"""A longer page is quoted in part, so that several relevant pages fit."""
 PASSAGE_TOKENS_MIN: Final = 16
-"""Less of a page says nothing."""
+"""A shorter excerpt says nothing."""
 PAGED_IN_TOKENS: Final = 0
 FAULT_TOKENS_ABOUT: Final = 220
 FAULT_PAGED_IN_SHARE: Final = 0.125
@@ -92,9 +92,9 @@ COMPRESS_AFTER_TOKENS: Final = 16_000
 COMPRESS_AFTER_S: Final = 0.0
 COMPRESSION_LEVEL: Final = 1
 EVICTION_COOLDOWN_TURNS: Final = 3
-EVICTION_MEMORY_TURNS: Final = 24  # a page that comes back later is one like any other
+EVICTION_MEMORY_TURNS: Final = 24  # a page that returns later counts as new
 FAULT_PROTECTION_TURNS: Final = 2
-THRASH_WINDOW_TURNS: Final = 5  # in which another fault on a topic is counted as thrash
+THRASH_WINDOW_TURNS: Final = 5  # within which another fault on a topic counts as thrash
 ARTIFACT_BYTES: Final = 50_000_000
 TEXT_BYTES: Final = 32_000_000
 TOOL_BYTES: Final = 50_000_000
@@ -402,7 +402,7 @@ TABLE: Final[tuple[Default, ...]] = (
         "",
         "what leaves a developer message beyond need, so that it is summed up as one",
     ),
-    # Named by the texts, and waiting for the work they belong to.
+    # Named by the texts, and waiting for the feature they belong to.
     Default(
         "lock_wait_s",
         "seconds",
@@ -543,4 +543,4 @@ TABLE: Final[tuple[Default, ...]] = (
     Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
     Default("card_decay_days", "days", CARD_DECAY_DAYS, 28, "004 card example"),
 )
-"""`ours` is None where nothing uses the figure yet; `theirs`, where no text names one."""
+"""`ours` is None if nothing uses the figure yet; `theirs` is None if no text names one."""

@@ -1,8 +1,8 @@
 """Four families of errors, by whose fault it is. Catch a family; never catch `Exception`.
 
-Every message says what happened and, in `hint`, what to do next. A hint names what a program calls
-("`Memory.verify`"); a front end that has other words for it puts them in its place. Commands are
-named only where there is no such call.
+Every message says what happened and, in `hint`, what to do next. A hint names the call to make
+("`Memory.verify`"); a front end with other terms substitutes them. Commands are named only if there
+is no such call.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import ClassVar
 
 
 class PagefaultError(Exception):
-    """The root of all errors raised on purpose. As a text it is the message and the hint, so that a
-    traceback and a log have both; in another message it is `message` alone.
+    """The root of all errors raised on purpose. `str` gives message and hint, so that tracebacks
+    and logs have both; inside another message use `message` alone.
     """
 
     hint: str = ""
@@ -38,7 +38,7 @@ class PagefaultError(Exception):
 
 
 class CallerError(PagefaultError):
-    """The program or the person asked for something that cannot be. Nothing was changed."""
+    """The program or the person asked for something impossible. Nothing was changed."""
 
 
 class BadInput(CallerError):
@@ -46,7 +46,7 @@ class BadInput(CallerError):
 
 
 class SessionNotFound(CallerError):
-    """There is no such session; or nothing was imported so, where `imported` tells what was."""
+    """The session does not exist; or, with `imported`, nothing was imported from there."""
 
     def __init__(self, session: str, *, imported: Sequence[str] | None = None) -> None:
         if imported is not None:
@@ -72,7 +72,7 @@ class AccessRefused(CallerError):
 
 
 class NoSuchPage(CallerError):
-    """A person or program named a page that the session does not have. `near` is what may have been
+    """A person or program named a page that the session does not have. `near` suggests what was
     meant, in words.
     """
 
@@ -92,7 +92,7 @@ class NoSuchPage(CallerError):
 
 
 class WindowTooSmall(CallerError):
-    """What must be in every request does not fit the window."""
+    """The mandatory part of a request does not fit the window."""
 
 
 class MessageTooLarge(CallerError):
@@ -105,19 +105,19 @@ class PinsFull(CallerError):
 
 class CoreFull(CallerError):
     """A section of core memory, or all of it, has no room for this; nothing was written. The
-    message names the bound.
+    message names the limit.
     """
 
 
 class HotFull(CallerError):
-    """Hot memory has no room for this item, whatever may leave; nothing was written."""
+    """Hot memory has no room for this item, even after evictions; nothing was written."""
 
 
 class QuotaExceeded(CallerError):
-    """Writing this would go beyond a quota. Nothing of it was written, and all that was stays.
+    """This write would exceed a quota. Nothing of it was written, and nothing else was lost.
 
-    `quota` is its name in `pagefault.Quotas`, `used` what it counts now, and `asked` what this
-    would add. Where a rate is exceeded, the same is taken in `retry_s` seconds; else that is 0.
+    `quota` is its name in `pagefault.Quotas`, `used` its current count, and `asked` what this would
+    add. For a rate, `retry_s` is the seconds until the same write is accepted; else it is 0.
     """
 
     def __init__(
@@ -150,11 +150,11 @@ def _so_far(quota: str, used: int, limit: int) -> str:
 
 
 class CannotUndo(CallerError):
-    """There is nothing to undo or redo, or what it would bring back is not there any more."""
+    """There is nothing to undo or redo, or what it would restore is gone."""
 
 
 class IllegalTransition(AssertionError):
-    """A page was asked to change state in a way that the residency table does not have: our bug."""
+    """A page was asked for a state change that the residency table does not have: our bug."""
 
     def __init__(self, state: str, cause: str) -> None:
         super().__init__(f"a page that is {state} cannot be {cause}")
@@ -164,14 +164,14 @@ class IllegalTransition(AssertionError):
 
 
 class ModelError(PagefaultError):
-    """The model asked for what it may not have. Becomes a tool result, never a crash."""
+    """The model asked for something it may not have. Becomes a tool result, never a crash."""
 
 
 class FaultRefused(ModelError):
     """A fault was refused before anything was loaded; no budget was spent.
 
-    `code` is stable and machine-readable; `levels` are those that would be granted instead, and
-    `tokens` what each of them takes.
+    `code` is stable and machine-readable; `levels` lists the levels that would be granted, and
+    `tokens` the size of each.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class FaultRefused(ModelError):
 
 
 class StoreError(PagefaultError):
-    """The medium failed us, or somebody else holds it."""
+    """The medium failed, or somebody else holds it."""
 
 
 class StoreBusy(StoreError):
@@ -207,11 +207,11 @@ class StoreBusy(StoreError):
 
 
 class SessionBusy(StoreError):
-    """Another process writes to this session. Nothing was written; names who it is."""
+    """Another process writes to this session. Nothing was written; names the process."""
 
 
 class PlanOutdated(StoreError):
-    """What was planned rests on what another process has changed since. Nothing was written: the
+    """The plan rests on something that another process has changed. Nothing was written: the
     session plans again, so no caller sees this.
     """
 
@@ -226,13 +226,13 @@ class StoreClosed(StoreError):
 
 
 class StoreLatched(StoreError):
-    """An earlier write failed, so what is on the disk is unknown. Reopen to recover."""
+    """An earlier write failed, so the content of the disk is unknown. Reopen to recover."""
 
     hint = "close this memory and open it again: opening re-reads what the disk really holds"
 
 
 class StoreMissing(StoreError):
-    """There is no memory where one was looked for."""
+    """There is no memory at this place."""
 
 
 class StoreReadOnly(StoreError):
@@ -242,11 +242,11 @@ class StoreReadOnly(StoreError):
 
 
 class NotAdopted(StoreReadOnly):
-    """The memory was not made here by this user, who has not vouched for it: it is only read."""
+    """The memory was not made here by this user, who has not adopted it: it is read-only."""
 
 
 class ScreenFailed(StoreError):
-    """The search for secrets failed before the log was reached. Nothing was written."""
+    """The scan for secrets failed before the log was reached. Nothing was written."""
 
     hint = "the text cannot be kept safely; leave it out, and report this without it"
 
@@ -255,13 +255,13 @@ class ScreenFailed(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """A record that was once acknowledged no longer reads back. Nothing was cut or changed."""
+    """A record that was acknowledged can no longer be read. Nothing was cut or changed."""
 
     hint = "`Memory.verify` lists the damage, `pagefault repair` sets it aside and reopens the rest"
 
 
 class ArchiveMissing(StoreError):
-    """What was asked for is in an archive that cannot be reached. Nothing is lost or damaged."""
+    """The content is in an archive that cannot be reached. Nothing is lost or damaged."""
 
     hint = "mount it, or put it back, and try again; what is not archived can be read and written"
 
@@ -276,18 +276,18 @@ class StoreIncompatible(StoreError):
 
 
 class RecordGone(StoreError):
-    """The record is there, its content is not: it was forgotten, or lost to damage."""
+    """The record exists, but its content is gone: forgotten, or lost to damage."""
 
 
 class RecordDamaged(RecordGone):
-    """It was not forgotten: its bytes do not read back. `repair` gives it up for lost."""
+    """It was not forgotten: its bytes cannot be read. `repair` declares it lost."""
 
 
 # --- the engine's -----------------------------------------------------------------------------
 
 
 class EngineError(PagefaultError):
-    """The model's provider failed or answered what we cannot read."""
+    """The model's provider failed, or its answer cannot be read."""
 
 
 class EngineUnreachable(EngineError):
@@ -295,8 +295,8 @@ class EngineUnreachable(EngineError):
 
 
 class EngineRefused(EngineError):
-    """The provider said no: the key, the model's name, the quota or the request."""
+    """The provider refused the key, the model's name, the quota or the request."""
 
 
 class EngineGarbled(EngineError):
-    """The provider answered something that is not the protocol."""
+    """The provider's answer does not follow the protocol."""

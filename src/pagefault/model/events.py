@@ -1,9 +1,9 @@
 """Events: frozen facts in the past tense, the only thing ever written to the log.
 
-A caller makes a `Draft`; the log accepts it as an `Event` and so gives it seq, id and time. What an
-event says is its *body*, one of the union `Body`. A body never changes once written; forgetting
-replaces it by `Erased`. Fields may be added to a body with a default (a newer minor version);
-renaming or removing one, or changing what one means, is a new major version.
+A caller makes a `Draft`; the log accepts it as an `Event`, with a seq, an id and a time. An event's
+content is its *body*, a member of the union `Body`. A body never changes once written; forgetting
+replaces it by `Erased`. Fields may be added to a body with a default (a newer minor version).
+Renaming or removing a field, or changing its meaning, is a new major version.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
 VERSION: Final = (2, 1)
-"""Major and minor version of the record format. `store/embedded/upgrade.py` knows that before."""
+"""Major and minor version of the record format. `store/embedded/upgrade.py` has the earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +69,18 @@ class SessionOpened:
     layout: LayoutName = LayoutName.STABLE
     control: ControlMode = ControlMode.ASSIST
     parent: SessionNo = SessionNo(0)
-    parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
-    holder: str = ""  # the opening of the memory that leases it first
+    parent_seq: Seq = NOTHING  # the last record of the parent that the fork sees
+    holder: str = ""  # the opening of the memory that first leases it
     epoch: int = 0  # of a fork: its parent's, whose records may be forgotten
     tools: tuple[OfferedTool, ...] = ()  # of a fork: its parent's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLeased:
-    """An opening of the memory took a session over: from here on it alone writes there.
+    """An opening of the memory took over a session: from here on it alone may write there.
 
-    `fence` is one more than that of the lease before, and the session's first lease, which stands
-    in `session_opened`, has 0. Whose lease is not the last one has lost it, and writes nothing.
+    `fence` is one more than that of the lease before; a session's first lease, in `session_opened`,
+    has 0. A holder whose lease is not the last one has lost it, and writes nothing.
     """
 
     holder: str
@@ -89,9 +89,7 @@ class SessionLeased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfigured:
-    """The window, the mode, the system prompt, the layout, the host's tools or the control mode of
-    a session changed.
-    """
+    """A session's window, mode, system prompt, layout, host tools or control mode changed."""
 
     window_tokens: int
     mode: Mode
@@ -103,11 +101,11 @@ class SessionConfigured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageBody:
-    """The common envelope: what every record of a page tells.
+    """The common envelope of every record of a page.
 
     `tokens` counts `text` alone (o200k) and never changes. `order` numbers the pages of a session
-    from 0 without gaps, across forks; those that were made of other pages from `DERIVED_ORDER`, in
-    their turn. Where a record tells no tags, entities and tasks, its text does, when asked.
+    from 0 without gaps, across forks; derived pages are numbered from `DERIVED_ORDER`. If a record
+    has no tags, entities and tasks, they are found in its text on request.
     """
 
     page_id: PageId
@@ -120,7 +118,7 @@ class PageBody:
     task_refs: tuple[str, ...] = ()
     importance: float = 0.5
 
-    if TYPE_CHECKING:  # fields of some, and the same for all of others
+    if TYPE_CHECKING:  # fields of some subclasses, constant in the others
 
         @property
         def event_type(self) -> EventType: ...
@@ -146,14 +144,14 @@ class PageBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splice:
-    """Where a call that the proxy served stands in an answer, of which its client has neither the
+    """The position of a call that the proxy served, within an answer whose client has neither the
     call nor the result. `call` is the record of the call.
 
-    Places are counted in the client's form of the answer: in what comes one after another in it
-    (blocks, items of output; of Chat Completions, characters of the text), and in those of them
-    that a client always sends back (of Chat Completions, its own calls). `reply` numbers the
-    model's replies that are one answer to the client; `end` is where the one ended that made the
-    call, so that the results stand there, -1 where the answer does.
+    Positions are in the client's form of the answer: among its consecutive parts (blocks, items of
+    output; for Chat Completions, characters of the text), and among those that a client always
+    sends back (for Chat Completions, its own calls). `reply` numbers the model's replies that form
+    one answer to the client. `end` is where the reply with the call ended, which is where the
+    results belong; -1 where the answer ends.
     """
 
     call: Seq
@@ -166,25 +164,25 @@ class Splice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalBody(PageBody):
-    """What was said, done or handed in.
+    """Original content: said, done or handed in.
 
-    A long text is split: its parts follow one another, every part but the first names the first in
-    `part_of`, and the texts joined are the original, byte for byte.
+    A long text is split into consecutive parts. Every part but the first names the first in
+    `part_of`, and the parts joined are the original, byte for byte.
 
-    What a client of a proxy said `follows` the page before it in the client's history, or
-    `HISTORY_START`; the first part of a text alone tells it. Where the client put other words in
-    the place of a page, the page of these words `supersedes` it: it is history from then on. The
-    first page of an answer tells which calls of memory's tools the proxy served in it (`spliced`).
+    A page from a proxy's client `follows` the page before it in the client's history, or
+    `HISTORY_START`; only the first part of a text has it. If the client replaced a page by other
+    words, their page `supersedes` it, which is historical from then on. The first page of an answer
+    lists the memory tool calls that the proxy served in it (`spliced`).
 
-    Where a reply called tools of the host, its words, its calls and their results name one `cause`,
-    the record that led to the reply: they stand in the window as one exchange, which shows the
-    first `shown` parts of each text.
+    If a reply called tools of the host, its words, its calls and their results share a `cause`, the
+    record that led to the reply. In the window they are one exchange, which shows the first `shown`
+    parts of each text.
     """
 
     role: Role
     modality: Modality = Modality.TEXT
     source: Source = Source.CHAT
-    occurred_at: str = ""  # ISO 8601 with its zone, or local time where no zone is known
+    occurred_at: str = ""  # ISO 8601 with its zone, or local time if no zone is known
     speaker: str = ""
     part: int = 0
     parts: int = 1
@@ -192,23 +190,23 @@ class OriginalBody(PageBody):
     follows: PageId = PageId("")
     supersedes: PageId = PageId("")
     spliced: tuple[Splice, ...] = ()
-    shown: int = -1  # parts that enter the window by themselves; -1: as many as limits say
+    shown: int = -1  # parts that enter the window by themselves; -1: up to the limits
     kind: ClassVar[Kind] = Kind.TRANSCRIPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(OriginalBody):
-    """A message. `event_type` is one of `SAID_TYPES`: what somebody was doing who said it."""
+    """A message. `event_type` is one of `SAID_TYPES`: what the speaker was doing."""
 
     event_type: EventType
-    call_id: str = ""  # of the tool call that it answers, if it does
+    call_id: str = ""  # of the tool call that it answers, if any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
     """A model called a tool of the host or of a client, which `Returned` answers. `title` is the
-    tool's name, where the host told of the call; `given_id` the id that the reply had for it, where
-    an earlier call had that already.
+    tool's name, if the host gave it; `given_id` is the reply's id for the call, if an earlier call
+    already had that id.
     """
 
     call_id: str
@@ -219,7 +217,7 @@ class Called(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned(OriginalBody):
-    """What a tool returned. `title` is its name."""
+    """A tool's result. `title` is the tool's name."""
 
     call_id: str = ""
     is_error: bool = False
@@ -237,7 +235,7 @@ class HandedIn(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored(OriginalBody):
-    """An artifact: the text describes it, and `blob` names its bytes in the blob store."""
+    """An artifact: `text` describes it, and `blob` names its bytes in the blob store."""
 
     blob: str = ""
     mime_type: str = ""
@@ -248,8 +246,8 @@ class Stored(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared(OriginalBody):
-    """A page of a region (`service/regions.py`), which the session `by` brought there: its own
-    words, or those of the page whose record is `copy_of`. No fold of a conversation takes it.
+    """A page of a region (`service/regions.py`), brought there by the session `by`: its own words,
+    or a copy of the page in the record `copy_of`. No fold of a conversation takes it.
     """
 
     by: SessionNo = SessionNo(0)
@@ -259,25 +257,24 @@ class Shared(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted(OriginalBody):
-    """What was put into memory for later, and said to nobody: a record of archival memory, or an
-    item of hot memory (`HeatMoved`). It enters no window by itself. Its origin is the least trusted
-    of the channel that it came through and of all that its writer had seen.
+    """Something kept for later, outside the conversation: a record of archival memory, or an item
+    of hot memory (`HeatMoved`). It does not enter a window by itself. Its origin is the least
+    trusted of its channel and of everything that its writer had seen.
     """
 
     note_type: NoteType
-    area: str = ""  # one of `NoteArea`, where somebody said so
-    metadata: str = ""  # JSON of the caller's
-    is_quarantined: bool = False  # it reads like an order: never brought in unasked
+    area: str = ""  # one of `NoteArea`, if given
+    metadata: str = ""  # the caller's JSON
+    is_quarantined: bool = False  # it reads like an order: never recalled unasked
     kind: ClassVar[Kind] = Kind.ARTIFACT
     event_type: ClassVar[EventType] = EventType.NOTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreWritten(OriginalBody):
-    """The words of a section of core memory from here on, in the place of the version that it
-    `supersedes`: they stand in every request, unless there are none. What nobody vouches for, by
-    its origin, is proposed and takes nothing's place; so is what a model formed, as `is_proposed`
-    says.
+    """The new text of a section of core memory, replacing the version that it `supersedes`. It is
+    in every request, unless it is empty. Text that its origin does not vouch for is only proposed,
+    and replaces nothing; so is text that a model formed, as `is_proposed` says.
     """
 
     section: str
@@ -288,7 +285,7 @@ class CoreWritten(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedBody(PageBody):
-    """What was made of other pages, and could be made again."""
+    """Derived from other pages, and could be derived again."""
 
     provenance: tuple[PageId, ...] = ()
     role: ClassVar[Role] = Role.SYSTEM
@@ -299,7 +296,7 @@ class DerivedBody(PageBody):
     part: ClassVar[int] = 0
     parts: ClassVar[int] = 1
 
-    if TYPE_CHECKING:  # a field of some
+    if TYPE_CHECKING:  # a field of some subclasses
 
         @property
         def evidence(self) -> tuple[Evidence, ...]: ...
@@ -307,8 +304,8 @@ class DerivedBody(PageBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised(DerivedBody):
-    """A run of turns was summed up; at level 0 it takes `source_tokens`. Where each of its lines
-    names what it rests on, `evidence` is that.
+    """A summary of a run of turns; in full they take `source_tokens`. If each of its lines names
+    its basis, `evidence` has that.
     """
 
     source_tokens: int = 0
@@ -320,8 +317,8 @@ class Summarised(DerivedBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Represented(DerivedBody):
-    """A page of `source_tokens` was shortened: this stands for it at `level`, and `evidence` is
-    what it shows of it word for word.
+    """A page of `source_tokens` was shortened: this represents it at `level`, and `evidence` is
+    what it shows of the page word for word.
     """
 
     represents: PageId
@@ -335,15 +332,15 @@ class Represented(DerivedBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed(DerivedBody):
-    """Something is held to be true from here on, or, as a retraction, no longer.
+    """Something is held to be true from here on, or, for a retraction, no longer.
 
-    `value` is what it says of its `subject`, as it was written; a later claim on the same subject
-    `supersedes` it. `evidence` is where it is said. Where an undo or a redo has a claim stand
-    again, its words are written once more: that claim `restates` the first, and so does one that
-    was edited in anything but its words. One that `merges` others takes their places, too.
+    `value` is what it says about its `subject`, as written; a later claim on the same subject
+    `supersedes` it. `evidence` is where it is said. When an undo or redo restores a claim, its
+    words are written again: that claim `restates` the first, and so does one that was edited in
+    anything but its words. One that `merges` others replaces them, too.
 
-    In `provenance` stand the pages that it rests on, and the claims that it was derived from.
-    `digest` is that of the words that a person was shown who agreed to them (`OriginRaised`).
+    `provenance` has the pages that it rests on, and the claims that it was derived from. `digest`
+    is that of the words shown to the person who approved them (`OriginRaised`).
     """
 
     claim_type: str  # decision, preference, fact, …
@@ -362,7 +359,7 @@ class Claimed(DerivedBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned(DerivedBody):
-    """A way to do something was stated: what it is for is its `subject`."""
+    """A procedure was stated: its purpose is its `subject`."""
 
     subject: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -373,7 +370,7 @@ class Learned(DerivedBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed(DerivedBody):
-    """A line for each of the oldest summaries, which it lists."""
+    """An index: a line for each of the oldest summaries."""
 
     supersedes: ClassVar[PageId] = PageId("")
     evidence: ClassVar[tuple[Evidence, ...]] = ()
@@ -394,55 +391,55 @@ class PagedIn:
 
     page_id: PageId
     level: int = 0
-    newer_than: tuple[PageId, ...] = ()  # what tells of the same and was said before it
-    older_than: tuple[PageId, ...] = ()  # or since
+    newer_than: tuple[PageId, ...] = ()  # earlier pages on the same subject
+    older_than: tuple[PageId, ...] = ()  # later ones
     lapse: str = ""  # of a claim: why it did not hold then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """One request was packed. Durable before the request is sent.
+    """A request was packed. Durable before the request is sent.
 
-    Only what cannot be told from the other records is here: what the window holds is a fold of
-    them all. `recalled` are pages that the runtime brought in by itself with this turn. The fields
-    from `tokens_without_epoch` on are what the choice of epochs rests on, and what a provider's
-    bill is compared with.
+    It has only what cannot be derived from the other records: the window's content is a fold of all
+    of them. `recalled` lists pages that the runtime recalled with this turn. The fields from
+    `tokens_without_epoch` on are the basis for choosing epochs, and are compared with a provider's
+    bill.
     """
 
     request: int  # counts from 0 within one session
     renderer: int  # version of the rendering rules; a new one begins an epoch
-    tokens: int  # of the whole request, framing included, counted by us
-    factor: float = 1.0  # the model's own count is at most this times ours
+    tokens: int  # of the whole request, framing included, by our count
+    factor: float = 1.0  # upper bound of the model's count relative to ours
     recalled: tuple[PagedIn, ...] = ()
-    named: tuple[PagedIn, ...] = ()  # in the window already: it says what these are newer than
-    listed: tuple[PageId, ...] = ()  # in a manifest, as pages that could be loaded
-    tokens_without_epoch: int = 0  # what it would have had; 0 where no epoch began
-    shared: int = 0  # tokens at its beginning that are those of the request before
-    tail: int = 0  # tokens of its volatile end, which no cache can hold
-    dead: int = 0  # tokens that an epoch could have removed
-    accrued: float = 0.0  # rent paid on such since the last epoch, in uncached input tokens
-    is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
-    prefetched: tuple[PageId, ...] = ()  # read ahead since the request before
-    prefetch_used: tuple[PageId, ...] = ()  # of all that were read ahead, those wanted since
-    called_for: tuple[PageId, ...] = ()  # in the window already, and bearing on the newest message
+    named: tuple[PagedIn, ...] = ()  # already in the window: it says what these are newer than
+    listed: tuple[PageId, ...] = ()  # in a manifest, as available pages
+    tokens_without_epoch: int = 0  # what the request would have had; 0 if no epoch began
+    shared: int = 0  # common prefix with the request before
+    tail: int = 0  # of its volatile end, which no cache can hold
+    dead: int = 0  # that an epoch could have removed
+    accrued: float = 0.0  # rent paid on dead tokens since the last epoch, in uncached input tokens
+    is_cold: bool = False  # the provider's cache had presumably expired
+    prefetched: tuple[PageId, ...] = ()  # since the request before
+    prefetch_used: tuple[PageId, ...] = ()  # prefetched pages that were used since
+    called_for: tuple[PageId, ...] = ()  # already in the window, and relevant to the newest message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """What a provider said that a request cost, in its own tokens."""
+    """A provider's report of a request's cost, in its own tokens."""
 
     request: int
     input_tokens: int
     output_tokens: int = 0
-    cached_tokens: int | None = None  # None where it did not say
+    cached_tokens: int | None = None  # None if it did not say
     cache_write_tokens: int = 0
-    relayed: bool = False  # of a request that was passed on, and not of one that was packed
+    relayed: bool = False  # of a relayed request, not of a packed one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priced:
-    """What the requests from here on are weighed by, where somebody said so: the fields of a
-    `PriceList`, and the model that was named. Written with the first request that it is true of.
+    """The prices for the requests from here on, if set explicitly: the fields of a `PriceList`, and
+    the named model. Written with the first request that they apply to.
     """
 
     name: str
@@ -465,57 +462,57 @@ class Priced:
 
     @property
     def prices(self) -> PriceList:
-        """Raises `BadInput` for what no price list can be."""
+        """Raises `BadInput` if they are not a valid price list."""
         return PriceList(**{one.name: getattr(self, one.name) for one in fields(PriceList)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relayed:
-    """A client's own request was passed on: it holds what the client put into it, less the turns
-    that left it, and with what was quoted. Tokens are of our count.
+    """A client's own request was passed on: what the client put into it, without the turns that
+    left it, and with quotes. Tokens are by our count.
 
     `change` is begun, same (sent again), extended, edited, branched, compacted (by the client),
-    remodelled (another model is asked), reinstructed (other tools or instructions) or served (the
-    proxy answered the model's calls of memory's tools, and asks again). The fields from `opening`
-    on are what a restart needs to send the same bytes again.
+    remodelled (another model), reinstructed (other tools or instructions) or served (the proxy
+    answered the model's calls of memory tools, and asks again). The fields from `opening` on are
+    what a restart needs to send the same bytes again.
     """
 
-    request: int  # counts from 0 within one session, apart from those that were packed
+    request: int  # counts from 0 within one session, separately from packed ones
     wire: str
     model: str
-    change: str  # how it stands to the request before it
+    change: str  # how it differs from the request before
     tokens: int  # of what was sent
-    window_tokens: int = 0  # that it was made to fit; 0 where it went on as it came
-    factor: float = 1.0  # what the provider counts for one token of ours
-    messages: int = 0  # that were sent
-    client_messages: int = 0  # that the client sent
+    window_tokens: int = 0  # that it was fitted to; 0 if it was passed on unchanged
+    factor: float = 1.0  # the provider's tokens per token of ours
+    messages: int = 0  # sent
+    client_messages: int = 0  # sent by the client
     left_tokens: int = 0  # of turns that were left out
-    client_tokens: int = 0  # of what the client sent; 0 where that is not known
-    client_shared: int = 0  # of these, at its beginning, those of what it had sent before
-    added_tokens: int = 0  # of quotes and notices that the client did not send
+    client_tokens: int = 0  # sent by the client; 0 if unknown
+    client_shared: int = 0  # of these, the common prefix with what it sent before
+    added_tokens: int = 0  # quotes and notices that the client did not send
     hidden: int = 0  # pages of this conversation that the request does not show
-    before: int = -1  # tokens of the request before it; -1 for the first
-    shared: int = 0  # tokens at its beginning that are those of the request before
-    recalled: tuple[PageId, ...] = ()  # pages and claims quoted with it, for the first time
-    passages: tuple[Evidence, ...] = ()  # of those of them that are quoted in part: which part
+    before: int = -1  # tokens of the request before; -1 for the first
+    shared: int = 0  # common prefix with the request before, in tokens
+    recalled: tuple[PageId, ...] = ()  # pages and claims first quoted with it
+    passages: tuple[Evidence, ...] = ()  # the quoted parts of those quoted in part
     epoch: str = ""  # why turns left with it, if any did
-    is_over: bool = False  # what it has to hold is larger than the window
-    is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
-    is_marked: bool = False  # the client marked where to cache
-    is_marked_here: bool = False  # the proxy did, for a client that does not
-    opening: PageId = PageId("")  # the message before which `recalled` stands, less `core`
-    core: tuple[PageId, ...] = ()  # of `recalled`: the claims that an epoch put in front
-    epoch_at: PageId = PageId("")  # the newest page of the request with which the epoch began
-    epoch_first: PageId = PageId("")  # the page that is shown first from then on
-    epoch_front: PageId | None = None  # the one at which the epoch began whose notice is in front
-    stubs: tuple[PageId, ...] = ()  # results of which, from then on, no more than a stub is shown
-    upto: PageId = PageId("")  # the last page of the client's history that it has
-    offers: bool = False  # memory's tools, beside the client's, and calls of them are answered
+    is_over: bool = False  # its mandatory content is larger than the window
+    is_cold: bool = False  # the provider's cache had presumably expired
+    is_marked: bool = False  # the client set cache marks
+    is_marked_here: bool = False  # the proxy did, for a client that sets none
+    opening: PageId = PageId("")  # the message before which `recalled` is inserted, except `core`
+    core: tuple[PageId, ...] = ()  # those of `recalled` that an epoch put in front
+    epoch_at: PageId = PageId("")  # the newest page of the request that began the epoch
+    epoch_first: PageId = PageId("")  # the first page shown from then on
+    epoch_front: PageId | None = None  # the page at which the epoch began whose notice is in front
+    stubs: tuple[PageId, ...] = ()  # results shown as stubs from then on
+    upto: PageId = PageId("")  # the last page that it has of the client's history
+    offers: bool = False  # memory's tools are offered beside the client's, and served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedItem:
-    """An item of a client's message, and the first page of its text, if a page holds any of it."""
+    """An item of a client's message, and the first page of its text, if a page has any of it."""
 
     kind: ItemKind = ItemKind.MESSAGE
     page_id: PageId = PageId("")
@@ -523,12 +520,12 @@ class ReceivedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hole:
-    """Where a text was taken out of a string of a client's JSON, as it stands elsewhere: characters
-    `start` to `end` of the whole text whose first page is that of the item numbered `item`, or the
-    `blob`, UTF-8, of `end` characters. `is_json` where the page holds it as JSON spells it.
+    """A text removed from a string of a client's JSON, because it is stored elsewhere: characters
+    `start` to `end` of the text whose first page belongs to the item numbered `item`, or a `blob`,
+    UTF-8, of `end` characters. `is_json` if the page has it in JSON's spelling.
     """
 
-    at: int  # a place in the JSON less what was taken out
+    at: int  # a position in the JSON without what was removed
     item: int = 0
     start: int = 0
     end: int = 0
@@ -538,16 +535,16 @@ class Hole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """A message as a client of a proxy sent it for the first time: its JSON, with holes where text
-    stands that its pages hold. Secrets are redacted in it as they are in pages.
+    """A message as a proxy's client first sent it: its JSON, with holes for text that its pages
+    have. Secrets are redacted in it as in pages.
 
-    A message of which no page holds anything `follows` a page of its client's history, or
+    A message of which no page has anything `follows` a page of its client's history, or
     `HISTORY_START`.
     """
 
     json: str
     items: tuple[ReceivedItem, ...]
-    holes: tuple[Hole, ...] = ()  # in the order of their places
+    holes: tuple[Hole, ...] = ()  # by position
     follows: PageId = PageId("")
 
 
@@ -555,16 +552,16 @@ class Received:
 class EpochBegun:
     """The window's prefix was rewritten in one batch; written together with the `Packed` it serves.
 
-    The window then holds the claims of `core`, the `summaries` (each at its level; of `older` ones
-    nothing but their number), the pages `kept` (coldest first) and, word for word, every message
-    from `verbatim_from` on; calls of earlier turns and their results are gone from it. How recently
-    and how often pages were used is counted afresh from here, so that a restart sees the same.
+    The window then has the claims of `core`, the `summaries` (each at its level; of `older` ones
+    only their number), the pages `kept` (coldest first) and, word for word, every message from
+    `verbatim_from` on; calls of earlier turns and their results are gone from it. Recency and
+    frequency of page use are counted afresh from here, so that a restart computes the same.
     """
 
     epoch: int  # counts from 1 within one session
     reason: str
     core: tuple[PageId, ...] = ()
-    claims_left_out: int = 0  # that stand, and had no room in the core
+    claims_left_out: int = 0  # valid ones without room in the core
     summaries: tuple[PagedIn, ...] = ()
     older: int = 0
     kept: tuple[PagedIn, ...] = ()
@@ -574,7 +571,7 @@ class EpochBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One line of a search result. The hint is rendered from the page, so it is not kept twice."""
+    """One line of a search result. The hint is rendered from the page, so it is not stored."""
 
     page_id: PageId
     relevance: float
@@ -588,13 +585,13 @@ class Searched:
     call_id: str
     arguments: str  # as the model wrote them
     query: str
-    said: str = ""  # text that came with the call
+    said: str = ""  # text sent along with the call
     hits: tuple[Hit, ...] = ()
     total: int = 0
     refusal: str = ""
     why: str = ""
     faults_left: int = 0
-    relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
+    relayed: bool = False  # of a relayed request: the cause is a `Relayed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -604,19 +601,19 @@ class Faulted:
     call_id: str
     arguments: str
     page_id: PageId
-    level: int  # what was served
+    level: int  # the level served
     reason: FaultReason
     tokens: int = 0
-    said: str = ""  # text that came with the call
+    said: str = ""  # text sent along with the call
     already_mapped: bool = False
     refusal: str = ""
     why: str = ""
-    levels: tuple[int, ...] = ()  # what would have been served instead
-    level_tokens: tuple[int, ...] = ()  # what each of these takes
-    shows: PageId = PageId("")  # the representation that was served, below level 0
+    levels: tuple[int, ...] = ()  # levels that would have been served instead
+    level_tokens: tuple[int, ...] = ()  # their sizes
+    shows: PageId = PageId("")  # the representation served, below level 0
     lapse: str = ""  # of a claim: why it did not hold then
     faults_left: int = 0
-    relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
+    relayed: bool = False  # of a relayed request: the cause is a `Relayed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -630,13 +627,13 @@ class CallRefused:
     why: str
     said: str = ""
     faults_left: int = 0
-    relayed: bool = False  # of a request that was passed on: the cause is a `Relayed`
+    relayed: bool = False  # of a relayed request: the cause is a `Relayed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCalled:
-    """The model of a client called a tool of core or archival memory, which the proxy served. What
-    it read is made anew of the pages that this names.
+    """A client's model called a tool of core or archival memory, which the proxy served. The result
+    that it read is rendered again from the pages named here.
     """
 
     call_id: str
@@ -644,8 +641,8 @@ class MemoryCalled:
     arguments: str  # as the model wrote them
     status: str  # ok, proposed, archived, quarantined; or refused, and `why`
     why: str = ""
-    hits: tuple[Hit, ...] = ()  # that were found
-    made: tuple[PageId, ...] = ()  # that were written
+    hits: tuple[Hit, ...] = ()  # found
+    made: tuple[PageId, ...] = ()  # written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -660,11 +657,11 @@ class Unpinned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRuled:
-    """Something was found out about a claim, or somebody ruled on it: it holds from here on, for
-    the claim and for whatever restates it.
+    """A finding or a ruling about a claim. It holds from here on, for the claim and for any claim
+    that restates it.
 
-    `checked` by these `validators`, it came to `outcome`; `contradicted`, it says something else
-    than `other`; `undone`, the ruling `undoes` counts no more, or, if that was an undoing, again.
+    `checked` by these `validators`, with this `outcome`; `contradicted` by `other`; `undone`: the
+    ruling `undoes` is void, or, if that was an undoing itself, valid again.
     """
 
     claim_id: PageId
@@ -677,7 +674,7 @@ class ClaimRuled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMove:
-    """A page that is kept nearer to the window from here on, or farther."""
+    """A page that is kept closer to the window from here on, or further away."""
 
     page_id: PageId
     to: Heat
@@ -685,7 +682,7 @@ class HeatMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMoved:
-    """Items of memory were moved by one act. What is hot stands in every request."""
+    """Items of memory were moved in one step. Hot items are in every request."""
 
     moves: tuple[HeatMove, ...]
     why: str = ""  # added, asked, room, recalled, cold_full
@@ -693,8 +690,8 @@ class HeatMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatRecalled:
-    """Items of memory that are not hot were asked for, and these were found: each was used once
-    more. Of the question nothing is kept.
+    """Items of memory that are not hot were asked for and found, which counts as a use of each. The
+    query is not stored.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -702,7 +699,7 @@ class HeatRecalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpointed:
-    """Somebody named this point: all that the session had derived was written before it."""
+    """A checkpoint was named: everything that the session had derived was written before it."""
 
     name: str
     turns: int
@@ -712,12 +709,12 @@ class Checkpointed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormationBegun:
-    """A range of the conversation was taken up, for the `tries`-th time, to be formed into memory:
-    the pages `first` to `last`, which have these orders. Durable before anybody is asked.
+    """Formation began for a range of the conversation, for the `tries`-th time: the pages `first`
+    to `last`, with these orders. Durable before a model is asked.
 
-    `tokens` are those of the request that asks a model, by our count, and 0 where none is asked.
-    Whoever `reads_window` has all before it that the last request showed, and what it makes is
-    marked by all of that.
+    `tokens` is the size of the request to the model, by our count, and 0 if none is asked. A former
+    that `reads_window` sees everything that the last request showed, and its output is labelled by
+    all of that.
     """
 
     first: PageId
@@ -732,8 +729,8 @@ class FormationBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """What was formed (`page_id`) says something else of a subject than what `stands`: here, or in
-    another session of the same user.
+    """A formed page (`page_id`) contradicts `stands` on a subject: here, or in another session of
+    the same user.
     """
 
     page_id: PageId
@@ -743,7 +740,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """How many proposals were not taken for one reason (`service/derived/admission.py`)."""
+    """The number of proposals rejected for one reason (`service/derived/admission.py`)."""
 
     why: str
     count: int
@@ -751,7 +748,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormationEnded:
-    """A range is done with, once and for all: what was `made` of it stands in the same batch.
+    """A range is finished for good: what was `made` of it is in the same batch.
 
     `outcome` is formed, nothing (there was nothing to keep) or given_up. The counts are those that
     the provider reported, else 0.
@@ -767,15 +764,15 @@ class FormationEnded:
     conflicts: tuple[Conflict, ...] = ()
     input_tokens: int = 0
     output_tokens: int = 0
-    cached_tokens: int | None = None  # None where it did not say
+    cached_tokens: int | None = None  # None if it did not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """What follows in this session was read from another program's files, by the import `run`.
 
-    `conversation` is what that program calls it, and `of` the one that it was begun from, as a
-    subagent's is. No path is told: `source_path_hash` is keyed with the memory's secret.
+    `conversation` is that program's id for it, and `of` the id of its parent, as for a subagent. No
+    path is stored: `source_path_hash` is keyed with the memory's secret.
     """
 
     run: str
@@ -790,32 +787,32 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportApproved:
-    """A person let the runtime recall what was imported into these sessions before this record."""
+    """A person allowed recall of what was imported into these sessions before this record."""
 
     sessions: tuple[SessionNo, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRevoked:
-    """A person took that back."""
+    """A person withdrew that approval."""
 
     sessions: tuple[SessionNo, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginRaised:
-    """A person approved the text of a page, the record `page`, as it was shown with this digest: it
-    has the label `user_approved` as long as it says just that. Lifts an earlier `OriginRevoked`.
+    """A person approved the text of a page, the record `page`, as shown with this digest: it has
+    the label `user_approved` as long as it has exactly that text. Lifts an earlier `OriginRevoked`.
     """
 
     page: Seq
-    digest: str  # keyed with the memory's secret; goes when the page is forgotten
+    digest: str  # keyed with the memory's secret; deleted when the page is forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginRevoked:
-    """A person withdrew pages, and all that was made of them or answered under them: inclusive
-    ranges of their records. None of these is recalled, pinned, recited or held true any more.
+    """A person withdrew pages, and everything derived from them or answered under them, as
+    inclusive ranges of records. None of these is recalled, pinned, recited or held true any more.
     """
 
     targets: tuple[tuple[Seq, Seq], ...]
@@ -823,8 +820,8 @@ class OriginRevoked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The largest number, and order, that a session had given to pages of one prefix, and how many
-    turns it had.
+    """The largest number and order that a session had given to pages of one prefix, and its number
+    of turns.
     """
 
     session: SessionNo
@@ -836,7 +833,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descent:
-    """Where a session was forked off. Its forks see what it saw even when it is forgotten."""
+    """Where a session was forked. Its own forks see what it saw even when it is forgotten."""
 
     session: SessionNo
     parent: SessionNo
@@ -845,18 +842,18 @@ class Descent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetBegun:
-    """These records are to be erased. Written before anything is; redone at opening until done."""
+    """These records are to be erased. Written before any is; redone on opening until done."""
 
     targets: tuple[tuple[Seq, Seq], ...]  # inclusive ranges of seq
-    sessions: tuple[SessionNo, ...] = ()  # sessions that are forgotten whole
-    taken: tuple[Taken, ...] = ()  # ids that stay taken though no record tells of them any more
+    sessions: tuple[SessionNo, ...] = ()  # sessions forgotten as a whole
+    taken: tuple[Taken, ...] = ()  # ids that stay used although no record has them any more
     lineage: tuple[Descent, ...] = ()  # of forgotten sessions that were forks themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetDone:
-    """The receipt: no byte of the targets is left under this root; their heads hold neither a key
-    nor a tool's or a model's name.
+    """The receipt: no byte of the targets is left under this root; their headers have no key and no
+    tool's or model's name.
     """
 
     begun: Seq
@@ -865,7 +862,7 @@ class ForgetDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redacted:
-    """How often a scrub put a mark of one name in place of something."""
+    """How often a scrub inserted the mark of one name."""
 
     rule: str
     count: int
@@ -873,11 +870,11 @@ class Redacted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrubBegun:
-    """What these records say is to be redacted: how they read then is kept beside the log until it
-    is done. Written before anything is changed; gone on with at opening until done.
+    """These records are to be redacted: their new text is staged beside the log until done. Written
+    before anything is changed; resumed on opening until done.
 
-    `vouches` is SHA-256 over their new commitments, in their order, cut to 16 bytes: what they say
-    from then on is what was meant. `marks` tells what was found, by rule; it quotes nothing.
+    `vouches` is SHA-256 over their new commitments, in order, cut to 16 bytes: it proves that their
+    later text is the intended one. `marks` lists what was found, by rule; it quotes nothing.
     """
 
     targets: tuple[tuple[Seq, Seq], ...]  # inclusive ranges of seq
@@ -895,8 +892,8 @@ class ScrubDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlSet:
-    """From now on a session has this control mode, or every one where none is named, until it is
-    given another.
+    """The control mode of a session, or of every session if none is named, until the next such
+    record.
     """
 
     control: ControlMode
@@ -905,28 +902,28 @@ class ControlSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionRule:
-    """How long pages are kept: those of a kind, of a session, or, where neither is named, of the
+    """How long pages of a kind or of a session are kept, or, if neither is named, those of the
     whole memory.
     """
 
     kind: str = ""
     session_id: str = ""
-    days: int = 0  # since they were written down; 0 is for ever
+    days: int = 0  # since they were written; 0 is forever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionSet:
-    """From now on the memory keeps its pages so long, in place of what was set before."""
+    """The retention rules of the memory from now on, replacing the earlier ones."""
 
     rules: tuple[RetentionRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionSet:
-    """Whom a region is for and who may do what there, from now on: its first record opens it.
+    """Whom a region is for and who may do what there, from now on; the first such record opens it.
 
-    `read`, `write` and `promote` name sessions: "owner" is those of the region's `owner`, "anyone"
-    all, "project:NAME", "user:NAME" and "session:NAME" those that are called so.
+    `read`, `write` and `promote` name sessions: "owner" means those of the region's `owner`,
+    "anyone" all, and "project:NAME", "user:NAME" and "session:NAME" those of that name.
     """
 
     region: SessionNo
@@ -941,7 +938,7 @@ class RegionSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionAssigned:
-    """Whose a session is, and of which project, from now on: as the policies of regions know it."""
+    """The owner and project of a session from now on, for the policies of regions."""
 
     session: SessionNo
     project: str = ""
@@ -950,7 +947,7 @@ class SessionAssigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountSet:
-    """A session looks into a region from now on, or no more, where no `mode` is told."""
+    """A session mounts a region from now on, or, without a `mode`, unmounts it."""
 
     session: SessionNo
     region: SessionNo
@@ -959,7 +956,7 @@ class MountSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentSet:
-    """The owner of a region lets a session look into it so, or takes that back: no `mode`."""
+    """A region's owner consents to a session's mount in this mode; without `mode`, revokes it."""
 
     region: SessionNo
     session: SessionNo
@@ -968,7 +965,7 @@ class ConsentSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
-    """What is left of a body that was forgotten: that it was there, and of which type."""
+    """The remains of a forgotten body: that it existed, and its type."""
 
     type: str
 
@@ -990,11 +987,11 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """What a whole record is read as that no fold can take. Folds skip it; its bytes are kept."""
+    """The form of an intact record that no fold can take. Folds skip it; its bytes are kept."""
 
     type: str
     why: str  # quotes nothing of the record
-    blobs: tuple[str, ...] = ()  # that it names
+    blobs: tuple[str, ...] = ()  # blobs that it names
 
 
 Body = (
@@ -1043,7 +1040,7 @@ Body = (
 )
 
 Ruling = RegionSet | SessionAssigned | MountSet | ConsentSet
-"""What says which session may see what of which region."""
+"""Records that determine which session may see what of which region."""
 
 _TYPES: Final[dict[type, str]] = {
     SessionOpened: "session_opened",
@@ -1088,7 +1085,7 @@ _TYPES: Final[dict[type, str]] = {
 BODY_TYPES: Final[dict[str, type]] = {name: cls for cls, name in _TYPES.items()} | {
     str(name): Said for name in SAID_TYPES
 }
-"""Every type a record can have, and the class of its body."""
+"""Every record type, and the class of its body."""
 
 
 def type_of(body: Body) -> str:
@@ -1107,12 +1104,12 @@ def type_of(body: Body) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants written. `session` is 0 where the body opens a session; `model` is the
-    one that acted, if one did and its name is known. A negative `cause` counts back from the draft
-    itself: of a batch nobody knows the seqs yet.
+    """A record to be written. `session` is 0 if the body opens a session. `model` is the one that
+    acted, if one did and its name is known. A negative `cause` counts back from the draft itself,
+    because the seqs of a batch are not known yet.
 
-    `key` makes a retry harmless: a draft whose key the session has seen is not written again, and
-    the event of the first time is the answer. Keys are stored only as a keyed hash.
+    `key` makes retries idempotent: a draft whose key the session has seen is not written again, and
+    the first event is returned. Keys are stored only as a keyed hash.
     """
 
     session: SessionNo
@@ -1147,12 +1144,12 @@ class Event:
 
     @property
     def actor_id(self) -> str:
-        """The tool or the model that acted; "" where neither did, or its name is not known."""
+        """The tool or model that acted; "" if neither did, or its name is not known."""
         return self.origin.removeprefix(TOOL_PREFIX) if self.actor is Actor.TOOL else self.model
 
 
 def expected(draft: Draft) -> Event:
-    """A draft as the event it will be, but for what only the log can give: seq, id and time."""
+    """The event that a draft will become, except for seq, id and time, which the log assigns."""
     return Event(
         seq=NOTHING,
         event_id="",
@@ -1168,15 +1165,13 @@ def expected(draft: Draft) -> Event:
 
 
 def erased(event: Event) -> Event:
-    """What is left of an event that was forgotten: neither body nor key nor a tool's or a model's
-    name.
-    """
+    """The remains of a forgotten event, without body, key, or a tool's or model's name."""
     origin = SOME_TOOL if is_tools(event.origin) else event.origin
     return replace(event, body=Erased(type=event.type), origin=origin, key="", model="")
 
 
 def row_of(event: Event, body: PageBody) -> PageRow:
-    """What is known of the page that a record made, without its text."""
+    """The row of the page that a record made, which does not have its text."""
     return PageRow(
         page_id=body.page_id,
         seq=event.seq,

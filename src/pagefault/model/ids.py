@@ -1,4 +1,4 @@
-"""What things are called, and how names are minted."""
+"""Identifiers, and how they are minted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PageId = NewType("PageId", str)
 """Shown to the model and cited by it (`msg_302`): short, and unique within one session."""
 
 SessionNo = NewType("SessionNo", int)
-"""The seq of the record that opened the session: how the store names a session inside."""
+"""The seq of the record that opened the session: the store's internal name of a session."""
 
 TurnNo = NewType("TurnNo", int)
 """Counts from 0 within one session; a user message opens the next turn."""
 
 Seq = NewType("Seq", int)
-"""Position in the log, from 1: the only total order there is."""
+"""Position in the log, from 1: the only total order."""
 
 NOTHING: Final = Seq(0)
 """The seq before the first record."""
@@ -32,18 +32,18 @@ _LIKE_AN_ID: Final = re.compile(r"([a-z]*)[\W_]*0*([0-9]{1,15})")
 
 
 def is_page_id(page_id: str, numbers: Mapping[str, int]) -> bool:
-    """Whether a page has or had this id, where these are the largest numbers given by prefix. Ids
-    are never given again, and have no gaps.
+    """Whether a page has or had this id, given the largest numbers used by prefix. Ids are never
+    reused, and have no gaps.
     """
     stem, _, number = page_id.rpartition("_")
     is_number = number.isascii() and number.isdecimal() and len(number) <= _DIGITS_MAX
-    is_plain = is_number and number[0] != "0"  # msg_016 is no other way to write msg_16
+    is_plain = is_number and number[0] != "0"  # msg_016 is not another spelling of msg_16
     return is_plain and int(number) <= numbers.get(stem, 0)
 
 
 def told_near(page_id: str, numbers: Mapping[str, int]) -> str:
-    """What may have been meant by an id that no page ever had, in words: "msg_16" by "MSG 016" or
-    "mgs_16", and of a number that is too high which is the last; "" where nothing is near.
+    """A suggestion for an id that no page ever had, in words: "msg_16" for "MSG 016" or "mgs_16",
+    and the last number for one that is too high; "" if nothing is near.
     """
     found = _LIKE_AN_ID.fullmatch(unicodedata.normalize("NFKC", page_id).strip().lower())
     if found is None:
@@ -65,7 +65,7 @@ _SHIFTS: Final = tuple(range(120, -10, -10))
 
 
 def crockford(value: UUID) -> str:
-    """A UUID as 26 characters that sort as it does (Crockford's base 32, as in ULIDs)."""
+    """A UUID as 26 characters in the same sort order (Crockford's base 32, as in ULIDs)."""
     return _crockford(value.int)
 
 
@@ -74,15 +74,15 @@ def _crockford(number: int) -> str:
 
 
 class IdMinter:
-    """Mints UUIDv7 (RFC 9562 §5.7) from the clock and the chance it is given."""
+    """Mints UUIDv7 (RFC 9562 §5.7) from the given clock and random source."""
 
     def __init__(self, clock: Clock, chance: random.Random) -> None:
         self._clock = clock
         self._chance = chance
 
     def mint(self) -> str:
-        """A fresh id of 26 characters; ids minted later sort later, to the millisecond."""
+        """A fresh id of 26 characters; later ids sort later, to the millisecond."""
         bits = self._chance.getrandbits(74)
         number = (self._clock.now_ms() & (2**48 - 1)) << 80
         number |= 0x7 << 76 | (bits >> 62) << 64 | 0b10 << 62 | bits & (2**62 - 1)
-        return _crockford(number)  # no UUID in between: every record pays this
+        return _crockford(number)  # without a UUID in between: every record pays for this

@@ -1,4 +1,4 @@
-"""The words of the field, as types: kinds, levels, tiers, origins, reasons, modes."""
+"""The terms of the domain, as types: kinds, levels, tiers, origins, reasons, modes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Level(IntEnum):
 
 
 class Tier(StrEnum):
-    """Where content lives: `residency.tier_of` says it of a page."""
+    """Where content is; `residency.tier_of` determines it."""
 
     L0 = "L0"  # in the model's window
     L1 = "L1"  # derived, and not written yet
@@ -45,16 +45,16 @@ class Tier(StrEnum):
 
 
 class Heat(StrEnum):
-    """How near an item of memory is kept to a session's window, by how it is used."""
+    """How close an item of memory is kept to a session's window, by its use."""
 
-    HOT = "hot"  # it stands in every request
-    WARM = "warm"  # it left, and was recalled often
-    COLD = "cold"  # it left, or was kept for later; recalled when it bears on something
-    ARCHIVED = "archived"  # it is kept, and recalled no more by itself
+    HOT = "hot"  # in every request
+    WARM = "warm"  # no longer hot, and recalled often
+    COLD = "cold"  # no longer hot, or stored for later; recalled when relevant
+    ARCHIVED = "archived"  # kept, and no longer recalled by itself
 
 
 class NoteType(StrEnum):
-    """What a note is of: requirement 002's types of items."""
+    """The type of a note: requirement 002's types of items."""
 
     MESSAGE = "message"
     FACT = "fact"
@@ -64,24 +64,24 @@ class NoteType(StrEnum):
 
 
 class NoteArea(StrEnum):
-    """What a note is about: who the user is, or what is worked at."""
+    """What a note is about: the user, or the work."""
 
     PERSONAL = "personal"
     TASK = "task"
 
 
 class CoreOverflow(StrEnum):
-    """What happens to a text for which a section of core memory has no room."""
+    """What happens to a text that does not fit a section of core memory."""
 
-    REFUSE = "refuse"  # it is not taken
-    ARCHIVE = "archive"  # the section's oldest lines go to archival memory in its place
+    REFUSE = "refuse"  # it is refused
+    ARCHIVE = "archive"  # the section's oldest lines move to archival memory instead
 
 
 class HostileNotes(StrEnum):
-    """What happens to a note of a stranger's that reads like an order to the model."""
+    """What happens to an untrusted note that reads like an order to the model."""
 
-    QUARANTINE = "quarantine"  # it is kept, and never brought in by itself
-    REJECT = "reject"  # it is not written
+    QUARANTINE = "quarantine"  # kept, and never recalled by itself
+    REJECT = "reject"  # not written
 
 
 class Role(StrEnum):
@@ -92,7 +92,7 @@ class Role(StrEnum):
 
 
 class Actor(StrEnum):
-    """Who acted, as the mutation log tells it."""
+    """Who acted, for the mutation log."""
 
     USER = "user"
     MODEL = "model"
@@ -103,8 +103,8 @@ class Actor(StrEnum):
 class Mode(StrEnum):
     """How the model may page.
 
-    `passive`: no tools, the runtime pages by itself. `active`: it may search and fault.
-    `strict`: as active, and answers rest on evidence only, with citations.
+    `passive`: no tools, the runtime pages by itself. `active`: it may search and fault. `strict`:
+    as active, and answers must rest on evidence, with citations.
     """
 
     PASSIVE = "passive"
@@ -113,11 +113,11 @@ class Mode(StrEnum):
 
 
 class ControlMode(StrEnum):
-    """What a memory may do with a conversation: keep it, and bring back what was kept.
+    """What a memory may do with a conversation: keep it, and recall what was kept.
 
-    `assist`: both. `capture_only`: what is said is kept, and nothing is brought in. `paused`: what
-    was kept is brought in, and nothing more is written. `incognito`: likewise, for a conversation
-    that leaves nothing behind. `off`: neither.
+    `assist`: both. `capture_only`: the conversation is kept, and nothing is recalled. `paused`:
+    earlier content is recalled, and nothing more is written. `incognito`: the same, for a
+    conversation that leaves nothing behind. `off`: neither.
     """
 
     OFF = "off"
@@ -128,16 +128,16 @@ class ControlMode(StrEnum):
 
     @property
     def captures(self) -> bool:
-        """Whether what is said is kept."""
+        """Whether the conversation is kept."""
         return self in (ControlMode.CAPTURE_ONLY, ControlMode.ASSIST)
 
     @property
     def recalls(self) -> bool:
-        """Whether what was kept is brought in."""
+        """Whether kept content is recalled."""
         return self not in (ControlMode.OFF, ControlMode.CAPTURE_ONLY)
 
     def within(self, other: ControlMode) -> ControlMode:
-        """What both allow: whoever asks for less has it."""
+        """The mode that allows only what both allow."""
         recalls = self.recalls and other.recalls
         if self.captures and other.captures:
             return ControlMode.ASSIST if recalls else ControlMode.CAPTURE_ONLY
@@ -148,7 +148,7 @@ class ControlMode(StrEnum):
 
 
 class RegionScope(StrEnum):
-    """Whose sessions a region is for: those of a project, of a user, or all of a memory."""
+    """Which sessions a region is for: those of a project, of a user, or all of a memory."""
 
     PROJECT = "project"
     USER = "user"
@@ -156,16 +156,16 @@ class RegionScope(StrEnum):
 
 
 class MountMode(StrEnum):
-    """How a session looks into a region: `ro` to read it, `rw` to bring pages into it, too."""
+    """How a session mounts a region: `ro` to read it, `rw` to share pages into it, too."""
 
     RO = "ro"
     RW = "rw"
 
 
 class Consent(StrEnum):
-    """Which mounts wait for the owner of a region to agree to them, besides what its policy says.
+    """Which mounts need the consent of a region's owner, besides what its policy says.
 
-    `never`: none. `write`: those that may write. `always`: all.
+    `never`: none. `write`: writable ones. `always`: all.
     """
 
     NEVER = "never"
@@ -173,14 +173,14 @@ class Consent(StrEnum):
     ALWAYS = "always"
 
     def covers(self, mode: MountMode) -> bool:
-        """Whether a mount in this mode waits."""
+        """Whether a mount in this mode needs consent."""
         return self is Consent.ALWAYS or (self is Consent.WRITE and mode is MountMode.RW)
 
 
 class LayoutName(StrEnum):
     """How a request is laid out.
 
-    `stable`: what was sent stays, so that a provider's cache of it lasts. `developer`: one message
+    `stable`: sent content stays, so that a provider's cache of it lasts. `developer`: one message
     with manifest and context, rebuilt for every request.
     """
 
@@ -189,12 +189,12 @@ class LayoutName(StrEnum):
 
 
 class ItemKind(StrEnum):
-    """What an item of a conversation is."""
+    """The kind of an item in a conversation."""
 
     MESSAGE = "message"
     CALL = "call"  # of a tool
     RESULT = "result"  # of such a call
-    REASONING = "reasoning"  # thinking of a model, in clear or encrypted
+    REASONING = "reasoning"  # a model's thinking, in clear text or encrypted
     MEDIA = "media"  # an image, a recording, a file
     OPAQUE = "opaque"  # of a kind that only its provider knows
 
@@ -207,49 +207,49 @@ class FaultReason(StrEnum):
 
 
 class FormerKind(StrEnum):
-    """Who makes memory of a range of turns."""
+    """What forms memory from a range of turns."""
 
-    EXTRACTIVE = "extractive"  # nobody: it quotes
-    ENGINE = "engine"  # the model that is asked, over the request that it was asked last
-    SCRIPTED = "scripted"  # proposals that were written beforehand: for tests and benches
+    EXTRACTIVE = "extractive"  # no model: it quotes
+    ENGINE = "engine"  # the session's model, with its last request as context
+    SCRIPTED = "scripted"  # proposals written beforehand: for tests and benches
     OTHER = "other"  # a program's own
 
 
 class FormationMode(StrEnum):
-    """Whether memory is formed of a session that a model is run with, after its turns."""
+    """Whether memory is formed, after its turns, in a session that runs a model."""
 
-    OFF = "off"  # what leaves the window is quoted, as without a model
-    ON = "on"  # by that model, over the request that it was asked last
+    OFF = "off"  # turns that leave the window are quoted, as without a model
+    ON = "on"  # by that model, with its last request as context
 
 
 class Compaction(StrEnum):
-    """What stands in a request for the turns that left it. The requirement's four strategies."""
+    """What replaces turns that left a request. The requirement's four strategies."""
 
-    EXTRACTIVE = "extractive"  # quotes of them; of what was formed, the model's words
-    ABSTRACTIVE_WITH_CITATIONS = "abstractive_with_citations"  # likewise, and it has them formed
-    HIERARCHICAL = "hierarchical"  # a line for each run, which names what can be loaded
-    HYBRID = "hybrid"  # quotes first, and then the model's words of the same turns
+    EXTRACTIVE = "extractive"  # quotes; the model's words where ranges were formed
+    ABSTRACTIVE_WITH_CITATIONS = "abstractive_with_citations"  # likewise, and the model forms them
+    HIERARCHICAL = "hierarchical"  # a line for each run, naming the pages to load
+    HYBRID = "hybrid"  # quotes first, then the model's summary of the same turns
 
     @property
     def forms(self) -> bool:
-        """Whether the model is asked for its words."""
+        """Whether the model is asked to summarise."""
         return self in (Compaction.ABSTRACTIVE_WITH_CITATIONS, Compaction.HYBRID)
 
 
 class FormationOutcome(StrEnum):
-    """What became of a range that was taken up."""
+    """The outcome of formation for a range."""
 
     FORMED = "formed"
-    NOTHING = "nothing"  # nothing that was proposed could be kept
-    GIVEN_UP = "given_up"  # whoever was asked failed too often, or the range left the window first
+    NOTHING = "nothing"  # no proposal could be kept
+    GIVEN_UP = "given_up"  # the former failed too often, or the range left the window first
 
 
 class Sync(StrEnum):
-    """What an acknowledged append may still lose.
+    """What a crash may lose of an acknowledged append.
 
     `always`: nothing; one fsync for each append. `group`: nothing; appends that arrive together
-    share an fsync. `os`: nothing if only the process dies; up to what the kernel has not yet
-    written if the machine does.
+    share an fsync. `os`: nothing if only the process dies; whatever the kernel has not yet written
+    if the machine does.
     """
 
     ALWAYS = "always"
@@ -258,10 +258,10 @@ class Sync(StrEnum):
 
 
 class Profile(StrEnum):
-    """How what a search found is ordered.
+    """How search results are ordered.
 
-    `measured`: as found the most evidence where it was measured. `studio-v1`: the studio's
-    formula.
+    `measured`: the order that found the most evidence in our measurements. `studio-v1`: the
+    studio's formula.
     """
 
     MEASURED = "measured"
@@ -269,21 +269,21 @@ class Profile(StrEnum):
 
 
 class RedactLevel(StrEnum):
-    """What is taken out of everything that is written down."""
+    """What is redacted from everything that is written."""
 
-    KNOWN = "known"  # the values that the process knows to be secret
-    DETECT = "detect"  # and what looks like a secret
+    KNOWN = "known"  # values that the process knows to be secret
+    DETECT = "detect"  # and anything that looks like a secret
 
 
 class ClaimRules(StrEnum):
-    """How claims are made of what users say: by rules, or not at all."""
+    """How claims are made from users' messages: by rules, or not at all."""
 
     RULES = "rules"
     OFF = "off"
 
 
 class Source(StrEnum):
-    """Where something comes from, as a pack tells its sources."""
+    """Where something comes from, as a context pack names its sources."""
 
     CHAT = "chat"
     TERMINAL = "terminal"
@@ -293,9 +293,9 @@ class Source(StrEnum):
 
 
 class PackType(StrEnum):
-    """What a context pack is for. `boot`: to begin with. `task`: for a piece of work, by a query.
-    `handoff`: to go on with a session. `synopsis`: what a session or a project is. `digest`: what
-    changed since some time.
+    """The purpose of a context pack. `boot`: to start a session. `task`: for a piece of work, by a
+    query. `handoff`: to continue a session. `synopsis`: what a session or a project is. `digest`:
+    what changed since some time.
     """
 
     BOOT = "boot"
@@ -306,8 +306,8 @@ class PackType(StrEnum):
 
 
 class EventType(StrEnum):
-    """What happened: what people and agents do, then documents, calls of tools, their results,
-    bytes, what a session shared, notes and core memory; then what is made of other pages.
+    """What happened: actions of people and agents, documents, tool calls, their results, bytes,
+    shared pages, notes and core memory; then derived pages.
     """
 
     CHAT_TURN = "chat_turn"
@@ -341,7 +341,7 @@ DERIVED_TYPES: Final = frozenset(
         EventType.REPRESENTATION,
     }
 )
-"""Records whose page was made of other pages, and could be made again."""
+"""Records of derived pages, which could be derived again."""
 
 SAID_TYPES: Final = (
     EventType.CHAT_TURN,
@@ -353,42 +353,42 @@ SAID_TYPES: Final = (
     EventType.DECISION,
     EventType.HANDOFF,
 )
-"""Records of messages, whatever somebody did who said them."""
+"""Records of messages, whatever the speaker was doing."""
 
 NOT_SAID: Final = frozenset({EventType.SHARED, EventType.NOTE, EventType.CORE})
-"""Records of pages that are no part of the conversation: no window shows one by itself."""
+"""Records of pages outside the conversation: none enters a window by itself."""
 
 HANDED_IN: Final = frozenset({EventType.DOCUMENT, EventType.ARTIFACT})
-"""Records of what a user hands in, and does not say."""
+"""Records of what a user hands in rather than says."""
 
 
 class ClaimType(StrEnum):
     DECISION = "decision"
     PREFERENCE = "preference"
     FACT = "fact"
-    RULE = "rule"  # how to answer, from now on: it is recited with every request
-    TASK = "task"  # where some piece of work stands
-    PROJECT_FACT = "project_fact"  # of a repository: modules, owners, how things are done there
-    PROCEDURE = "procedure"  # steps that can be done again
+    RULE = "rule"  # how to answer, from now on: recited with every request
+    TASK = "task"  # the state of some piece of work
+    PROJECT_FACT = "project_fact"  # of a repository: modules, owners, conventions
+    PROCEDURE = "procedure"  # repeatable steps
     GOTCHA = "gotcha"  # what goes wrong, and when
     GLOSSARY = "glossary"  # what a word means here
     ENTITY = "entity"  # who or what somebody or something is
-    CONTEXT = "context"  # how things are just now
-    GOAL = "goal"  # what a session works at: somebody sets it, no text makes one
-    RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
+    CONTEXT = "context"  # the present circumstances
+    GOAL = "goal"  # what a session works towards: set explicitly, never found in text
+    RETRACTION = "retraction"  # says that an earlier claim no longer holds
 
 
 class RulingKind(StrEnum):
     """What is said about a claim after it was made."""
 
-    CHECKED = "checked"  # whether what it rests on still says so
+    CHECKED = "checked"  # whether its evidence still says so
     ENDED = "ended"  # its time is over
-    CONTRADICTED = "contradicted"  # another claim says something else; both stand
-    UNDONE = "undone"  # an earlier ruling counts no more, or again
+    CONTRADICTED = "contradicted"  # another claim contradicts it; both stay valid
+    UNDONE = "undone"  # an earlier ruling is void, or valid again
 
 
 class CheckOutcome(StrEnum):
-    """What a check of a claim came to. `unknown`: nothing that it rests on could be looked at."""
+    """The outcome of checking a claim. `unknown`: none of its evidence could be examined."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -398,19 +398,19 @@ class CheckOutcome(StrEnum):
 class Validator(StrEnum):
     """Who or what checks a claim."""
 
-    SPANS = "spans"  # the words it rests on stand where it says
+    SPANS = "spans"  # the words of its evidence are where it says
     FILES = "files"  # files still say it
-    BRANCH = "branch"  # the branch it is true of is there
-    SOURCES = "sources"  # the claims it was derived from hold
-    RUNS = "runs"  # a command or test that it rests on was run last with success
+    BRANCH = "branch"  # the branch that it is about exists
+    SOURCES = "sources"  # the claims that it was derived from hold
+    RUNS = "runs"  # the last run of a command or test that it rests on succeeded
     PERSON = "person"
 
 
 GOAL_SUBJECT: Final = "vm:goal"
-"""The subject of a goal, and of its end: no claim that is found in a text has such a one."""
+"""The subject of a goal, and of its end: no claim found in a text has such a subject."""
 
 REGION_PREFIX: Final = "region:"
-"""What the names of regions begin with among those of sessions, and no session's name does."""
+"""The prefix of regions' names among the names of sessions; no session has it."""
 
 PAGE_PREFIX: Final[dict[str, str]] = {
     "message": "msg",
@@ -424,7 +424,7 @@ PAGE_PREFIX: Final[dict[str, str]] = {
     "procedure": "prc",
     "index": "idx",
 }
-"""What the ids of pages begin with. A prefix is lower-case letters; a number follows `_`."""
+"""The prefixes of page ids: lower-case letters; a number follows `_`."""
 
 DERIVED_STEMS: Final = frozenset(
     PAGE_PREFIX[kind] for kind in ("summary", "claim", "procedure", "index")
@@ -436,12 +436,12 @@ TOOL_PREFIX: Final = "tool:"
 
 
 def is_tools(origin: str) -> bool:
-    """Whether an origin is that of some tool."""
+    """Whether an origin is a tool's."""
     return origin.startswith(TOOL_PREFIX)
 
 
 class Origin(str):
-    """Who wrote it, as the channel it came through says. Never taken from content.
+    """Who wrote it, according to the channel. Never taken from content.
 
     One of `ORIGINS`, or `tool:NAME`. A plain string on disk; `Origin(text)` refuses others.
     """
@@ -462,14 +462,14 @@ ORIGINS: Final = (
     "web",
     "import",
     "model_generated",
-    "runtime",  # bookkeeping of our own: it carries no content
+    "runtime",  # our own bookkeeping: it has no content
 )
 
 SOME_TOOL: Final = Origin("tool:*")
-"""Of what some tool returned, and was forgotten: which tool it was, nothing tells any more."""
+"""The origin of a forgotten tool result, whose tool is no longer known."""
 
 MCP: Final = Origin("tool:mcp")
-"""Of what a client of our MCP server wrote."""
+"""The origin of what a client of our MCP server wrote."""
 
 USER_TYPED: Final = Origin("user_typed")
 USER_APPROVED: Final = Origin("user_approved")
@@ -479,6 +479,6 @@ MODEL_GENERATED: Final = Origin("model_generated")
 RUNTIME: Final = Origin("runtime")
 
 USERS: Final = frozenset({USER_TYPED, USER_APPROVED})
-"""What has the user's authority: what the user typed, or agreed to. Nothing else may stand in the
-core, supersede what a user said, or be recited as a rule.
+"""Origins with the user's authority: typed, or approved. Only these may be in the core, supersede
+what a user said, or be recited as a rule.
 """

@@ -1,4 +1,4 @@
-"""Pages as the rest of the code sees them: what the index knows, and that plus the text."""
+"""Pages: what the index knows of one, and the same with its text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DERIVED_ORDER: Final = 1 << 27
 
 
 def is_derived(page_id: PageId) -> bool:
-    """Whether the page of this id was made of other pages."""
+    """Whether the page with this id is derived."""
     return page_id.rpartition("_")[0] in DERIVED_STEMS
 
 
 def is_shared(page_id: PageId) -> bool:
-    """Whether the page of this id is a region's. No other page of the memory has its id."""
+    """Whether the page with this id belongs to a region. No other page of the memory has its id."""
     return page_id.startswith(_SHARED)
 
 
@@ -30,7 +30,7 @@ class PageRow:
     """What is known of a page without reading it."""
 
     page_id: PageId
-    seq: Seq  # of the record that holds its text
+    seq: Seq  # of the record with its text
     session: SessionNo  # where it was made; a fork sees its parent's pages
     order: int
     turn: TurnNo
@@ -43,23 +43,23 @@ class PageRow:
     at_ms: int
     part: int
     parts: int
-    occurred_ms: int | None = None  # when it was said, where its record tells
-    superseded: Seq = Seq(0)  # the record that made it history: other words stand in its place
+    occurred_ms: int | None = None  # when it was said, if its record says
+    superseded: Seq = Seq(0)  # the record that made it historical by replacing its text
 
     @property
     def said_ms(self) -> int:
-        """When it was said; if nothing tells that, when it was logged."""
+        """When it was said, or, if unknown, when it was logged."""
         return self.at_ms if self.occurred_ms is None else self.occurred_ms
 
     @property
     def is_note(self) -> bool:
-        """Whether it says of a claim that its words were edited away: nobody said it."""
+        """Whether it notes that a claim's words were edited away: no speaker said it."""
         return self.superseded == self.seq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A span of a page's stored text, in bytes of its UTF-8: where it is said."""
+    """A span of a page's stored text, in bytes of UTF-8, that supports a claim."""
 
     page_id: PageId
     start: int
@@ -68,9 +68,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEvidence:
-    """A span of a file, in bytes, that says so, and the line that it begins in. `path` is told from
-    the root of the project, and `hash` names the bytes of the span: keyed with the memory's secret,
-    so it confirms no guess.
+    """A span of a file, in bytes, that supports a claim, and its first line. `path` is relative to
+    the root of the project. `hash` is of the span's bytes, keyed with the memory's secret, so it
+    confirms no guess.
     """
 
     path: str
@@ -82,8 +82,8 @@ class FileEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFacts:
-    """What a claim says beside its words, where somebody said so: where it is true, whose it is,
-    how long it lasts (days; None as its kind does, 0 for ever), and which files say it.
+    """Optional facts about a claim: where it is true, whose it is, how long it lasts (days; None:
+    by its kind, 0: forever), and which files say it.
     """
 
     project_id: str = ""
@@ -100,11 +100,11 @@ NO_FACTS: Final = CardFacts()
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words that stand in a page: evidence as a person or a program gives it.
+    """Words from a page, as evidence given by a person or a program.
 
-    They are found as they are written, but for white space and the form of apostrophes and
-    quotation marks. Without a `page_id` they are looked for in all that was said and handed in: the
-    newest page that has them counts, and one that the user typed before any other.
+    They must match exactly, except for white space and the form of apostrophes and quotation marks.
+    Without a `page_id` all original pages are searched: the newest match counts, and one that the
+    user typed before any other.
     """
 
     words: str
@@ -113,11 +113,11 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """What a page that was made of others says about that.
+    """The derivation of a derived page.
 
-    A representation stands for one page, at `level`; a summary for the pages of `provenance`,
-    which are a run of turns. A claim is about a `subject`, and `supersedes` what was held before;
-    the claims that it was derived from are in `provenance`, with the pages.
+    A representation is of one page, at `level`; a summary of the pages in `provenance`, which are a
+    run of turns. A claim is about a `subject`, and `supersedes` the claim held before; `provenance`
+    also has the claims that it was derived from.
     """
 
     provenance: tuple[PageId, ...] = ()
@@ -128,21 +128,21 @@ class Derived:
     claim_type: str = ""
     subject: str = ""
     value: str = ""
-    source_tokens: int = 0  # of what a summary sums up
+    source_tokens: int = 0  # of the pages that a summary covers
     made_by: str = ""  # the compressor that wrote it, if not our rules
-    restates: PageId = PageId("")  # the claim that this one is, written once more
-    merges: tuple[PageId, ...] = ()  # further claims whose place it takes
+    restates: PageId = PageId("")  # the claim that this one writes again
+    merges: tuple[PageId, ...] = ()  # further claims that it replaces
     card: CardFacts = NO_FACTS
-    digest: str = ""  # of what a person was shown who agreed to it
+    digest: str = ""  # of what was shown to the person who approved it
 
 
 @dataclass(frozen=True, slots=True)
 class FileQuote:
-    """Words that stand in a file: evidence as a person or a program gives it.
+    """Words from a file, as evidence given by a person or a program.
 
-    `path` is told from `root`, the project's folder (where it is empty, the present one), and stays
-    inside. The words are found as they stand, but for white space; none are kept, only where they
-    stand and a keyed hash, by which a check finds them again.
+    `path` is relative to `root`, the project's folder (by default the current one), and must stay
+    inside. The words must match exactly, except for white space. They are not stored, only their
+    position and a keyed hash, by which a check finds them again.
     """
 
     words: str
@@ -163,7 +163,7 @@ class About(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a record says that its page is about."""
+    """What a record states that its page is about."""
 
     topic_tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
@@ -175,16 +175,16 @@ NOT_TOLD: Final = Told()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageDetails:
-    """What it takes more than a page's record to tell; None where nobody asked, or nothing tells.
+    """Details of a page beyond its record; None if not requested or unknown.
 
-    An access is a fault that was served, a recall by the runtime, or a citation in an answer.
+    An access is a served fault, a recall by the runtime, or a citation in an answer.
     """
 
-    last_accessed: datetime | None = None  # None where it never was
+    last_accessed: datetime | None = None  # None if never
     access_count: int | None = None
     dimensions: tuple[int, int] | None = None  # of a picture: width and height in pixels
     duration_seconds: float | None = None  # of a recording
-    label: Origin | None = None  # the least trusted of all that went into it
+    label: Origin | None = None  # the least trusted of all its sources
 
 
 NO_DETAILS: Final = PageDetails()
@@ -201,20 +201,20 @@ class Page:
     occurred_at: str = ""
     call_id: str = ""
     part_of: PageId = PageId("")
-    blob: str = ""  # of an artifact: where its bytes are
-    mime_type: str | None = None  # of these, else of the text
+    blob: str = ""  # of an artifact: the name of its bytes
+    mime_type: str | None = None  # of the bytes, else of the text
     size_bytes: int | None = None  # likewise
-    derived: Derived | None = None  # what it was made of, if it was
-    newer_than: tuple[PageId, ...] = ()  # where it is recalled: what tells of the same, said before
-    older_than: tuple[PageId, ...] = ()  # and since
-    lapse: str = ""  # of a claim: why it does not hold any more, where nothing took its place
-    is_named: bool = False  # it stands in the window: here is only what it is newer than
+    derived: Derived | None = None  # its derivation, if derived
+    newer_than: tuple[PageId, ...] = ()  # when recalled: earlier pages on the same subject
+    older_than: tuple[PageId, ...] = ()  # and later ones
+    lapse: str = ""  # of a claim: why it no longer holds, if nothing replaced it
+    is_named: bool = False  # already in the window: shown only for what it is newer than
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
-    details: PageDetails = field(default=NO_DETAILS, compare=False)  # where they were asked for
+    details: PageDetails = field(default=NO_DETAILS, compare=False)  # if requested
 
     @property
     def created_at(self) -> datetime:
-        """When it was written down, in UTC; when it was said, `occurred_at` may tell."""
+        """When it was written, in UTC; `occurred_at` may say when it was said."""
         return datetime.fromtimestamp(self.row.at_ms / 1000, UTC)
 
     @property
@@ -235,7 +235,7 @@ class Page:
 
     @property
     def label(self) -> Origin | None:
-        """Whose word it is at most; its `row.origin` is the channel that it came through."""
+        """The least trusted label that went into it. `row.origin` is the channel it came by."""
         return self.details.label
 
     @property
@@ -244,12 +244,12 @@ class Page:
 
     @property
     def topic_tags(self) -> tuple[str, ...]:
-        """A few words that tell what it is about, most telling first."""
+        """A few words on what it is about, the most significant first."""
         return self.about.topic_tags
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """Names, identifiers, paths and dates in it, as they are written."""
+        """Names, identifiers, paths and dates in it, as written."""
         return self.about.entities
 
     @property
@@ -267,15 +267,15 @@ class SessionRow:
     name: str
     parent: SessionNo
     parent_seq: Seq
-    turns: int  # turns begun, the parent's included
-    pages: int  # pages it can see, the parent's included
+    turns: int  # turns begun, including the parent's
+    pages: int  # visible pages, including the parent's
     opened_at_ms: int
     last_used_ms: int
     last_seq: Seq
-    epoch_seq: Seq  # the record that began its present epoch; 0 if none did
+    epoch_seq: Seq  # the record that began its current epoch; 0 if none did
     lease_seq: Seq = Seq(0)  # the record that says who may write to it
-    own_pages: int = 0  # pages that it holds itself, and now; derived ones too
-    bytes: int = 0  # that its own records say, and now
+    own_pages: int = 0  # pages that it holds itself, at present; including derived ones
+    bytes: int = 0  # of content in its own records, at present
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,20 +283,20 @@ class Scope:
     """The part of the store that a reader may see: sessions, each up to some seq.
 
     A fork's scope is itself and its ancestors up to where each was forked, nearest first. A scope
-    holds what was said and handed in, or, with `of_derived`, the pages that were made of those.
+    has the original pages, or, with `of_derived`, the pages derived from those.
 
-    One that `is_several` is of sessions that need not be of one descent, each part once. As of
-    everything, its pages are the derived ones too, and their places are those in the whole store.
+    One that `is_several` has sessions that need not share a line of descent, each part once. As for
+    everything, its pages include the derived ones, and their places are those in the whole store.
     """
 
     parts: tuple[tuple[SessionNo, Seq], ...]
-    is_everything: bool = False  # derived pages too
+    is_everything: bool = False  # including derived pages
     of_derived: bool = False
     is_several: bool = False
 
     @property
     def is_wide(self) -> bool:
-        """Whether it is of more than one line of descent."""
+        """Whether it spans more than one line of descent."""
         return self.is_everything or self.is_several
 
     @property
@@ -305,11 +305,11 @@ class Scope:
         return replace(self, of_derived=True)
 
     def is_history(self, row: PageRow) -> bool:
-        """Whether other words stand in a page's place, as far as this scope sees."""
+        """Whether other text has replaced a page, as far as this scope sees."""
         if not row.superseded or self.is_everything:
             return bool(row.superseded)
         return any(s == row.session and row.superseded <= upto for s, upto in self.parts)
 
 
 EVERYTHING: Final = Scope((), is_everything=True)
-"""All pages of all sessions. Only for who may see them all: never for what a model asks."""
+"""All pages of all sessions. Only for callers who may see all: never for a model's requests."""

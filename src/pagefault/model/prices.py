@@ -1,8 +1,8 @@
-"""Price lists: what a prompt token costs when it is read from a cache, written to one, or neither.
+"""Price lists: the cost of a prompt token that is read from a cache, written to one, or neither.
 
-Every figure is per token and in units of one uncached input token, so that lists of different
-providers, and of an engine that is paid in seconds, can be compared. Ratios change with every
-generation of models: nothing else in this code knows one.
+Every figure is per token, relative to one uncached input token, so that lists of different
+providers, and of an engine that costs time, are comparable. Ratios change with every generation of
+models: no other code contains one.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pagefault.model.signatures import check_fields, checked
 class PriceList:
     """One provider's rules for prompt caching, as of a month.
 
-    Raises `BadInput` for a list by which a cached token costs more than one written: no rule about
-    epochs means anything then.
+    Raises `BadInput` for a list in which a cached token costs more than a written one: no epoch
+    rule makes sense then.
     """
 
     name: str
     as_of: str  # a month, "2026-11"
     read: float  # a token read from the cache
-    write: float  # a token written to it: 1.0 where writing is free of a surcharge
+    write: float  # a token written to it: 1.0 without a surcharge
     output: float  # a generated token
     ttl_s: float | None  # unused for longer, the cache is cold; None: only by eviction
     min_tokens: int = 0  # a shorter prefix is not cached
-    quantum: int = 1  # a cached prefix is a multiple of so many tokens
-    takes_marks: bool = False  # a prefix is cached where a mark stands, not wherever it may end
-    cliff_tokens: int | None = None  # a longer request is priced `cliff_factor` times over
+    quantum: int = 1  # a cached prefix is a multiple of this many tokens
+    takes_marks: bool = False  # a prefix is cached up to a mark only, not up to any end
+    cliff_tokens: int | None = None  # a longer request is priced at `cliff_factor`
     cliff_factor: float = 1.0
     whole_units: bool = False  # a prefix matches only where an earlier request ended
 
@@ -47,48 +47,48 @@ class PriceList:
 
     @property
     def ratio(self) -> float:
-        """How many times as much as one call's reading a rewrite costs: (w - r) / r."""
+        """The cost of a rewrite relative to reading the same tokens in one call: (w - r) / r."""
         return (self.write - self.read) / self.read if self.read else float("inf")
 
     def is_cold(self, idle_s: float) -> bool:
-        """Whether a cache last used so many seconds ago is gone."""
+        """Whether a cache last used so many seconds ago has expired."""
         return self.ttl_s is not None and idle_s > self.ttl_s
 
     def cacheable(self, prefix_tokens: int) -> int:
-        """How much of a prefix of so many tokens a cache of this provider can hold."""
+        """How many of a prefix's tokens this provider's cache can hold."""
         if prefix_tokens < self.min_tokens:
             return 0
         return prefix_tokens - prefix_tokens % self.quantum
 
     def room(self, tokens: int) -> int:
-        """A budget of `tokens`, but never over the cliff."""
+        """A budget of `tokens`, capped at the cliff."""
         return tokens if self.cliff_tokens is None else min(tokens, self.cliff_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One call of a local engine, timed: prefill and decode apart, in seconds."""
+    """One timed call of a local engine: prefill and decoding separately, in seconds."""
 
-    prefilled_tokens: int  # evaluated, not taken from the engine's cache
+    prefilled_tokens: int  # evaluated, not from the engine's cache
     prefill_s: float
     prompt_tokens: int  # the whole context that decoding attended to
     decoded_tokens: int
     decode_s: float
 
 
-_CALLS_MIN: Final = 3  # through two points a line always fits
+_CALLS_MIN: Final = 3  # a line always fits two points
 
 
 @checked
 def calibrate(calls: Iterable[Measured], *, name: str = "local", as_of: str) -> PriceList:
-    """The price list of an engine that is paid in seconds.
+    """The price list of an engine that costs time.
 
     The unit is the time to prefill one token. Keeping a token costs what it adds to the decoding of
-    every generated one: the slope of seconds per generated token over the context's length, times
-    the tokens generated in a call (the rent of a dead token is real without any bill). Writing
-    costs the prefill, 1.0, and a cache that lives in the engine's memory never lapses by time.
+    every generated one: the slope of seconds per generated token over context length, times the
+    tokens generated in a call. (A dead token costs rent even without a bill.) Writing costs the
+    prefill, 1.0, and a cache in the engine's memory never expires by time.
 
-    Raises `BadInput` unless at least three calls, of different lengths of context, did both.
+    Raises `BadInput` unless at least three calls, of different context lengths, did both.
     """
     seen = [c for c in calls if c.prefilled_tokens > 0 and c.decoded_tokens > 0]
     lengths = {call.prompt_tokens for call in seen}
@@ -109,7 +109,7 @@ def calibrate(calls: Iterable[Measured], *, name: str = "local", as_of: str) -> 
 
 
 def _line(points: list[tuple[int, float]]) -> tuple[float, float]:
-    """The base and the slope of the line of least squares."""
+    """Intercept and slope of the least-squares line."""
     mean_x = fsum(x for x, _ in points) / len(points)
     mean_y = fsum(y for _, y in points) / len(points)
     spread = fsum((x - mean_x) ** 2 for x, _ in points)

@@ -1,11 +1,11 @@
-"""How a long piece of work tells how far it has come."""
+"""Progress callbacks of long-running work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[int, int], None]
-"""Told what is done and what there is in all, in the same unit."""
+"""Called with the amount done and the total, in the same unit."""
 
 StageProgress = Callable[[str, int, int], None]
-"""The same for work in stages: the stage by its name, what is done of it, and in all."""
+"""The same for work in stages: the stage's name, the amount done, and its total."""

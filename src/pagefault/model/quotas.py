@@ -1,4 +1,4 @@
-"""How much may be written, and who a session counts for."""
+"""Quotas on writing, and which tenant a session counts for."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pagefault.model.signatures import check_fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas:
-    """What a session, a tenant, the project (the whole memory) and a tool may write. 0 bounds
-    nothing. `BadInput` refuses what is less.
+    """Limits on what a session, a tenant, the project (the whole memory) and a tool may write. 0
+    means no limit. `BadInput` for less.
 
-    Pages and bytes are what stands: what is forgotten, or past its time, gives them back. Bytes are
-    those of texts in UTF-8 and of files that are kept. A tenant is whom a proxy serves (a user of
-    its own, or the owner of a credential), with all sessions. Rates count what was written within
-    the last minute, in any process, imports aside. A tool is one tool of one tenant:
-    `tool_bytes_max` bounds what it writes at once, a result say.
+    Pages and bytes limit what is stored: forgotten or expired content frees them. Bytes are those
+    of texts in UTF-8 and of stored files. A tenant is whom a proxy serves (a user of its own, or
+    the owner of a credential), with all sessions. Rates count what was written within the last
+    minute, in any process, except imports. A tool is one tool of one tenant: `tool_bytes_max`
+    limits a single write of it, such as a result.
     """
 
     session_pages_max: int = 0
@@ -47,8 +47,8 @@ _PROXIED: Final = re.compile(r":[^:@]+@([^:@]+)\Z")
 
 
 def tenant_of(session_name: str) -> str:
-    """Whom a session counts for, by its name: those that a proxy opens end with whose they are,
-    which nothing that a client names can. "" of every other.
+    """The tenant of a session, from its name: a proxy's sessions end with their owner, in a form
+    that no client can choose. "" for any other session.
     """
     found = _PROXIED.search(session_name)
     return found[1] if found else ""

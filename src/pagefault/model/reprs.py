@@ -1,7 +1,7 @@
-"""How values look at a prompt and in a notebook: lines of text, and small pieces of HTML.
+"""How values print at a prompt and in a notebook: lines of text, and small pieces of HTML.
 
-What stands in a value was written by anybody. In lines, everything that acts on a terminal is made
-visible; in HTML everything is escaped. Colours are chosen to be read on light and on dark alike.
+The content of a value is untrusted. In lines, everything that acts on a terminal is made visible;
+in HTML everything is escaped. Colours are readable on light and dark backgrounds.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _BAR: Final = "▏▎▍▌▋▊▉█"
 
 
 def inert(text: str, most: int = 100) -> str:
-    """On one line that does nothing to a terminal, of so many characters at most."""
+    """On one line, harmless to a terminal, of at most `most` characters."""
     line = " ".join(text.split())
     line = line if len(line) <= most else line[: most - 1].rstrip() + "…"
     return "".join(char if char.isprintable() or char in _JOINERS else "\ufffd" for char in line)
 
 
 def outline(*parts: str, lines: Iterable[object] = (), most: int = 5) -> str:
-    """What a value is on one line, each part inert, what is empty left out; and the first of what
-    it holds below.
+    """A value on one line, each part inert and empty ones left out, and below it the first of its
+    items.
     """
     held = list(lines)
     more = [f"  … {len(held) - most:,} more"] if len(held) > most else []
@@ -42,14 +42,14 @@ def minute(at_ms: int) -> str:
 
 
 def bar(share: float, cells: int = 12) -> str:
-    """A bar of so many cells, of which a share is full."""
+    """A bar of `cells` cells, filled to this share."""
     eighths = round(max(0.0, min(1.0, share)) * cells * 8)
     full, rest = divmod(eighths, 8)
     return "▕" + ("█" * full + (_BAR[rest - 1] if rest else "")).ljust(cells, "░") + "▏"
 
 
 def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
-    """The text escaped, the marked parts in bold. Marks are in order and apart."""
+    """The text escaped, with the marked parts in bold. Marks are ordered and disjoint."""
     told, at = "", 0
     for start, end in marks:
         told += escape(text[at:start]) + f"<b>{escape(text[start:end])}</b>"
@@ -58,7 +58,7 @@ def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
-    """A table whose cells are HTML already; head and note are escaped here."""
+    """A table. Its cells are HTML already; head and note are escaped here."""
     told = "".join(f"<th>{escape(one)}</th>" for one in head)
     body = "".join(
         "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>"

@@ -1,4 +1,4 @@
-"""One request to a model, in nobody's wire format; adapters translate it."""
+"""A request to a model, independent of any wire format; adapters translate it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pagefault.model.kinds import Role
 from pagefault.model.signatures import ANY_TEXT, check_fields, checked
 
 CALL_ID_MAX: Final = 64
-"""Characters of a call's id, and of a tool's name: providers take no more, and give fewer."""
+"""Characters of a call's id, and of a tool's name: providers accept no more, and produce fewer."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class ToolCall:
-    """A call the model made. `arguments` is JSON as the model wrote it, which may be malformed.
+    """A call by the model. `arguments` is JSON as the model wrote it, which may be malformed.
 
-    Where a client has parsed them, as Anthropic's does, they may be given so. Raises `BadInput` for
-    what is neither a text nor an object.
+    Already parsed arguments, as from Anthropic's client, are accepted, too. Raises `BadInput` for
+    anything but a text or an object.
     """
 
     call_id: str
@@ -65,22 +65,22 @@ class Message:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()  # of an assistant message
     call_id: str = ""  # of a tool message: the call it answers
-    is_error: bool = False  # of a tool message: the call failed, as its text says besides
+    is_error: bool = False  # of a tool message: the call failed, as its text also says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the model sees.
 
-    `tokens` is our count of the whole, framing, tools and tail included; times `factor` it is at
-    most `window_tokens`. `tail` changes from request to request: it goes last, as a block of its
-    own in the newest user message, and is no part of what the next request begins with. There is
-    one only where the last message is the user's.
+    `tokens` is our count of everything, including framing, tools and tail; times `factor` it is at
+    most `window_tokens`. `tail` changes from request to request: it goes last, as a separate block
+    in the newest user message, and is not part of the next request's prefix. It exists only if the
+    last message is the user's.
 
-    Two hints for a provider's cache, which a wire uses where it has a place for them: `breakpoints`
-    are positions in `messages` up to whose end the prefix is worth caching, the most useful first;
-    `cache_key` is what the requests of one conversation have in common. They say nothing to the
-    model, and requests that differ in them alone are equal.
+    Two hints for a provider's cache, used by wire formats that support them: `breakpoints` are
+    positions in `messages` up to whose end the prefix is worth caching, the most useful first;
+    `cache_key` is common to the requests of one conversation. The model does not see them, and
+    requests that differ only in them are equal.
     """
 
     messages: tuple[Message, ...]
@@ -95,15 +95,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a provider says a request cost, in its own tokens; the input is the whole prompt.
+    """A provider's report of a request's cost, in its own tokens; the input is the whole prompt.
 
-    `Session.observe` takes it. Where a provider counts what was cached beside the input
-    (Anthropic), `input_tokens` is the sum.
+    `Session.observe` takes it. If a provider counts cached tokens outside the input (Anthropic),
+    `input_tokens` is the sum.
     """
 
     input_tokens: int
     output_tokens: int
-    cached_tokens: int | None = None  # of the input: read from a cache; None where nothing is said
+    cached_tokens: int | None = None  # of the input: read from a cache; None if not reported
     cache_write_tokens: int = 0  # of the input: written to one, where that is billed
 
     def __post_init__(self) -> None:
@@ -112,12 +112,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the model answered: text, or calls, or both."""
+    """The model's answer: text, or calls, or both."""
 
     text: Annotated[str, ANY_TEXT]
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
-    # Why it ended, as the provider says: "length" is a text that was cut off.
+    # The provider's stop reason: "length" means that the text was cut off.
     finish: Annotated[str, ANY_TEXT] = ""
 
     def __post_init__(self) -> None:

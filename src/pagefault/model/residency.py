@@ -1,5 +1,5 @@
-"""Where a page is. Its residency changes through `step` and nowhere else, and `LEGAL` is the law;
-its tier is what `tier_of` says, and nothing else says it.
+"""Residency and tier of a page. Residency changes only through `step`, and `LEGAL` is the law; the
+tier is determined only by `tier_of`.
 
 `docs/paging.md` shows the table as a diagram, generated from it.
 """
@@ -17,21 +17,21 @@ from pagefault.model.page import PageRow
 class Residency(Enum):
     GHOST = "ghost"  # in the table; its content is not in the window
     LOADING = "loading"  # a fault is in flight
-    CLEAN = "clean"  # in the window, and equal to what the store holds
-    DIRTY = "dirty"  # in the window, derived, and not yet written to the store
+    CLEAN = "clean"  # in the window, and equal to the stored content
+    DIRTY = "dirty"  # in the window, derived, and not yet written
 
-    __hash__ = object.__hash__  # by identity: an enum's own is Python, and pages step often
+    __hash__ = object.__hash__  # by identity: an enum's own is in Python, and pages step often
 
 
 class Cause(Enum):
-    FAULTED = "faulted"  # somebody asked for it
+    FAULTED = "faulted"  # it was requested
     LOADED = "loaded"  # its content arrived
     FAILED = "failed"  # its content did not arrive
     ADMITTED = "admitted"  # new content entered the window with its own record
     DERIVED = "derived"  # new content entered the window before its record was written
     FLUSHED = "flushed"  # its record is durable
     EVICTED = "evicted"  # policy asked, and nothing objected
-    INVALIDATED = "invalidated"  # a command that nothing refuses
+    INVALIDATED = "invalidated"  # a command that cannot be refused
 
     __hash__ = object.__hash__
 
@@ -54,7 +54,7 @@ LEGAL: Final[dict[tuple[Residency, Cause], Residency]] = {
 
 
 def step(state: Residency, cause: Cause) -> Residency:
-    """The state after `cause`; raises `IllegalTransition` where the table has no such edge."""
+    """The state after `cause`; `IllegalTransition` if the table has no such edge."""
     try:
         return LEGAL[state, cause]
     except KeyError:
@@ -66,14 +66,14 @@ def tier_of(
 ) -> Tier:
     """The tier of a page's content: the nearest place that has it.
 
-    L0 is the window. In L1, our memory, are derived pages that are not written yet (dirty). Every
-    other page has to be read, and its tier is the slowest place that this takes: L4 where its
-    record is in the archive, L3 where it has bytes beside its record, else L2, the log.
+    L0 is the window. L1, our memory, has derived pages that are not written yet (dirty). Every
+    other page must be read, and its tier is the slowest place involved: L4 if its record is in the
+    archive, L3 if it has bytes beside its record, else L2, the log.
 
-    By the row alone it is the *source tier*. Requests state that one, as it never changes: when a
-    segment moves to the archive no record says so, and what was sent must come out the same.
+    From the row alone it is the *source tier*. Requests state that one because it never changes: no
+    record says that a segment moved to the archive, and sent requests must be reproducible.
 
-    A file of plain text that was kept with `artifact` reads as L2: its row is that of a document.
+    A plain text file that was stored with `artifact` is L2: its row is that of a document.
     """
     if in_window:
         return Tier.L0
@@ -85,7 +85,7 @@ def tier_of(
 
 
 def is_media(row: PageRow) -> bool:
-    """Whether a page stands for bytes that are no text: its own text describes them."""
+    """Whether a page represents bytes that are not text: its own text describes them."""
     return row.kind is Kind.ARTIFACT and row.modality is not Modality.TEXT
 
 

@@ -1,7 +1,7 @@
-"""What a request is made of: which turns and pages each message shows, and where in it they stand.
+"""The composition of a request: which turns and pages each message shows, and where.
 
-The names are those of the text that asked for it: a *frame* is a turn, a *block* a page of that
-turn, and a *facet* what of a message one text takes, label included.
+The terms are those of the requirement text: a *frame* is a turn, a *block* a page of that turn, and
+a *facet* the part of a message that one text takes, including its label.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pagefault.model.ids import PageId, TurnNo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
-    """Where a text stands in a message: bytes of the message's content in UTF-8. A text in parts
-    names each of its pages.
+    """The position of a text in a message, in bytes of the content's UTF-8. A text in parts names
+    each of its pages.
     """
 
     pages: tuple[PageId, ...]
@@ -25,7 +25,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedSegment:
-    """A message of a request, by its place there, and what it shows."""
+    """A message of a request, by its index there, and what it shows."""
 
     message: int
     tokens: int
@@ -33,7 +33,7 @@ class RenderedSegment:
 
     @property
     def frames(self) -> tuple[TurnNo, ...]:
-        """The turns of what it shows, each once, in the order of the message."""
+        """The turns that it shows, without duplicates, in the order of the message."""
         return tuple(dict.fromkeys(facet.turn for facet in self.facets))
 
     @property

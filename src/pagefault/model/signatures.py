@@ -1,20 +1,19 @@
-"""Takes what a public call is given by its own signature, before the call does anything.
+"""Validates the arguments of public calls against their signatures, before the call does anything.
 
-A signature says already what a verb takes; Python does not look at it. `checked` does: a wrong type
-is `BadInput`, naming the argument, and never a fault in the middle of a verb, or a record that
-nobody can read back. There is nothing to add for a new verb. What a value may be beyond its type
-(which names there are, how large a number) is checked where values are made of it:
-`service/arguments.py`.
+A signature states what a verb takes, but Python does not enforce it. `checked` does: a wrong type
+is `BadInput`, naming the argument, rather than a failure in the middle of a verb, or a record that
+cannot be read back. New verbs need nothing extra. Constraints beyond the type (which names exist,
+how large a number may be) are checked where values are made: `service/arguments.py`.
 
 A signature that ends in `**options: Unpack[Options]` takes the keys of that typed dict, each by its
 own type: `inspect.signature` and `help` list them.
 
-A number is no bool, and finite; a text is Unicode that can be written down; a sequence of texts is
-not a text. What is given by its protocol has its methods.
+A number is not a bool, and is finite; a text is encodable Unicode; a text is not a sequence of
+texts. A value given by a protocol has its methods.
 
-A verb gets what it was given as the plain value of that type: an `str` for a member of an
-enumeration or a text of numpy's, a tuple for a list, `bytes` for a `bytearray`. So nothing that a
-subclass makes of itself, and nothing that its owner does to it meanwhile, reaches the log.
+A verb receives the plain value of the declared type: an `str` for an enumeration member or a numpy
+string, a tuple for a list, `bytes` for a `bytearray`. So neither a subclass's behaviour nor a later
+mutation by the caller reaches the log.
 """
 
 from __future__ import annotations
@@ -38,21 +37,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _WRITTEN_MAX: Final = 10**40
 INT_MAX: Final = (1 << 53) - 1
-"""The largest whole number that a call takes and a record may hold: every reader of JSON holds it
-exactly, and so does a column of SQLite.
+"""The largest integer that a call takes and a record may hold: every JSON reader, and a column of
+SQLite, hold it exactly.
 """
 
 ANY_TEXT: Final = "whatever a model wrote, be it Unicode or not"
-"""In `Annotated[str, ANY_TEXT]`: a text that may have what no file can hold."""
+"""In `Annotated[str, ANY_TEXT]`: a text that may contain what no file can hold."""
 
 ANY_VALUE: Final = "whoever takes it says what is wrong with it"
-"""In `Annotated[…, ANY_VALUE]`: a value that is looked at where it is used."""
+"""In `Annotated[…, ANY_VALUE]`: a value that is checked where it is used."""
 
 Take = Callable[[object], object]
-"""The plain value of what was given, or `_REFUSED`."""
+"""The plain value of an argument, or `_REFUSED`."""
 
 Usable = Callable[[Any], Awaitable[None] | None]
-"""Raises where an object can be used no more; what it returns is awaited before the verb."""
+"""Raises if an object can no longer be used; its result is awaited before the verb."""
 
 _REFUSED: Final = object()
 
@@ -60,9 +59,9 @@ _REFUSED: Final = object()
 def checked_verbs(
     usable: Usable | None = None,
 ) -> Callable[[type[C]], type[C]]:
-    """A class whose public verbs are `checked`. Those that are awaited ask `usable` besides, which
-    raises where the object can be used no more, and may return what is to be awaited first; but
-    for `close`, which may be repeated.
+    """A class decorator that makes public verbs `checked`. Coroutine verbs also call `usable`,
+    which raises if the object can no longer be used, and may return something to await first;
+    `close`, which is idempotent, does not.
     """
 
     def decorate(cls: type[C]) -> type[C]:
@@ -75,14 +74,14 @@ def checked_verbs(
 
 
 def checked(verb: F, *, usable: Usable | None = None) -> F:
-    """The same verb, which raises `BadInput` for what its signature does not take."""
+    """The same verb, raising `BadInput` for arguments that its signature does not accept."""
     signature = _signature(verb)
     if signature != inspect.signature(verb):
-        vars(verb)["__signature__"] = signature  # which the wrapper takes over
+        vars(verb)["__signature__"] = signature  # copied by the wrapper
     is_method = next(iter(signature.parameters), "") == "self"
 
     def called_on(args: tuple[Any, ...]) -> str:
-        """What the caller calls it: a verb by the class that it is asked of, inherited or not."""
+        """The caller's name for it: a verb by the class of its object, inherited or not."""
         of = type(args[0]).__qualname__ if is_method and args else ""
         return ".".join(one for one in (of, verb.__name__) if one not in ("", "__init__"))
 
@@ -99,8 +98,8 @@ def checked(verb: F, *, usable: Usable | None = None) -> F:
     is_simple = len(simple) == len(parameters)
 
     def bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """What each argument is given. `Signature.bind` takes a fifth of a short verb's time, so it
-        is asked for what is unusual, and for what is wrong.
+        """The value of each argument. `Signature.bind` takes a fifth of a short verb's time, so it
+        is used only for unusual and for wrong calls.
         """
         if is_simple and len(args) <= len(in_order):
             given = dict(zip(in_order, args, strict=False))
@@ -157,8 +156,8 @@ def checked(verb: F, *, usable: Usable | None = None) -> F:
 
 
 def check_fields(value: Any) -> None:
-    """Make each field of a dataclass the plain value of what it is declared to be. Raises
-    `BadInput` where it is not.
+    """Convert each field of a dataclass to the plain value of its declared type. `BadInput` if that
+    is impossible.
     """
     cls: Any = type(value)
     for name, take, words, default in _fields_expected(cls):
@@ -173,13 +172,13 @@ def check_fields(value: Any) -> None:
 
 
 def hints(verb: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of a callable, resolved; those that are not known at run time left out."""
+    """The resolved annotations of a callable, without those unknown at run time."""
     told: dict[str, Any] = {}
     where = getattr(inspect.unwrap(verb), "__globals__", {})
     for name, hint in inspect.unwrap(verb).__annotations__.items():
         try:
             told[name] = eval(hint, where) if isinstance(hint, str) else hint  # noqa: S307
-        except NameError:  # imported for type checkers alone
+        except NameError:  # imported for type checkers only
             continue
         if typing.get_origin(told[name]) is typing.Unpack:
             [options] = typing.get_args(told.pop(name))
@@ -188,7 +187,7 @@ def hints(verb: Callable[..., Any]) -> dict[str, Any]:
 
 
 class _LeftOut:
-    """The default of a key that a typed dict need not have."""
+    """The default of an optional key of a typed dict."""
 
     def __repr__(self) -> str:
         return "..."
@@ -198,7 +197,7 @@ _LEFT_OUT: Final = _LeftOut()
 
 
 def _signature(verb: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a callable, the keys of a typed dict in place of `**options: Unpack[…]`."""
+    """The signature of a callable, with a typed dict's keys in place of `**options: Unpack[…]`."""
     told = inspect.signature(verb)
     named = [one for one in told.parameters.values() if one.kind is not one.VAR_KEYWORD]
     if len(named) == len(told.parameters):
@@ -212,7 +211,7 @@ def _signature(verb: Callable[..., Any]) -> inspect.Signature:
 
 
 def _meant(signature: inspect.Signature, given: Mapping[str, object]) -> str:
-    """What an argument of another name was meant to be, where a name is near."""
+    """The argument that a misspelt name probably meant, if one is near."""
     unknown = [name for name in given if name not in signature.parameters]
     near = difflib.get_close_matches(unknown[0], signature.parameters, 1) if unknown else []
     return f": did you mean {near[0]!r}?" if near else ""
@@ -220,7 +219,7 @@ def _meant(signature: inspect.Signature, given: Mapping[str, object]) -> str:
 
 def _refusal(called: str, name: str, words: str, value: object) -> BadInput:
     got = type(value).__name__
-    if words.endswith(f" {got}"):  # another of that name
+    if words.endswith(f" {got}"):  # an argument has that name
         got = f"{type(value).__module__}.{got}"
     if _is(value, str):
         try:
@@ -229,7 +228,7 @@ def _refusal(called: str, name: str, words: str, value: object) -> BadInput:
             return flaw
     if _is(value, int | float) and not _is(value, bool):
         number = _plain_number(value)
-        # Python refuses to write out an integer of more than 4,300 digits.
+        # Python refuses to print an integer of more than 4,300 digits.
         got = "a number that large" if abs(number) > _WRITTEN_MAX else f"{number!r:.40}"
     return BadInput(
         f"{name} is {words}, not {got}", hint=f"help(pagefault.{called}) shows what it accepts"
@@ -238,13 +237,13 @@ def _refusal(called: str, name: str, words: str, value: object) -> BadInput:
 
 @functools.cache
 def _fields_expected(cls: type) -> list[tuple[str, Take, str, object]]:
-    """Of each field: its name, what takes it, what its type is called, and its default."""
+    """For each field: its name, its converter, its type's name, and its default."""
     told = typing.get_type_hints(cls, include_extras=True)
     return [(one.name, *_expected(told[one.name]), one.default) for one in fields(cls)]
 
 
 def _expected(hint: Any) -> tuple[Take, str]:
-    """What takes a value of a type, and what that type is called."""
+    """The converter to a type, and the type's name."""
     while isinstance(hint, typing.NewType):
         hint = hint.__supertype__
     if typing.get_origin(hint) is Annotated:
@@ -275,7 +274,7 @@ def _expected(hint: Any) -> tuple[Take, str]:
     return _anything
 
 
-# --- types made of types ------------------------------------------------------------------------
+# --- composite types ------------------------------------------------------------------------------
 
 
 def _one_of(*each: tuple[Take, str]) -> tuple[Take, str]:
@@ -307,7 +306,7 @@ def _many(container: type, item: Any, words: str) -> tuple[Take, str]:
         if _is(value, str | bytes | bytearray | memoryview) or not _is(value, container):
             return _REFUSED
         if not isinstance(value, collections.abc.Collection):
-            return value  # read once: whoever reads it checks
+            return value  # can be read only once: the consumer checks it
         plain = [take_one(one) for one in value]
         return _REFUSED if any(one is _REFUSED for one in plain) else made(plain)
 
@@ -315,7 +314,7 @@ def _many(container: type, item: Any, words: str) -> tuple[Take, str]:
 
 
 def _row(*items: Any) -> tuple[Take, str]:
-    """A tuple of so many values, each of its own type."""
+    """A tuple of fixed length, each value with its own type."""
     each = [_expected(item) for item in items]
 
     def take(value: object) -> object:
@@ -350,7 +349,7 @@ def _instance(cls: type) -> tuple[Take, str]:
 
     def take(value: object) -> object:
         if isinstance(value, type):
-            return _REFUSED  # the class, and not one of it
+            return _REFUSED  # the class itself, not an instance
         has = all(inspect.getattr_static(value, name, None) is not None for name in methods)
         return value if has else _REFUSED
 
@@ -361,7 +360,7 @@ def _instance(cls: type) -> tuple[Take, str]:
 
 
 def _is(value: object, cls: Any) -> bool:
-    """Whether it is of a type, whatever it says of itself: a proxy has a `__class__` to show."""
+    """Whether it has a type, whatever it claims: a proxy can fake `__class__`."""
     return issubclass(type(value), cls)
 
 
@@ -408,7 +407,7 @@ def _bytes(value: object) -> object:
         return _REFUSED
     try:
         return memoryview(typing.cast(bytes, value)).tobytes()
-    except ValueError:  # a view that was released
+    except ValueError:  # a released view
         return _REFUSED
 
 

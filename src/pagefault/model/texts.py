@@ -1,4 +1,4 @@
-"""What text a record can hold."""
+"""The texts that a record can hold."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SLICE_CHARS: Final = 1 << 20
 
 def check_text(text: str, *, called: str) -> None:
     """Raise `BadInput`, naming the argument, for a text of more than `TEXT_BYTES`, or one that is
-    not Unicode. How long it is is looked at first, and no more of it is encoded than may count:
-    what is far too large costs nothing.
+    not Unicode. The length is checked first, and no more is encoded than may count, so a huge text
+    costs nothing.
     """
-    size = len(text)  # no character takes less than a byte
+    size = len(text)  # a character takes at least one byte
     if size <= TEXT_BYTES and not text.isascii():
         size = 0
         for at in range(0, len(text), _SLICE_CHARS):

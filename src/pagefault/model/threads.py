@@ -1,8 +1,8 @@
-"""Starting a thread where memory may be short.
+"""Starting a thread when memory may be short.
 
-`Thread.start` waits until the new thread says that it runs. One that gets its stack but has no
-memory left for its first objects dies before that, and CPython then waits for ever. So the memory
-is asked for beforehand, where its absence is an ordinary error.
+`Thread.start` waits until the new thread reports that it runs. One that gets its stack but has no
+memory left for its first objects dies before that, and CPython then waits forever. So the memory is
+requested beforehand, where its lack is an ordinary error.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import resource
 import threading
 from typing import Final
 
-ROOM_BYTES: Final = 2 << 20  # beside its stack: what a thread needs until it says that it runs
-_STACK_BYTES: Final = 8 << 20  # where the limit of a stack is none
+ROOM_BYTES: Final = 2 << 20  # beside its stack: what a thread needs before it reports that it runs
+_STACK_BYTES: Final = 8 << 20  # if the stack size is unlimited
 
 
 def start(thread: threading.Thread) -> None:
-    """Start it. Raises `RuntimeError`, as `Thread.start`, where no thread is to be had."""
+    """Start a thread. Raises `RuntimeError`, as `Thread.start`, if none is available."""
     check_room()
     thread.start()
 

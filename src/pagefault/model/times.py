@@ -1,4 +1,4 @@
-"""Times as people and records write them, in milliseconds since 1970."""
+"""Conversion between written times and milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MS: Final = timedelta(milliseconds=1)
 
 
 def iso_text(at: datetime) -> str:
-    """A time in ISO 8601. Raises `BadInput` where its zone fails."""
+    """A time in ISO 8601. Raises `BadInput` if its zone fails."""
     try:
         return at.isoformat()
-    except Exception as failure:  # a zone is the caller's own code
+    except Exception as failure:  # a zone runs the caller's code
         raise BadInput(
             f"the datetime's time zone is unusable: {failure!r:.80}",
             hint="a zone of datetime or zoneinfo, or ISO 8601: 2026-03-05T08:45:00Z",
@@ -29,9 +29,9 @@ def iso_text(at: datetime) -> str:
 
 
 def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:
-    """A time in ISO 8601; nothing for what is none. Without a zone of its own it is of `zone`.
+    """An ISO 8601 time in milliseconds, or None. Without a zone of its own it is in `zone`.
 
-    `zone` is UTC unless it is given.
+    `zone` is UTC by default.
     """
     try:
         at = datetime.fromisoformat(text)
@@ -42,11 +42,11 @@ def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:
 
 
 def iso_utc(at_ms: int) -> str:
-    """A moment as programs read it: ISO 8601, UTC."""
+    """A time for programs: ISO 8601, UTC."""
     moment = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
     return moment.replace("+00:00", "Z")
 
 
 def is_date(text: str) -> bool:
-    """Whether this is a day and no time of it."""
+    """Whether this is a day without a time."""
     return _DATE.fullmatch(text) is not None

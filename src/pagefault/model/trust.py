@@ -1,12 +1,12 @@
-"""The lattice of origins: how much may be done on whose word, compared here and nowhere else.
+"""The lattice of origins: how much each may decide. They are compared here and nowhere else.
 
-From the most to the least: what the user typed, what a user approved, files of the user's, output
-of commands, what a model wrote; then what is untrusted: what a tool returned, or the web, and last
-what was imported. What is made of several has the label of the least trusted, so nothing gains by
-being summed up, quoted, repeated or found twice: the meet is associative, commutative and
-idempotent, and so does not count (TMA-NM, arXiv 2606.24322).
+From most to least trusted: what the user typed, what a user approved, the user's files, output of
+commands, what a model wrote; then the untrusted ones: a tool's results, the web, and last imports.
+What has several sources has the label of the least trusted, so nothing gains by being summarised,
+quoted, repeated or found twice: the meet is associative, commutative and idempotent, and so does
+not count (TMA-NM, arXiv 2606.24322).
 
-`runtime` is bookkeeping of our own, which carries no content and decides nothing.
+`runtime` is our own bookkeeping, which has no content and decides nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _TRUSTED: Final = (
     "runtime",
     "model_generated",
 )
-"""Origins by how much they may decide, most first. What is not here is untrusted."""
+"""Origins by how much they may decide, most first. Any other is untrusted."""
 
 _LAST: Final = "import"
 
 
 def rank(origin: Origin) -> int:
-    """The place of an origin in the order of trust: 0 is the most trusted."""
+    """The rank of an origin: 0 is the most trusted."""
     if origin in _TRUSTED:
         return _TRUSTED.index(origin)
     return len(_TRUSTED) + (origin == _LAST)
@@ -44,8 +44,8 @@ def is_untrusted(origin: Origin) -> bool:
 
 
 def least_trusted(origins: Iterable[Origin]) -> Origin:
-    """The origin with the least authority: what is made of several has no more than that. Of
-    nothing, what a model wrote. Two that are trusted alike are told apart by their names, so that
-    no order of the sources counts.
+    """The origin with the least authority, which is that of anything made from all of them. Of
+    none: that of a model's text. Ties are broken by name, so that the order of the sources does not
+    matter.
     """
     return max(origins, key=lambda one: (rank(one), one), default=MODEL_GENERATED)

@@ -1,4 +1,4 @@
-"""Which pages somebody wants to see: one filter for every way to ask for them."""
+"""The page filter, shared by every query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pagefault.model.signatures import check_fields, checked
 from pagefault.model.times import DAY_MS, is_date, iso_ms, iso_text
 
 TOOL: Final = "tool"
-"""As an origin: whatever tool it was."""
+"""As an origin: any tool."""
 
 _MS_MAX: Final = 1 << 52  # some 140,000 years
 
@@ -24,24 +24,24 @@ Time = str | int | datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilter:
-    """Which pages are wanted. Empty collections mean any; what is named wrongly is `BadInput`.
+    """A filter on pages. Empty collections match anything; an unknown name is `BadInput`.
 
-    `kinds`, `modalities` and `origins` are told by their names; the origin "tool" is any tool's. A
-    page is of the time when it was said, as its record tells, else when it was logged; those
-    `since` a time and before `until` are wanted. A time is ISO 8601, a `datetime`, or milliseconds
-    since 1970; without a zone it is UTC. A day as `until` is wanted, too.
+    `kinds`, `modalities` and `origins` are names; the origin "tool" is any tool's. A page's time is
+    when it was said, if its record says, else when it was logged; `since` is inclusive, `until`
+    exclusive. A time is ISO 8601, a `datetime`, or milliseconds since 1970, in UTC unless it has a
+    zone. A day as `until` is included.
 
-    `session`, a name or an id, is for who asks a whole memory: what that session sees. So are
-    `sessions`, likewise: what any of these sees, the regions that it may look into among it, ranked
-    as if there were nothing else; of none, nothing.
+    `session`, a name or an id, restricts a query of a whole memory to what that session sees.
+    `sessions` restricts it to what any of these sees, including the regions that they may read,
+    ranked as if there were nothing else; an empty one matches nothing.
 
-    `imported_from`, a source such as "chatgpt" or "claude", is for who asks a whole memory, too:
-    only what `import_history` read from there. "claude" is "claude-code" as well.
+    `imported_from`, a source such as "chatgpt" or "claude", restricts a query of a whole memory to
+    what `import_history` read from there. "claude" includes "claude-code".
 
-    With `history`, also pages in whose place other words stand now, and claims that are closed:
-    `hit.page.superseded` is the record that did it.
+    With `history`, replaced pages and closed claims match, too: `hit.page.superseded` is the record
+    that did it.
 
-    Without kinds, pages that were made of others (claims, summaries) are not among what is listed.
+    Without `kinds`, listings leave out derived pages (claims, summaries).
     """
 
     kinds: Collection[str] = ()
@@ -82,12 +82,12 @@ class SearchFilter:
 
     @property
     def until_ms(self) -> int | None:
-        """The first millisecond that is wanted no more."""
+        """The end of the range in milliseconds, exclusive."""
         return None if self.until is None else an_end_ms(self.until)
 
     @property
     def is_some(self) -> bool:
-        """Whether it leaves out anything."""
+        """Whether it excludes anything."""
         return bool(self.kinds or self.modalities or self.origins) or self.has_time
 
     @property
@@ -96,7 +96,7 @@ class SearchFilter:
 
     @checked
     def between(self, since: Time | None, until: Time | None) -> SearchFilter:
-        """The same with other times, where any are given."""
+        """The same with other times, where given."""
         since = self.since if since is None else since
         return replace(self, since=since, until=self.until if until is None else until)
 
@@ -125,7 +125,7 @@ def a_time_ms(time: Time) -> int:
 
 
 def an_end_ms(time: Time) -> int:
-    """As `a_time_ms`; of a day its end."""
+    """As `a_time_ms`; for a day, its end."""
     return a_time_ms(time) + (DAY_MS if _is_day(time) else 0)
 
 

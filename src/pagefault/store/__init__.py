@@ -1,1 +1,1 @@
-"""Where bytes live: three contracts (`api.py`), an in-memory and an embedded form of each."""
+"""Where bytes live: the contracts (`api.py`), with an in-memory and an embedded implementation."""

@@ -1,4 +1,4 @@
-"""How a draft becomes an event, whatever log accepts it."""
+"""Turning drafts into events, for every log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pagefault.store.soundness import flaw
 
 
 def hash_key(secret: bytes, session: SessionNo, key: str) -> str:
-    """HMAC-SHA256 of an idempotency key within its session, cut and in base64url."""
+    """HMAC-SHA256 of an idempotency key within its session, truncated, in base64url."""
     message = f"key\0{session}\0{key}".encode()
     return codec.short(hmac.digest(secret, message, "sha256")[: codec.CUT_BYTES]).decode()
 
@@ -31,7 +31,7 @@ def hash_key(secret: bytes, session: SessionNo, key: str) -> str:
 def accept(
     draft: Draft, seq: Seq, event_id: str, at_ms: int, hashed: Callable[[SessionNo, str], str]
 ) -> Event:
-    """The event that a draft becomes. `BadInput` if no draft may say that."""
+    """The event for a draft. `BadInput` if a draft may not hold that body."""
     body = draft.body
     session = draft.session
     if not -seq < draft.cause < seq:
@@ -63,7 +63,7 @@ def accept(
 
 
 def lost(seq: Seq, event_id: str, at_ms: int, reason: str) -> Event:
-    """What stands where a record cannot be read."""
+    """The placeholder for a record that cannot be read."""
     return Event(
         seq=seq,
         event_id=event_id,

@@ -1,19 +1,18 @@
-"""What is used of quotas: counts of what stands, and of what was written in the last minute.
+"""Quota enforcement: counts of what is stored, and of what was written in the last minute.
 
-They are asked before each append, by the one thread that writes, while it has the root's lock: so
-no other process can use the same room. Nothing is looked through for it. Totals are read once, from
-the rows of sessions in the index, and after something was forgotten; from then on what is appended
-here is added, and what other processes appended is summed up by the index, from the last record
-that is known of.
+Quotas are checked before each append, on the writing thread and under the root's lock, so no other
+process can use the same room. A check scans nothing. Totals are read from the session rows of the
+index, once at the start and again after a forget. From then on this process adds what it appends,
+and the index sums what other processes appended since the last counted record.
 
-A rate is a sliding window in two buckets (as in rate limiters of Cloudflare's kind): what was
-written in this minute of the clock, and of the minute before the share that is still within sixty
-seconds, as if it had come evenly. It is at most a bucket's unevenness away from the exact count,
-and takes two numbers for each owner.
+A rate is a two-bucket sliding window, as in Cloudflare's rate limiter: what was written in this
+clock minute, plus the part of the previous minute that is still within sixty seconds, as if it had
+arrived evenly. The error is at most the unevenness within one bucket, and each owner costs two
+numbers.
 
-Only what somebody says or states is refused. What follows from it (summaries, the records of
-requests and leases, settings) counts where it says something, and is always written: a session that
-is full can still be read, asked, and forgotten.
+Only writes that a caller makes are refused. What follows from them (summaries, records of requests
+and leases, settings) is counted where it holds content, and always written. So a full session can
+still be read, searched, and forgotten.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ from pagefault.model.times import MINUTE_MS
 from pagefault.store.api import PageIndex, Written
 from pagefault.store.sizes import size_of
 
-RATES_MAX: Final = 4_096  # that are kept before those that are over are dropped
+RATES_MAX: Final = 4_096  # kept; above this, expired ones are dropped
 _OWNERS: Final = ("session", "tenant", "project")
 _UNITS: Final = ("pages", "bytes")
 
 
 class Owner(NamedTuple):
-    """Whom something counts for. Of a tool its tenant is told, too."""
+    """Whom usage counts against. A tool's owner carries its tenant, too."""
 
     what: str  # session, tenant, project or tool
     which: str | int = ""
@@ -61,7 +60,7 @@ PROJECT: Final = Owner("project")
 
 @dataclass(slots=True)
 class Held:
-    """Pages and bytes that stand, or that are asked for."""
+    """Pages and bytes, either stored or requested."""
 
     pages: int = 0
     bytes: int = 0
@@ -72,14 +71,14 @@ _NONE: Final = Held()
 
 @dataclass(slots=True)
 class Rate:
-    """What was written in a minute of the clock, and in the one before."""
+    """What was written in the current clock minute and in the previous one."""
 
     minute: int = 0
     now: Held = field(default_factory=Held)
     before: Held = field(default_factory=Held)
 
     def at(self, minute: int) -> Rate:
-        """The same, as of a minute. A clock that was put back stays where it was."""
+        """The rate as of a minute. If the clock was set back, the rate keeps its minute."""
         if minute > self.minute:
             self.before = self.now if minute == self.minute + 1 else Held()
             self.minute, self.now = minute, Held()
@@ -94,22 +93,22 @@ class Rate:
 
 
 class QuotaUse(NamedTuple):
-    """A quota that is set, and what is used of it."""
+    """A configured quota and its current usage."""
 
     quota: str  # its name in `Quotas`
-    owner: str  # a session's or a tenant's name, a tool's; "" for the project
+    owner: str  # name of a session, tenant or tool; "" for the project
     used: int
     limit: int
 
 
 class Allowance:
-    """Safe from several threads. Who only wants to know `uses` has one of his own."""
+    """Thread-safe. A caller that only needs `uses` has its own instance."""
 
     def __init__(self, quotas: Quotas, now_ms: Callable[[], int]) -> None:
         self.quotas = quotas
         self._now_ms = now_ms
         self._lock = threading.Lock()
-        self._seen = NOTHING  # the last record that is counted
+        self._seen = NOTHING  # the last counted record
         self._is_counted = False
         self._held: dict[Owner, Held] = {}
         self._rates: dict[Owner, Rate] = {}
@@ -134,13 +133,13 @@ class Allowance:
     # --- counting -----------------------------------------------------------------------------
 
     def begin(self, index: PageIndex) -> None:
-        """Count what there is, before anybody writes."""
+        """Count what is stored, before the first write."""
         if self._bounds_owners:
             with self._lock:
                 self._count(index, index.applied_seq())
 
     def note(self, events: Sequence[Event]) -> None:
-        """Count what was just appended."""
+        """Add the records that were just appended."""
         if not self._is_counted or not events:
             return
         with self._lock:
@@ -156,12 +155,12 @@ class Allowance:
             self._seen = events[-1].seq
 
     def forget(self) -> None:
-        """Something was forgotten: what stands is counted anew when that is asked next."""
+        """Note a forget: stored totals are counted again when next needed."""
         with self._lock:
             self._is_counted = False
 
     def _count(self, index: PageIndex, head: Seq) -> None:
-        """See that everything up to the log's end is counted, which the index holds."""
+        """Count everything up to the end of the log, all of which the index has."""
         if not self._is_counted:
             self._held.clear()
             self._names.clear()
@@ -232,8 +231,8 @@ class Allowance:
     # --- refusing -----------------------------------------------------------------------------
 
     def check(self, drafts: Iterable[Draft], index: PageIndex, head: Seq) -> None:
-        """Raise `QuotaExceeded` unless these may be written, after the record `head`. Called while
-        nobody else writes; it counts nothing.
+        """Raise `QuotaExceeded` unless these drafts may be written after the record `head`. Called
+        while nobody else writes. Counts nothing.
         """
         said = [draft for draft in drafts if _is_said(draft)]
         bounds_tool = self._bounds_tools and any(is_tools(one.origin) for one in said)
@@ -242,7 +241,7 @@ class Allowance:
         with self._lock:
             self._count(index, head)
             wanted: dict[Owner, Held] = {}
-            rated: dict[Owner, Held] = {}  # imports apart
+            rated: dict[Owner, Held] = {}  # without imports
             for draft in said:
                 if isinstance(draft.body, SessionOpened | SessionConfigured):
                     self._check_prompt(draft.session, draft.body)
@@ -263,8 +262,8 @@ class Allowance:
                 self._check_rate(owner, more)
 
     def expect(self, session: SessionNo, origin: str, size: int) -> None:
-        """The same of a file that somebody is about to put, before it is, as far as is known here:
-        `check` has the last word. Asked in any thread.
+        """Check a file before it is put, as far as this process knows; `check` decides. Any thread
+        may call it.
         """
         with self._lock:
             if self._is_counted:
@@ -274,8 +273,8 @@ class Allowance:
                     self._check_rate(owner, more)
 
     def _check_prompt(self, session: SessionNo, body: SessionOpened | SessionConfigured) -> None:
-        """A prompt that is larger than a session may be is not set. A smaller one always is: who
-        changes the window of a full session says nothing new.
+        """Refuse a prompt that is larger than a session may be. A smaller one is always accepted:
+        changing the window of a full session adds no content.
         """
         limit, size = self._held_max.get(("session", "bytes")), size_of(body)
         if limit and size > limit:
@@ -283,14 +282,14 @@ class Allowance:
             raise self._refusal(owner, "session_bytes_max", 0, limit, size)
 
     def _check_opening(self, opened: SessionOpened) -> None:
-        """A session that could hold nothing is not opened."""
+        """Refuse to open a session that could hold nothing."""
         tenant = tenant_of(opened.name)
         more = Held(1, size_of(opened))
         for owner in (PROJECT, *((Owner("tenant", tenant),) if tenant else ())):
             self._check_held(owner, more)
 
     def _check_held(self, owner: Owner, more: Held) -> None:
-        # A tool holds nothing: its writes are bounded one by one.
+        # A tool has no stored total: its writes are limited one by one.
         held = self._held.get(owner) or _NONE
         for unit, used, asked in (
             ("pages", held.pages, more.pages),
@@ -311,8 +310,8 @@ class Allowance:
                 raise self._refusal(owner, quota, used, limit, asked, retry_s=wait_s)
 
     def _used(self, owner: Owner, unit: str, asked: int, limit: int) -> tuple[int, int]:
-        """What was written in the last minute, and in how many seconds `asked` more has room, if it
-        ever has: 0 where it never will.
+        """What was written in the last minute, and the seconds until `asked` more fits; 0 seconds
+        if it never will.
         """
         now_ms = self._now_ms()
         rate = self._rates.get(owner)
@@ -360,11 +359,11 @@ class Allowance:
             case _:
                 return "this memory"
 
-    # --- telling ------------------------------------------------------------------------------
+    # --- reporting ----------------------------------------------------------------------------
 
     def uses(self, index: PageIndex, session: SessionNo | None = None) -> list[QuotaUse]:
-        """What an index tells to be used of each quota that is set: of the project's, and of those
-        of this session and its tenant, or else of every one that has written something.
+        """Usage of each configured quota, from an index: the project's quotas, and those of this
+        session and its tenant, or of every owner that has written something.
         """
         with self._lock:
             self._seen, self._is_counted = NOTHING, False
@@ -394,6 +393,6 @@ class Allowance:
 
 
 def _is_said(draft: Draft) -> bool:
-    """Whether somebody says or states this; what follows from it is never refused."""
+    """Whether a caller wrote this draft; records that follow from one are never refused."""
     settings = SessionOpened | SessionConfigured
     return isinstance(draft.body, OriginalBody | Claimed | Learned | Received | settings)

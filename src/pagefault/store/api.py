@@ -1,14 +1,14 @@
-"""What a store needs of an engine, and all of it: the contracts.
+"""The contracts between the store and its engine.
 
-An engine brings an `EventLog`, a `PageIndex` and a `BlobStore`; a `VectorPlace`, if vectors are to
-be kept; and, if several processes may open one memory, a `WriterLock` and a `Presence`. `store.py`
-puts them together and names no engine. `pagefault.testing` proves an implementation
-(`log_contract`, `index_contract`, `vectors_contract`); `pagefault.testing.distant` puts one far
-away.
+An engine provides an `EventLog`, a `PageIndex` and a `BlobStore`; a `VectorPlace`, if vectors are
+kept; and, if several processes may open one memory, a `WriterLock` and a `Presence`. `store.py`
+combines them and names no engine. `pagefault.testing` has contract suites for implementations
+(`log_contract`, `index_contract`, `vectors_contract`), and `pagefault.testing.distant` a simulated
+remote engine.
 
-All calls block; `commit.py` gives writers a thread and a shared fsync. One thread writes at a
-time; any number may read while it does. What fails raises `StoreError`: `StoreBusy` only where it
-is safe to call again, and nothing was appended.
+All calls block; `commit.py` gives writers a thread and a shared fsync. One thread writes at a time;
+any number may read meanwhile. Failures raise `StoreError`. `StoreBusy` is raised only where it is
+safe to call again and nothing was appended.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
 
 
 def never() -> bool:
-    """No reason to give way."""
+    """The default for `give_way`: never."""
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReport:
-    """How a log is, a sentence each; `advice` is what helps, the first thing to do first."""
+    """The state of a log, one sentence per problem; `advice` lists remedies, most urgent first."""
 
     problems: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
-    segments: int = 0  # in how many pieces it is kept; 0 where in none
-    missing: int = 0  # acknowledged records that are gone from its end
-    recovery: str = ""  # what opening had to cut off, or would have to
-    strays: tuple[str, ...] = ()  # what was found beside it and is none of it
-    away: str = ""  # which records are in an archive that is not there
-    exposed: str = ""  # who may write to it that nobody should let
+    segments: int = 0  # number of segments; 0 if the log has none
+    missing: int = 0  # acknowledged records missing from its end
+    recovery: str = ""  # what opening cut off, or would cut off
+    strays: tuple[str, ...] = ()  # files beside the log that do not belong to it
+    away: str = ""  # records in an archive that is not there
+    exposed: str = ""  # who may write to it and should not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What helps against damage that a store finds beside its log, in the words of its engine."""
+    """The remedies for damage that a store finds beside its log, in the words of its engine."""
 
     index: str = "make the index again from the log; nothing is lost"
     blobs: str = "put the bytes back from a backup: nothing else has them"
@@ -68,53 +68,53 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """A copy of a memory that was read back whole."""
+    """A copy of a memory, verified by reading it back."""
 
     path: Path
-    head: Seq  # its last record: there are as many
-    link: str  # the chain's link after it
+    head: Seq  # its last record, and so the number of records
+    link: str  # the chain's link after `head`
     segments: int
     blobs: int
     bytes: int
-    blobs_missing: tuple[str, ...]  # named by a record, and not (or not whole) in the source either
+    blobs_missing: tuple[str, ...]  # named by a record, missing or incomplete in the source, too
 
 
 class EventLog(Protocol):
-    """The truth: an append-only sequence of records, numbered 1, 2, 3 … without gaps.
+    """The source of truth: an append-only sequence of records, numbered 1, 2, 3 … without gaps.
 
-    Others may append to it meanwhile, in other processes: `refresh` takes in what they did.
+    Other processes may append to it; `refresh` picks up what they did.
     """
 
     def append(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write all or none, in order. Durable only after `sync`; readable at once.
+        """Append all drafts or none, in order. Readable at once, durable only after `sync`.
 
         A draft that opens a session has session 0 and gets its own seq as its session. Empty input
-        changes nothing. After a failure of the medium, raises `StoreLatched` from then on.
+        changes nothing. Once the medium has failed, every append raises `StoreLatched`.
         """
         ...
 
     def sync(self) -> None:
-        """Everything appended before this call is on stable storage when it returns."""
+        """Make everything appended before this call durable before returning."""
         ...
 
     def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
-        """Those of these records that are in an archive which is not there, and its directory."""
+        """The records among these that are in a missing archive, and the archive's directory."""
         ...
 
     def archived(self, seqs: Collection[Seq]) -> frozenset[Seq]:
-        """Those of these records that are read from an archive, whether it is there or not."""
+        """The records among these that are read from an archive, even if it is missing."""
         ...
 
     def get(self, seq: Seq) -> Event:
         """The record at `seq`.
 
-        `IndexError` outside 1…head; `StoreCorrupt` if it does not read back.
+        `IndexError` outside 1…head; `StoreCorrupt` if it cannot be read back.
         """
         ...
 
     def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
-        """Records with a larger seq, in order, up to `upto` or else to the last, as of the moment
-        of the call. `StoreCorrupt` where one does not read back.
+        """Records after `after`, in order, up to `upto` or else to the last one at the time of the
+        call. `StoreCorrupt` at one that cannot be read back.
         """
         ...
 
@@ -123,59 +123,59 @@ class EventLog(Protocol):
         ...
 
     def hash_key(self, session: SessionNo, key: str) -> str:
-        """What `Event.key` is for this key of a session: a hash that only this root can make."""
+        """The value of `Event.key` for a session's key: a hash that only this root can compute."""
         ...
 
     def erase(self, seqs: Collection[Seq]) -> int:
-        """Destroy the bodies of these records and every byte of them; the chain still verifies.
+        """Destroy every byte of these records' bodies; the chain still verifies.
 
-        Returns how many were erased now. Erasing twice is harmless, so an interrupted call is
-        simply repeated.
+        Returns how many were erased by this call. Erasing is idempotent, so an interrupted call can
+        be repeated.
         """
         ...
 
     # --- scrubbing ----------------------------------------------------------------------------
 
     def payload(self, seq: Seq) -> bytes:
-        """What the record at `seq` says, as JSON: also where it is none of its type. Errors as for
-        `get`.
+        """The payload of the record at `seq`, as JSON, even if it is not valid for its type. Errors
+        as for `get`.
         """
         ...
 
     def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
-        """Keep beside the records, durably, how these are to read, which blobs go then, and nothing
-        that was staged before. Returns what vouches for it: see `ScrubBegun`.
+        """Stage durably how these records will read and which blobs will be deleted, replacing what
+        was staged before. Returns a digest of it for `ScrubBegun`.
         """
         ...
 
     def revise(self, vouched: str) -> list[str]:
-        """Let records read as they are staged, with every byte of what they said gone; the chain
-        still verifies. Returns the blobs that go. Harmless when repeated. `StoreCorrupt`, with
-        nothing changed, if what is staged is not what was vouched for.
+        """Apply the staged changes and destroy every byte of the old bodies; the chain still
+        verifies. Returns the blobs to delete. Idempotent. `StoreCorrupt`, with nothing changed, if
+        the staged data does not match `vouched`.
         """
         ...
 
     def unstage(self) -> None:
-        """Let nothing be staged."""
+        """Discard what is staged."""
         ...
 
     # --- other writers ------------------------------------------------------------------------
 
     def is_current(self) -> bool:
-        """Whether `refresh` would find nothing new. Asked before every verb: it takes no time."""
+        """Whether `refresh` would find nothing new. Cheap: asked before every verb."""
         ...
 
     def refresh(self, acknowledged: Seq | None = None) -> None:
-        """Take in what others appended and erased. Who is about to write says which records were
-        `acknowledged`, and the end of the log is made sure of.
+        """Read what others appended and erased. A caller about to write passes the last
+        `acknowledged` record, so that the end of the log is verified.
         """
         ...
 
-    # --- what keeps it from being written or read -----------------------------------------------
+    # --- what prevents reading or writing --------------------------------------------------------
 
     @property
     def refusal(self) -> StoreError | None:
-        """Why nothing can be written; None if it can."""
+        """Why the log cannot be written to; None if it can."""
         ...
 
     def check_writable(self) -> None:
@@ -183,48 +183,48 @@ class EventLog(Protocol):
         ...
 
     def recover(self, acknowledged: Seq) -> bool:
-        """Where nothing but room was missing for a write, read anew what the medium holds, as an
-        opening does; `acknowledged` is what was certainly durable. Whether it can be written now.
-        What was appended and not acknowledged may be there after that, or not.
+        """After a write that failed only for lack of space, read the medium again, as on opening;
+        everything up to `acknowledged` was durable. Returns whether the log can be written to now.
+        Records appended but not acknowledged may be there afterwards, or not.
         """
         ...
 
     def check_reach(self, seqs: Collection[Seq]) -> None:
-        """Raise `ArchiveMissing` unless all of these records can be read and erased now."""
+        """Raise `ArchiveMissing` unless all of these records can be read and erased."""
         ...
 
     def known(self) -> LogReport:
-        """How the log is, as far as opening and reading have shown."""
+        """The state of the log, as far as opening and reading have shown it."""
         ...
 
     def audit(self, progress: Progress | None = None) -> LogReport:
-        """The same after reading all of it. `progress(done, total)` is told bytes."""
+        """The state of the log after reading all of it. `progress(done, total)` is in bytes."""
         ...
 
-    # --- reading at length ----------------------------------------------------------------------
+    # --- bulk reading -------------------------------------------------------------------------
 
     def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
-        """As `read`, but a record that does not read back comes as `Lost` instead of an error."""
+        """As `read`, but yields `Lost` for a record that cannot be read back."""
         ...
 
     def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event | Leaf]:
-        """As `read_rest`, for an index that `takes_leaves`: a page may come as one."""
+        """As `read_rest`, for an index that `takes_leaves`: a page may be yielded as a `Leaf`."""
         ...
 
     def of_type(self, type: str, after: Seq = NOTHING) -> Iterator[Event]:
-        """The records of one type. `StoreCorrupt` where one does not read back."""
+        """The records of one type. `StoreCorrupt` at one that cannot be read back."""
         ...
 
     def lines(self, seqs: Sequence[Seq]) -> Iterator[tuple[Seq, bytes]]:
-        """The line that each of these records stands in, in the order of the log in which they are
-        given, for who only reads on where a line has certain bytes: a tenth of the price of `get`.
-        Nobody judged them. b"" where there is no line, or none that is found at once.
+        """The raw line of each of these records, in log order (which `seqs` must have), unverified,
+        at a tenth of the cost of `get`. For callers that decode a line only if it has certain
+        bytes. b"" where there is no line, or none that is found at once.
         """
         ...
 
     def beside(self, acknowledged: Seq) -> EventLog:
-        """The same log, for who reads long and would be in the way here. To be closed, which ends
-        nothing else. `acknowledged` is what is known to be in it.
+        """A second handle of the same log, for long reads that would block this one. Close it after
+        use; this one stays open. The log is known to reach `acknowledged`.
         """
         ...
 
@@ -233,22 +233,22 @@ class EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """What an index answers to a set of terms. Ranking is the caller's (`recall`).
+    """An index's answer to a query of terms. Ranking is the caller's job (`recall`).
 
-    A place is a page's order; over everything, a number in which neighbours differ by one, too.
+    A place is a page's order; in the whole memory, a number in which neighbours also differ by one.
     """
 
-    pages: int  # in scope: those of which `frequencies` counts
-    length_mean: float  # terms in a page of the scope, on average; of a wide one, in what was said
+    pages: int  # in scope: the population that `frequencies` counts in
+    length_mean: float  # terms per page of the scope, on average; of a wide one, per spoken page
     frequencies: tuple[int, ...]  # how many pages in scope contain each term
     places: NDArray[np.int64]  # of pages that contain a term, ascending
-    counts: NDArray[np.int64] | NDArray[np.float64]  # for each place (row) how often each term
-    # (column) stands there, up to `COUNT_MAX`; a part of once, where its kin do (`recall/kin.py`)
+    counts: NDArray[np.int64] | NDArray[np.float64]  # occurrences of each term (column) at each
+    # place (row), up to `COUNT_MAX`; a fraction of one for kin of the term (`recall/kin.py`)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:
-    """Pages that pass a filter: where they stand, ascending, and when each was said."""
+    """Pages that pass a filter: their places, ascending, and the time of each."""
 
     places: NDArray[np.int64]
     said_ms: NDArray[np.int64]
@@ -256,18 +256,18 @@ class Matching:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traits:
-    """What is known of pages without reading them, a row each, by place. `store/form.py` says what
-    days, marks and likenesses are.
+    """What the index knows of pages without reading them, one row per page, by place. Days, marks
+    and likenesses are defined in `store/form.py`.
     """
 
     places: NDArray[np.int64]  # ascending
-    lengths: NDArray[np.int64]  # terms, repeated as they repeat
+    lengths: NDArray[np.int64]  # in terms, counting repetitions
     days: NDArray[np.int64]
-    roles: NDArray[np.int64]  # as `role_number` tells them
+    roles: NDArray[np.int64]  # from `role_number`
     marks: NDArray[np.int64]
     likenesses: NDArray[np.int64]
-    spoken: NDArray[np.float64]  # what who says it is worth, by the names that were asked for
-    told_first: NDArray[np.int64]  # the days that it tells of, 0 for none
+    spoken: NDArray[np.float64]  # what the speaker is worth, by the names in the query
+    told_first: NDArray[np.int64]  # the first day that it mentions, 0 for none
     told_last: NDArray[np.int64]
 
 
@@ -278,8 +278,8 @@ ROLES_MAX: Final = PERSON + 1
 
 
 def role_number(role: Role, *, is_named: bool) -> int:
-    """Who says a page, to ranking: its role, or `PERSON` for whoever speaks under a name. People
-    who talk to one another are of one kind, whichever of them a transcript calls the user.
+    """A page's speaker as a number for ranking: its role, or `PERSON` for a named speaker. People
+    talking to one another are of one kind, whichever of them a transcript calls the user.
     """
     return PERSON if is_named else _ROLE_NUMBERS[role]
 
@@ -288,13 +288,13 @@ NO_NAMES: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 def worth_of(name: Collection[str], names: Mapping[str, float]) -> float:
-    """The most that a term of a name is worth; 0 if none is among `names`."""
+    """The largest weight of a term of this name; 0 if none is among `names`."""
     return max((names.get(term, 0.0) for term in name), default=0.0)
 
 
 @dataclass(slots=True)
 class PageFilter:
-    """Which pages of a scope are wanted. Empty collections mean any."""
+    """A filter on the pages of a scope. Empty collections match anything."""
 
     kinds: Collection[Kind] = field(default_factory=tuple)
     after_order: int = -1
@@ -302,96 +302,96 @@ class PageFilter:
 
 
 class Written(NamedTuple):
-    """What was written in a session within one minute of the clock."""
+    """What was written in a session within one clock minute."""
 
     session: SessionNo
-    origin: str  # of pages; "" where none was made
-    minute: int  # since the epoch
+    origin: str  # of pages; "" if none was written
+    minute: int  # minutes since the epoch
     pages: int
-    bytes: int  # as `sizes.py` counts them
+    bytes: int  # as counted by `sizes.py`
 
 
 class GaveWay(StoreBusy):
-    """A long look ended before its time, as it was asked to. Nothing was found out."""
+    """A long read was abandoned because it was asked to give way. It has no result."""
 
 
 class PageIndex(Protocol):
-    """A fold of the log that answers questions quickly. Disposable: `rebuild` makes it again.
+    """A fold of the log that answers queries quickly. Disposable: `rebuild` recreates it.
 
     It holds no text that could be read back.
     """
 
     takes_leaves: bool
-    """Whether `apply` takes a page as a `Leaf`, too."""
+    """Whether `apply` also accepts a page as a `Leaf`."""
 
     def apply(self, events: Sequence[Any], *, synced: bool = True) -> Collection[Seq]:
         """Fold these events in, in one transaction. They must follow `applied_seq` without a gap.
 
         Returns the seqs of those that no fold can take: see `set_aside`.
 
-        Events already applied are skipped, so a repeated call is harmless. `synced` says that
-        these, and all before them, are on stable storage.
+        Events already applied are skipped, so a repeated call is harmless. `synced` means that
+        these events, and all before them, are durable.
         """
         ...
 
     def applied_seq(self) -> Seq: ...
 
     def promised_seq(self) -> Seq:
-        """Of what was applied, the last record that certainly was on stable storage."""
+        """The last applied record that is known to be durable."""
         ...
 
     def sessions(self) -> list[SessionRow]:
-        """Every session, the most recently used first."""
+        """Every session, most recently used first."""
         ...
 
     def session(self, session: SessionNo) -> SessionRow | None: ...
 
     def find_session(self, name_or_id: str) -> SessionRow | None:
-        """By id, or else the most recently used of that name."""
+        """The session with this id, or else the most recently used one of this name."""
         ...
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None: ...
 
     def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> Mapping[PageId, PageRow]:
-        """As `find_page`, of many in one look; ids of no page are left out."""
+        """As `find_page`, for many ids in one query; ids without a page are left out."""
         ...
 
     def page_at(self, seq: Seq) -> PageRow | None:
-        """The page that the record at `seq` made, if it made one."""
+        """The page that the record at `seq` created, if it created one."""
         ...
 
     def pages(
         self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
     ) -> list[PageRow]:
-        """Pages in scope by their order."""
+        """Pages in scope, by order."""
         ...
 
     def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
-        """All pages in scope that are wanted."""
+        """All pages in scope that pass the filter."""
         ...
 
     def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
-        """The pages in scope that stand at these places, by place; gaps are left out."""
+        """The pages in scope at these places, by place; gaps are left out."""
         ...
 
     def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
-        """Those of these places where a page of the scope stands."""
+        """The places among these that hold a page of the scope."""
         ...
 
     def history(self, scope: Scope) -> frozenset[int]:
-        """The places in scope of pages that are history: other words stand in their place."""
+        """The places in scope of historical pages: pages whose text was replaced by another."""
         ...
 
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
-        """For each prefix of page ids in scope, the largest number taken (`{"msg": 302}`).
+        """The largest number used for each prefix of page ids in scope (`{"msg": 302}`).
 
-        Numbers stay taken after a forget.
+        Numbers stay used after a forget.
         """
         ...
 
     def moment(self) -> AbstractContextManager[object]:
-        """Within this block whatever this thread asks is answered as of one moment. Not for what
-        waits for anything else.
+        """Within this block this thread's queries all see one snapshot. Do not block on anything
+        else inside it.
         """
         ...
 
@@ -404,35 +404,35 @@ class PageIndex(Protocol):
         near: NDArray[np.int64] | None = None,
         count_max: int = COUNT_MAX,
     ) -> Candidates:
-        """Pages in scope that contain any of `terms` (already analysed), and how often each stands
-        there, up to `count_max`: 1 tells where they stand, at a third of the cost. Several of which
-        any will do are one term: a page contains it that has one of them, as often as the most
-        frequent. A beginning (`language/sought.py`) counts once, however many stand there.
+        """Pages in scope that contain any of `terms` (already analysed), with the counts of each,
+        up to `count_max`: with 1 only presence is known, at a third of the cost. Alternatives form
+        one term: a page contains it if it has one of them, as often as the most frequent. A prefix
+        (`language/sought.py`) counts once, however often it matches.
 
-        Statistics are over the whole scope; pages are those of the `limit` stretches of four
-        where most is told about the terms, and those beside them (`likely.py`); with `near`, of
-        the stretches at these places (ascending), whatever is told elsewhere.
+        Statistics cover the whole scope. The pages are those of the `limit` best stretches of four,
+        and of the stretches beside them (`likely.py`). With `near`, only stretches at these places
+        (ascending) or beside them compete.
         """
         ...
 
     def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
-        """Where pages in scope stand, ascending, that tell of days from one to the other, as
-        `store/form.py` counts them, and of none before or behind.
+        """The places, ascending, of pages in scope that mention days from `first_day` to `last_day`
+        (as counted in `store/form.py`) and none outside.
         """
         ...
 
     def traits(
         self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
     ) -> Traits:
-        """What is known of the pages at these places, each named once; gaps are left out.
+        """The traits of the pages at these places (no duplicates); gaps are left out.
 
-        `names` are terms and what each is worth: `spoken` is the most of those in the name of who
-        says it, and 0 of anybody else.
+        `names` maps terms to weights: `spoken` is the largest weight of a term in the speaker's
+        name, or 0.
         """
         ...
 
     def speakers(self, scope: Scope) -> frozenset[str]:
-        """The terms of the names of all who speak in a session of the scope."""
+        """The terms of the names of all speakers in the sessions of the scope."""
         ...
 
     def events(
@@ -443,48 +443,46 @@ class PageIndex(Protocol):
         turns: Collection[int] = (),
         after: Seq = NOTHING,
     ) -> list[Seq]:
-        """The seqs of a session's own records, in order; of these types and of these turns, where
-        any are given.
-        """
+        """A session's own records, as ordered seqs; if given, only of these types and turns."""
         ...
 
     def written(self, after: Seq, since_ms: int) -> list[Written]:
-        """What was written after a record, and not before a moment, and still stands, summed up."""
+        """Totals of what was written after a record and not before a time, and is still stored."""
         ...
 
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
-        """The records that no fold can take, those of one session if one is named, each with the
-        reason. They are in nothing else that an index tells.
+        """The records that no fold can take, each with the reason; optionally only of one session.
+        They appear in nothing else that an index returns.
         """
         ...
 
     def find_key(self, session: SessionNo, key: str) -> Seq | None:
-        """The record that carries this (hashed) idempotency key, if any."""
+        """The record with this (hashed) idempotency key, if any."""
         ...
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
-        """Drop these records' rows, and these sessions whole, and every byte of them, durably."""
+        """Durably drop every byte of these records' rows, and of these sessions as a whole."""
         ...
 
     def revise(self, events: Sequence[Event]) -> None:
-        """Take in how records read now that were folded before, each in the place that it has, and
-        leave no byte of how they read then, durably. Their keys go where they have none now; what
-        is erased is dropped.
+        """Replace records folded before by their new versions, at the same places, and durably drop
+        every byte of the old ones. Keys that the new versions lack are removed; erased records are
+        dropped.
         """
         ...
 
     def tidy(self) -> bool:
-        """Do a few milliseconds of the upkeep that is due, and say whether more is.
+        """Do a few milliseconds of pending upkeep; whether more is pending.
 
-        Changes no answer. Meant for when nobody waits for an append.
+        Changes no answer. Meant to run while nobody waits for an append.
         """
         ...
 
     def check(self, give_way: Callable[[], bool] = never) -> list[str]:
-        """What is wrong with the index itself, one sentence each; empty if nothing is.
+        """Problems of the index itself, one sentence each; empty if it is sound.
 
-        Neither who reads nor who applies waits for it. `give_way` is asked now and then; once it
-        says so this ends with `GaveWay`.
+        Blocks neither readers nor `apply`. Polls `give_way`, and raises `GaveWay` once it returns
+        true.
         """
         ...
 
@@ -492,18 +490,18 @@ class PageIndex(Protocol):
 
 
 class BlobStore(Protocol):
-    """Large bytes by name. Names are keyed hashes: content cannot be guessed from one."""
+    """Large bytes by name. Names are keyed hashes, so content cannot be guessed from a name."""
 
     def put(self, data: bytes) -> str:
-        """Store durably and return the name. The same bytes have the same name."""
+        """Store durably and return the name. Equal bytes have equal names."""
         ...
 
     def get(self, name: str) -> bytes:
-        """The bytes. `KeyError` if there are none of that name, `StoreCorrupt` if they changed."""
+        """The bytes. `KeyError` if there is no such blob, `StoreCorrupt` if the bytes changed."""
         ...
 
     def holds(self, name: str) -> bool:
-        """Whether there is a blob of that name. Does not read it."""
+        """Whether a blob of this name exists. Does not read it."""
         ...
 
     def delete(self, name: str) -> bool:
@@ -517,15 +515,15 @@ class BlobStore(Protocol):
 
 
 class VectorsUnusable(StoreError):
-    """The vectors are damaged or made otherwise."""
+    """The vectors are damaged, or of another format."""
 
     hint = "nothing is lost: drop them, and `Memory.embed` makes the vectors again"
 
 
 class Nearest(NamedTuple):
-    """Places in a scope and how alike their pages are to what was asked (-1..1), best first.
+    """Places in a scope and their pages' similarity to the query (-1..1), best first.
 
-    A place is told as ranking tells it: a page's order, or over everything its place in the index.
+    A place is as in ranking: a page's order, or in the whole memory its place in the index.
     """
 
     places: NDArray[np.int64]
@@ -533,26 +531,26 @@ class Nearest(NamedTuple):
 
 
 class VectorStore(Protocol):
-    """The vectors of pages: derived, and expensive to make again. The log knows nothing of them.
+    """The vectors of pages: derived, and expensive to recompute. The log has no record of them.
 
     Invariants, true between any two calls:
-     (1) Of a session, under one embedder, the pages up to some order have vectors and the rest have
-         none, but for pages that were forgotten.
-     (2) `forgotten` is the last forgetting that was carried out here; no vector is of a page that
-         this one or an earlier one took.
+     (1) In a session, under one embedder, the pages up to some order have vectors and later ones
+         have none. Forgotten pages are an exception.
+     (2) `forgotten` is the last forget that was carried out here; no vector is of a page that this
+         or an earlier forget removed.
 
-    Who puts vectors reads `forgotten` first, then lists pages in the index, then reads their texts.
-    A forgetting takes pages from the index first and from here after that: so either the pages
-    listed were not forgotten, or `forgotten` has moved on by then, and nothing is put. Any thread
-    may put and any may ask.
+    A caller of `put` reads `forgotten` first, then lists pages in the index, then reads their
+    texts. A forget removes pages from the index first and from here afterwards. So either the
+    listed pages were not forgotten, or `forgotten` has changed and nothing is put. Any thread may
+    put or query.
     """
 
     def forgotten(self) -> Seq:
-        """The last forgetting that was carried out here: the record that began it."""
+        """The last forget that was carried out here, as the record that began it."""
         ...
 
     def last_order(self, embedder: str, session: SessionNo) -> int:
-        """The order of the last page of a session that has a vector; -1 if none has."""
+        """The order of a session's last page with a vector; -1 if none has one."""
         ...
 
     def put(
@@ -563,27 +561,27 @@ class VectorStore(Protocol):
         *,
         forgotten: Seq,
     ) -> bool:
-        """Keep the vectors of pages, told by place and record, that follow `last_order`; whether
-        they were. Not if something was forgotten since `forgotten` was read.
+        """Store vectors of the pages (place and record) that follow `last_order`; whether it did.
+        It does not if something was forgotten since `forgotten` was read.
         """
         ...
 
     def forget(self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
-        """Drop what is of these records, and of these sessions whole, and every byte of it,
-        durably. `begun` is the record that began this forgetting. Harmless when repeated.
+        """Durably drop every byte of these records' vectors, and of these sessions as a whole.
+        `begun` is the record that began the forget. Idempotent.
         """
         ...
 
     def keep_only(self, embedder: str) -> None:
-        """Drop the vectors of every other embedder."""
+        """Drop the vectors of all other embedders."""
         ...
 
     def counts(self) -> dict[str, int]:
-        """Every embedder, and how many vectors it has here."""
+        """The number of vectors of each embedder."""
         ...
 
     def places(self) -> frozenset[int]:
-        """Every place that has a vector."""
+        """Every place with a vector."""
         ...
 
     def nearest(
@@ -595,42 +593,42 @@ class VectorStore(Protocol):
         limit: int,
         only: NDArray[np.int64] | None = None,
     ) -> Nearest:
-        """The `limit` places in scope whose pages are most like `query`, of those with a vector.
+        """The `limit` places in scope whose pages are most similar to `query`. Needs their vectors.
 
-        With `only`, places of the scope that ascend, besides these the `limit` most like of them.
+        With `only` (ascending places of the scope), also the `limit` most similar ones of those.
         """
         ...
 
     def check(self) -> list[str]:
-        """What is wrong with the vectors themselves, one sentence each; empty if nothing is."""
+        """Problems of the vectors themselves, one sentence each; empty if they are sound."""
         ...
 
     def close(self) -> None: ...
 
 
 class VectorPlace(Protocol):
-    """Where the vectors of a memory are kept, and whose turn it is to make them."""
+    """The location of a memory's vectors, and the turn to compute them."""
 
     def find(self, *, read_only: bool) -> VectorStore | None:
-        """Those that there are, if there are any. `VectorsUnusable` if they cannot be used."""
+        """The vectors, if there are any. `VectorsUnusable` if they cannot be used."""
         ...
 
     def make(self, forgotten: Seq) -> VectorStore:
-        """Empty ones, where there are none. `forgotten` is the last forgetting that there was."""
+        """Create an empty store where there is none. `forgotten` is the last forget so far."""
         ...
 
     def drop(self) -> None:
-        """Delete those that there are, in whatever state. They are closed."""
+        """Delete the vectors, whatever their state. They must be closed."""
         ...
 
     def take_turn(self) -> bool:
-        """Whether this opening may make vectors now: one does at a time, in whatever process, and
-        the turn of one that dies ends. Harmless when repeated.
+        """Whether this opening may compute vectors now. One opening at a time may, across
+        processes; the turn of a dead one ends. Idempotent.
         """
         ...
 
     def end_turn(self) -> None:
-        """Let others. Harmless when repeated."""
+        """Release the turn. Idempotent."""
         ...
 
 
@@ -638,42 +636,42 @@ class VectorPlace(Protocol):
 
 
 class WriterLock(Protocol):
-    """Holding it is being the one that writes to a memory, at this moment. That of a process that
-    dies is free again. Two of them exclude one another in one process, too.
+    """Held by the one writer of a memory. A dead process's lock is free again. Two of them exclude
+    each other within one process, too.
     """
 
     def acquire(self) -> None:
-        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long;
-        `StoreMissing` if what it locks is gone.
+        """Acquire, waiting if need be. `StoreBusy`, with the holder's name, on timeout;
+        `StoreMissing` if the locked root is gone.
         """
         ...
 
     def hurry(self, wait_s: float) -> None:
-        """Wait no longer than that from now on, and once only for one who does not let go."""
+        """Wait at most `wait_s` from now on, and only once for a holder that does not let go."""
         ...
 
     def release(self) -> None:
-        """Let go. Harmless when repeated."""
+        """Release. Idempotent."""
         ...
 
 
 class Opening(Protocol):
-    """Another opening of a memory, that lives. As a string it tells a person which that is."""
+    """Another live opening of a memory. Its string form identifies it for people."""
 
     @property
     def beat_age_s(self) -> float:
-        """How long ago it was well for certain; 0 where nothing tells."""
+        """Seconds since it last proved alive; 0 if unknown."""
         ...
 
 
 class Presence(Protocol):
-    """This opening of a memory for writing, as others see it: as long as it lives, and is well."""
+    """This opening of a memory for writing, as others see it: while it lives, and is responsive."""
 
     @property
     def instance(self) -> str:
-        """The name of this opening, which no other ever has."""
+        """The unique name of this opening, never reused."""
         ...
 
     def find(self, instance: str) -> Opening | None:
-        """The opening of this name, if it lives and is another."""
+        """The opening of this name, if it is alive and not this one."""
         ...

@@ -1,37 +1,37 @@
-"""Records as lines of JSON, and back: the only module that knows how a record looks on disk.
+"""The codec between records and lines of JSON: the only module that knows the format on disk.
 
     {"v":"2.1","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
      "actor":"user","origin":"user_typed","model":…,"cause":…,"key":…,"more":…,        (header)
      "salt":…,"commit":…,"link":…,"payload":{…},"crc":"89abcdef"}                (one line, "\\n")
 
-* `model`, `cause`, `key` and `more` are left out where they say nothing, and so are a payload's
-  fields that hold their default, or that the type of the record tells. `more` counts the records of
-  the same batch that follow: a batch counts whole or not at all.
-* `salt` is chance; `commit` is HMAC-SHA256(salt, payload), cut to 16 bytes; `link` is
-  SHA-256(link before || header || commit), cut likewise, where the header is every byte before
-  `,"salt"`. All three are base64url without padding.
-* Forgetting turns `salt` and `payload` into `null`. Header, commit and link stay, so the chain
-  still verifies; but without the salt nobody can confirm a guess at what the payload was.
-* A header that holds a key, a model or the name of a tool is redacted then: key and model go, the
-  name becomes `*`, and `"redacted":1` is added. With them goes the commitment. The link is a hash
-  of it and of the header as it was: whoever had it could try keys and names until the link comes
-  out. The link stays, as the next one is made from it; and in place of the commitment stands
-  SHA-256(link before || header || link), cut likewise, which joins the redacted line to its
-  neighbours.
-* Scrubbing gives a record another payload, salt and commitment, and takes its key away where that
-  may be made of its text (and its model or tool, where the name held a secret). The link stays, for
-  the same reason; `"join"`, after the link, is SHA-256(link before || header || commit || link),
-  cut likewise, and does what the commitment does in a redacted line. A `scrub_begun` record vouches
-  for the new commitment. What the old one was nobody knows, so nobody can confirm a guess at what
-  stood there.
+* `model`, `cause`, `key` and `more` are left out where empty, and so are a payload's fields that
+  hold their default or follow from the record's type. `more` counts the later records of the same
+  batch: a batch is valid as a whole or not at all.
+* `salt` is random; `commit` is HMAC-SHA256(salt, payload), truncated to 16 bytes; `link` is
+  SHA-256(link before || header || commit), truncated likewise, where the header is every byte
+  before `,"salt"`. All three are base64url without padding.
+* Forgetting sets `salt` and `payload` to `null`. Header, commit and link stay, so the chain still
+  verifies; but without the salt nobody can confirm a guess at the payload.
+* A forgotten record's header is redacted if it holds a key, a model or a tool's name: key and model
+  are removed, the name becomes `*`, and `"redacted":1` is added. The commitment is removed, too.
+  The link is a hash of it and of the old header, so with the commitment one could try keys and
+  names until the link matches. The link stays, because the next one is made from it. The commitment
+  is replaced by SHA-256(link before || header || link), truncated likewise, which ties the redacted
+  line to its neighbours.
+* Scrubbing gives a record a new payload, salt and commitment, and removes its key if that may
+  derive from its text (and its model or tool, if the name held a secret). The link stays, for the
+  same reason. `"join"`, after the link, is SHA-256(link before || header || commit || link),
+  truncated likewise, and does what the commitment does in a redacted line. A `scrub_begun` record
+  vouches for the new commitment. The old one is known to nobody, so nobody can confirm a guess at
+  the old payload.
 * `crc` is CRC-32C over every byte of the line before `,"crc":`.
 
-How the format may change. In every version a record is one line that begins with `{"v":` and ends
-with the crc of what is before it, so damage and novelty are told apart. A newer minor version may
-add fields (ignored here, kept on disk, because rewriting copies lines and never re-encodes them),
-types (read as `Opaque`) and values inside a payload (the payload is then read as `Opaque` too).
-Anything else, a new actor or origin included, is a new major version, which is refused. So is an
-older one, by name: `upgrade.py` makes its lines anew.
+Compatibility. In every version a record is one line that begins with `{"v":` and ends with the crc
+of what is before it, so damage is distinguishable from a newer format. A newer minor version may
+add fields (ignored here and kept on disk, because rewriting copies lines and never re-encodes
+them), types (read as `Opaque`) and values inside a payload (the payload is then also read as
+`Opaque`). Anything else, including a new actor or origin, is a new major version, which is refused.
+An older major version is refused by name; `upgrade.py` converts its lines.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ T = TypeVar("T")
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16
-"""Commitments and links are cut to 128 bits: forging one is out of reach, and lines stay short."""
+"""Commitments and links are cut to 128 bits: forging one is infeasible, and lines stay short."""
 
 _V: Final = f"{VERSION[0]}.{VERSION[1]}"
 _KNOWN: Final = frozenset(f"{VERSION[0]}.{minor}" for minor in range(VERSION[1] + 1))
-"""Versions whose records say nothing that this one does not know."""
+"""Versions whose records this one understands completely."""
 
 _CRC_FIELD: Final = b',"crc":"'
 _TAIL: Final = len(_CRC_FIELD) + 8 + len(b'"}\n')
@@ -84,7 +84,7 @@ _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A line, taken apart but with its payload still in bytes."""
+    """A parsed line, whose payload is still bytes."""
 
     v: str
     seq: int
@@ -134,7 +134,7 @@ def encode(event: Event, *, more: int, salt: bytes, previous: bytes) -> tuple[by
     header = head.encode()
     commit = hmac.digest(salt, payload, "sha256")[:CUT_BYTES]
     link = next_link(previous, header, commit)
-    # In one go, as this is what every turn pays: 16 bytes and 2 of padding make 24 characters.
+    # All in one call, because every turn pays for it: 16 bytes and 2 of padding make 24 characters.
     chars = b2a_base64(b"%b\0\0%b\0\0%b\0\0" % (salt, commit, link), newline=False).translate(_URL)
     line = b'%b,"salt":"%b","commit":"%b","link":"%b","payload":%b' % (
         header,
@@ -149,8 +149,8 @@ def encode(event: Event, *, more: int, salt: bytes, previous: bytes) -> tuple[by
 def encode_body(body: Body) -> bytes:
     """A payload: the body's fields that do not hold their default.
 
-    `BadInput` for text that is not Unicode, numbers that are not finite, and what JSON has no form
-    for.
+    `BadInput` for text that is not Unicode, numbers that are not finite, and values that JSON
+    cannot represent.
     """
     try:
         return _ENCODERS[type(body)](body)
@@ -163,7 +163,7 @@ def encode_body(body: Body) -> bytes:
 
 def erase(line: bytes, previous: bytes) -> bytes:
     """The same record without its salt, payload, key and names; `previous` is the link before it.
-    What was erased is returned as it is. `StoreCorrupt` if the line is damaged.
+    An erased line is returned unchanged. `StoreCorrupt` if the line is damaged.
     """
     record = parse(line)
     header, commit = line[: line.index(_SALT_FIELD)], record.commit.encode()
@@ -185,7 +185,7 @@ def erase(line: bytes, previous: bytes) -> bytes:
 
 
 def revise(line: bytes, event: Event, *, salt: bytes, previous: bytes) -> bytes:
-    """The same record with another body, origin and model, and without its key, if the event has
+    """The same record with the event's body, origin and model, and without its key if the event has
     none; `previous` is the link before it. `StoreCorrupt` if the line is damaged, `BadInput` as for
     `encode`.
     """
@@ -207,7 +207,7 @@ def revise(line: bytes, event: Event, *, salt: bytes, previous: bytes) -> bytes:
 
 
 def _redacted(header: bytes) -> bytes:
-    """A header without key and names; fields that this version does not know stay."""
+    """A header without key and names; fields unknown to this version stay."""
     told: dict[str, Any] = msgspec.json.decode(header + b"}")
     told.pop("key", None)
     told.pop("model", None)
@@ -231,7 +231,7 @@ def short(raw: bytes) -> bytes:
 
 
 def is_sealed(line: bytes) -> bool:
-    """Whether a line is whole and its checksum is right."""
+    """Whether a line is complete and its checksum is right."""
     return (
         line[-_TAIL : 8 - _TAIL] == _CRC_FIELD
         and line[-3:] == b'"}\n'
@@ -240,9 +240,9 @@ def is_sealed(line: bytes) -> bool:
 
 
 def parse(line: bytes) -> Record:
-    """Take a line apart.
+    """Parse a line.
 
-    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but of another major
+    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is intact but of another major
     version.
     """
     try:
@@ -257,7 +257,7 @@ def parse(line: bytes) -> Record:
 
 
 def take_apart(line: bytes) -> Record:
-    """As `parse`, of whatever version."""
+    """As `parse`, for any version."""
     if not is_sealed(line):
         raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
     try:
@@ -272,8 +272,8 @@ def decode(line: bytes) -> Event:
 
 
 def to_event(record: Record) -> Event:
-    """The event of a record. A body that was written so, and is not what its type says, is
-    `SetAside`. `StoreCorrupt` if it was not written so, and for an actor or origin there is none.
+    """The event of a record. `SetAside` if a body was written that way but is not valid for its
+    type. `StoreCorrupt` if it was not written that way, or for an unknown actor or origin.
     """
     try:
         return Event(
@@ -303,7 +303,7 @@ def _body_written(record: Record) -> Body:
     except _UNREADABLE as problem:
         if record.v not in _KNOWN or not confirms(record):
             raise
-        told = _FIELD.search(str(problem))  # which field it is: the rest of it quotes the record
+        told = _FIELD.search(str(problem))  # the field only: the rest quotes the record
         field = f": {told[1]}" if told and told[1] else ""
         return SetAside(
             type=record.type,
@@ -313,7 +313,7 @@ def _body_written(record: Record) -> Body:
 
 
 def _blobs_named(payload: bytes) -> tuple[str, ...]:
-    """The blobs that a payload names whatever else it is, so that nobody deletes them as unused."""
+    """The blobs that a payload of any kind names, so that they are not deleted as unused."""
     try:
         told = msgspec.json.decode(payload)
     except _UNREADABLE:
@@ -325,9 +325,9 @@ def _blobs_named(payload: bytes) -> tuple[str, ...]:
 
 
 def to_page(record: Record) -> PageBody | None:
-    """The body of a page's record as a value with the same attributes, but not of its class, at a
-    third of the cost; for folds over many. `None` for anything else, and for what only `to_event`
-    can judge.
+    """The body of a page's record, as a value with the same attributes but another class, at a
+    third of the cost; for folds over many records. `None` for anything else, and for what only
+    `to_event` can judge.
     """
     cls = BODY_TYPES.get(record.type)
     if cls is None or cls not in _PAGES or record.salt is None or record.v not in _KNOWN:
@@ -341,7 +341,7 @@ def to_page(record: Record) -> PageBody | None:
 
 
 def confirms(record: Record) -> bool:
-    """Whether the payload is the one committed to. Nothing confirms an erased one."""
+    """Whether the payload matches the commitment. False for an erased one."""
     if record.salt is None:
         return False
     commit = hmac.digest(long(record.salt), bytes(record.payload), "sha256")[:CUT_BYTES]
@@ -349,7 +349,7 @@ def confirms(record: Record) -> bool:
 
 
 def follows(previous: bytes, line: bytes, record: Record, *, own: bytes = b"") -> bool:
-    """Whether a record is chained to the link before it; `own` is its link, where that is known."""
+    """Whether a record is chained to the link before it; `own` is its own link, if known."""
     header, commit = line[: line.index(_SALT_FIELD)], long(record.commit)
     link = own or long(record.link)
     if record.redacted:
@@ -364,7 +364,7 @@ def next_link(previous: bytes, header: bytes, commit: bytes) -> bytes:
 
 
 def long(text: str) -> bytes:
-    """What `short` made short. `StoreCorrupt` if it did not."""
+    """The inverse of `short`. `StoreCorrupt` for any other text."""
     try:
         return a2b_base64(text.encode().translate(_STANDARD) + b"==")
     except ValueError as problem:
@@ -372,14 +372,14 @@ def long(text: str) -> bytes:
 
 
 def refuse_other_major(line: bytes) -> None:
-    """`StoreIncompatible` if a whole line says it is of another major version."""
+    """`StoreIncompatible` if an intact line is of another major version."""
     version = line[6 : line.find(b'"', 6)].decode("ascii", "replace")
     if line.startswith(b'{"v":"'):
         check_version(version, "a record")
 
 
 def check_version(version: str, what: str) -> None:
-    """`StoreIncompatible` if this is another major version than ours; `what` has it."""
+    """`StoreIncompatible` if this is another major version than ours; `what` names what has it."""
     major = version.partition(".")[0]
     if not major.isdecimal() or int(major) == VERSION[0]:
         return
@@ -407,7 +407,7 @@ _origin: Final = lru_cache(maxsize=1024)(Origin)
 
 
 def _fields_encoder(cls: type, *, leave_out: str = "") -> Callable[[Any], dict[str, object]]:
-    """A function from a value of a dataclass to its fields, those at their default left out."""
+    """A function from a dataclass value to its fields, leaving out those at their default."""
     hints = get_type_hints(cls)
     told_of = [field for field in fields(cls) if field.name != leave_out]
     required = [field.name for field in told_of if field.default is MISSING]
@@ -425,7 +425,7 @@ def _fields_encoder(cls: type, *, leave_out: str = "") -> Callable[[Any], dict[s
     def encoded(body: Any) -> dict[str, object]:
         told: dict[str, Any] = dict(zip(required, required_of(body), strict=True))
         rest = optional_of(body)
-        if rest != defaults:  # seldom: this is what makes a plain turn cheap
+        if rest != defaults:  # rare: this is what makes a plain turn cheap
             told |= {n: v for n, v, d in zip(optional, rest, defaults, strict=True) if v != d}
         for name in floats:
             if name in told and not isfinite(told[name]):
@@ -439,7 +439,7 @@ def _fields_encoder(cls: type, *, leave_out: str = "") -> Callable[[Any], dict[s
 
 
 def _getter(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
-    """`attrgetter`, but a tuple for one name and for none too."""
+    """`attrgetter`, but returning a tuple for one name and for none, too."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda body: tuple(getattr(body, name) for name in names)
@@ -455,7 +455,7 @@ _PAGES: Final = frozenset(cls for cls in _CLASSES if issubclass(cls, PageBody))
 
 
 class _Made(dict[type, T]):
-    """What is made of a body's class when it is first asked for: all take a tenth of a start."""
+    """A cache of values per body class, made on first use: all would take a tenth of start-up."""
 
     def __init__(self, make: Callable[[type], T]) -> None:
         super().__init__()
@@ -475,7 +475,7 @@ _DECODERS: Final[_Made[msgspec.json.Decoder[Any]]] = _Made(msgspec.json.Decoder)
 
 
 def _struct_of(cls: type) -> type[msgspec.Struct]:
-    """A struct with the attributes of a dataclass: what fits one fits the other."""
+    """A struct with a dataclass's attributes: the same values fit both."""
     hints = get_type_hints(cls)
     told = [(f.name, hints[f.name], f.default) for f in fields(cls)]
     same = {name: getattr(cls, name) for name, hint in hints.items() if _is_same_for_all(hint)}
@@ -499,8 +499,8 @@ _QUICK: Final[_Made[msgspec.json.Decoder[Any]]] = _Made(
 
 
 def _typed(record: Record, cls: type) -> bytes:
-    """The payload of a record. The type of a message stands in the header; the last of two names
-    counts.
+    """The payload of a record, with a message's type taken from the header. Of duplicate names the
+    last counts.
     """
     payload = bytes(record.payload)
     if cls is not Said:
@@ -525,8 +525,8 @@ def _body(record: Record) -> Body:
 
 
 def as_written(type_: str, payload: bytes) -> bytes | None:
-    """A payload as `encode_body` would write what it says; nothing if it is not what that type
-    says, or of a type that is not known.
+    """A payload as `encode_body` would write the same values; None if it is not valid for that
+    type, or the type is unknown.
     """
     cls = BODY_TYPES.get(type_)
     if cls is None:

@@ -1,7 +1,7 @@
 """Group commit: one thread writes; appends that wait together share an fsync.
 
-An append is acknowledged when it is written, synced as the level says, and in the index. The queue
-is bounded: a producer that is faster than the disk waits in `append`, it does not fill memory.
+An append is acknowledged once it is written, synced as its level requires, and indexed. The queue
+is bounded: a producer that is faster than the disk waits in `append` instead of filling memory.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from pagefault.model.threads import start
 
 T = TypeVar("T")
 
-QUEUE_MAX: Final = 1_024  # appends that are waited for at once
+QUEUE_MAX: Final = 1_024  # appends queued at once
 TIDY_DRAFTS: Final = 64  # written without a pause, after which a slice of upkeep is due
 GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
-IDLE_S: Final = 0.05  # without an append, until upkeep begins
-STARTING_S: Final = 0.05  # between two looks whether a thread that is started still lives
+IDLE_S: Final = 0.05  # without an append, before upkeep begins
+STARTING_S: Final = 0.05  # between checks that a starting thread is still alive
 
 
 class Writable(Protocol):
-    """What the thread writes to: a log and its index, as one."""
+    """What the thread writes to: a log and its index together."""
 
     def writing(self) -> AbstractContextManager[None]:
-        """Within this block no other process writes, and what others wrote is known."""
+        """Within this block no other process writes, and what others wrote has been read."""
         ...
 
     def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
-        """Write all or none; not yet durable, not yet in the index. In `writing`."""
+        """Append all drafts or none, neither durable nor indexed yet. Call within `writing`."""
         ...
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
-        """Make what was appended durable, if asked, and fold it into the index."""
+        """Make appended events durable, if asked, and fold them into the index."""
         ...
 
     def tidy(self) -> bool:
-        """Do a little of the upkeep that is due, and say whether more is."""
+        """Do a little of the pending upkeep; whether more is pending."""
         ...
 
 
 class _Asked:
-    """What somebody waits for, on an event loop. Answered once, by any thread."""
+    """A request whose caller waits on an event loop. Any thread may answer it, once."""
 
     __slots__ = ("_loop", "future", "is_answered")
 
@@ -66,11 +66,11 @@ class _Asked:
 
     def _tell(self, result: object, failure: BaseException | None) -> None:
         self.is_answered = True
-        with suppress(RuntimeError):  # that loop has ended, and who waited with it
+        with suppress(RuntimeError):  # that loop has ended, and the caller with it
             self._loop.call_soon_threadsafe(self._told, result, failure)
 
     def _told(self, result: object, failure: BaseException | None) -> None:
-        if self.future.done():  # who waited gave up: what was queued is written all the same
+        if self.future.done():  # the caller gave up: what was queued is written all the same
             return
         if failure is None:
             self.future.set_result(result)
@@ -99,8 +99,8 @@ class _Run(_Asked):
 class Committer:
     """Owns the writing thread. `close` ends it after everything queued is written.
 
-    Whatever was handed in is done, or refused with `StoreClosed`; nobody is left waiting. Making
-    one raises `StoreError` if the thread cannot be started.
+    Every request is carried out or refused with `StoreClosed`; no caller is left waiting. The
+    constructor raises `StoreError` if the thread cannot be started.
     """
 
     def __init__(self, store: Writable, sync: Sync) -> None:
@@ -108,9 +108,9 @@ class Committer:
         self._sync = sync
         self._queue: queue.SimpleQueue[_Append | _Run | None] = queue.SimpleQueue()
         self._closed = False
-        self._is_over = False  # the thread has ended, closed
-        self._broke: StoreError | None = None  # set once the thread has ended for an error
-        self._room = asyncio.Semaphore(QUEUE_MAX)  # who comes first is queued first, full or not
+        self._is_over = False  # the thread has ended after `close`
+        self._broke: StoreError | None = None  # set once the thread has ended because of an error
+        self._room = asyncio.Semaphore(QUEUE_MAX)  # fair: callers queue in order
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
         try:
@@ -134,11 +134,11 @@ class Committer:
         return cast("list[Event]", await self._answered(_Append(drafts, planned)))
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Run `call` on the writing thread, alone: nobody, here or elsewhere, appends meanwhile."""
+        """Run `call` on the writing thread, alone: no process appends meanwhile."""
         return cast(T, await self._answered(_Run(call)))
 
     def close(self) -> None:
-        """Write what is queued, then end the thread. Harmless when repeated."""
+        """Write what is queued, then end the thread. Idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -148,7 +148,7 @@ class Committer:
         self._refuse_the_rest()
 
     def _refuse_the_rest(self) -> None:
-        """Tell whoever came in behind the end."""
+        """Refuse the requests that were queued after the end marker."""
         with suppress(queue.Empty):
             while True:
                 late = self._queue.get_nowait()
@@ -167,8 +167,8 @@ class Committer:
             raise self._broke
 
     async def _answered(self, item: _Append | _Run) -> Any:
-        """Queue it, in the order of the calls, and wait for the answer. No lock keeps the end away
-        meanwhile: whoever comes in looks for it after, and whoever ends looks for them after.
+        """Queue a request, in call order, and wait for its answer. No lock excludes the end:
+        callers look for it after queueing, and it refuses what is queued by then.
         """
         async with self._room:
             self.check_open()
@@ -182,11 +182,11 @@ class Committer:
         try:
             self._is_ready.set()
             self._serve(hand)
-        except BaseException as failure:  # this thread's own, as where it has no memory
+        except BaseException as failure:  # this thread's own, such as a lack of memory
             self._break(failure, hand)
 
     def _break(self, failure: BaseException, hand: Sequence[_Append | _Run | None]) -> None:
-        """End for an error: what is in hand and in the queue is refused, and all that comes."""
+        """End after an error: refuse what is in hand, what is queued, and all that follows."""
         self._broke = StoreLatched(
             f"the thread that writes ended ({type(failure).__name__}: {failure}), "
             "so what is on the disk is unknown"
@@ -197,12 +197,12 @@ class Committer:
         self._refuse_the_rest()
 
     def _serve(self, hand: list[_Append | _Run | None]) -> None:
-        """Do what is queued, until the end of it. `hand` holds what was taken and is not done."""
+        """Process the queue until the end marker. `hand` holds what was taken but is not done."""
         is_tidy, written = False, 0
         while True:
             try:
                 hand.append(self._queue.get(timeout=None if is_tidy else IDLE_S))
-            except queue.Empty:  # nobody waits: time for upkeep, a slice between two looks
+            except queue.Empty:  # nobody waits: time for upkeep, one slice per check
                 while self._queue.empty() and not is_tidy:
                     is_tidy = self._tidy()
                 continue
@@ -212,7 +212,7 @@ class Committer:
             if group:
                 self._write(group)
                 written += sum(len(one.drafts) for one in group)
-            while written >= TIDY_DRAFTS:  # where somebody always waits it must be done, too
+            while written >= TIDY_DRAFTS:  # under constant load upkeep must run, too
                 written = 0 if self._tidy() else written - TIDY_DRAFTS
             last = hand[-1]
             if last is None:
@@ -222,15 +222,15 @@ class Committer:
             hand.clear()
 
     def _tidy(self) -> bool:
-        """A slice of upkeep; whether nothing is left to do, or nothing can be done just now."""
+        """A slice of upkeep; true if nothing is pending, or nothing can be done now."""
         try:
             return not self._store.tidy()
-        except Exception:  # nobody asked for it: what fails shows elsewhere
+        except Exception:  # nobody asked for it: failures show elsewhere
             return True
 
     def _gather(self, hand: list[_Append | _Run | None]) -> None:
-        """Take what may share an fsync with the one in hand, and what comes after that, if that is
-        no append.
+        """Take the requests that may share an fsync with the one in hand, and the next one if it is
+        not an append.
         """
         drafts = 0
         while isinstance(last := hand[-1], _Append):

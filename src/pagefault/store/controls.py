@@ -1,5 +1,5 @@
-"""Which control mode a session is in, as the log has it: what was given last, to it or to the whole
-memory, or what its own records say, if that is later.
+"""The control mode of a session according to the log: the mode last set for it or for the whole
+memory, or the one in its own records if that is later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SETTINGS = ("session_configured",)
 def given_control(
     log: EventLog, index: PageIndex, session_id: str = ""
 ) -> tuple[ControlMode | None, Seq]:
-    """What was given last, and when: to the whole memory, or to this session, if one is named."""
+    """The mode last set, and when, for the whole memory, or for one session if it is named."""
     for seq in reversed(index.events(_STORE, types=GIVEN)):
         with suppress(StoreCorrupt, ArchiveMissing):
             body = log.get(seq).body
@@ -44,7 +44,7 @@ def control_of(log: EventLog, index: PageIndex, row: SessionRow) -> ControlMode:
 
 
 def nothing_kept(control: ControlMode, *, whose: str = "memory", so: str = "") -> StoreReadOnly:
-    """Why something is not written: by the control mode of whose it would be."""
+    """The error for a write that the control mode of `whose` forbids."""
     return StoreReadOnly(
         f"this {whose} is {control}: nothing is written to it{so and f', and {so}'}",
         hint="`Memory.set_control` sets another mode; what began unkept stays unkept",

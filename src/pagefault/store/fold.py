@@ -1,4 +1,4 @@
-"""What a session's row is: a fold of its records, the same for every index."""
+"""A session's row: a fold of its records, the same for every index."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ from pagefault.model.page import DERIVED_ORDER, SessionRow
 BEGUN: Final = ("forget_begun", "scrub_begun")
 DONE: Final = ("forget_done", "scrub_done")
 RECEIPTS: Final = (*BEGUN, *DONE)
-"""Records that outlive the session they speak of: they prove what was done to it."""
+"""Records that outlive their session: they prove what was done to it."""
 ORIGIN_RULINGS: Final = ("origin_raised", "origin_revoked")
 """Records after which no window may show what it showed, as after a receipt."""
 
 REGION_RULINGS: Final = ("region_set", "session_assigned", "mount_set", "consent_set")
-"""Records that say which session may see what of which region."""
+"""Records that determine which sessions may see which regions."""
 
 NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
-"""A page's id: what it is called after, and its number."""
+"""A page's id: its prefix, and its number."""
 
 _SAID_TYPES: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED_TYPES))
 
 
 def is_orphan(event: Event) -> bool:
-    """Whether a record of a session that has no row makes one: its session's opening was lost.
+    """Whether a record of a session without a row creates one, the session's opening being lost.
 
-    Of a session that was forgotten nothing is left but `Erased`; what is set aside makes nothing.
+    Of a forgotten session only `Erased` records remain; records set aside create nothing.
     """
     return event.session != 0 and not isinstance(event.body, Erased | SetAside)
 
@@ -86,9 +86,9 @@ ID_TAKEN: Final = "its page's id was another's already"
 
 @dataclass(slots=True)
 class SessionTally:
-    """One session while records are folded into it.
+    """A session while its records are being folded.
 
-    Invariant: `turns` and `pages` never fall, so what a forget removed keeps its number.
+    Invariant: `turns` and `pages` never fall, so forgotten pages keep their numbers.
     """
 
     session: SessionNo
@@ -106,7 +106,7 @@ class SessionTally:
 
     @classmethod
     def open(cls, event: Event, body: SessionOpened, *, turns: int, pages: int) -> SessionTally:
-        """A session as its first record makes it; a fork begins with what its parent had."""
+        """A session from its first record; a fork begins with the counts of its parent."""
         return cls(
             session=SessionNo(event.seq),
             session_id=body.session_id,
@@ -123,8 +123,8 @@ class SessionTally:
 
     @classmethod
     def recovered(cls, session: SessionNo, seq: Seq, at_ms: int) -> SessionTally:
-        """A session whose opening was lost, as the first record that is left of it makes it. Its
-        name, and what it was forked off, nobody knows any more.
+        """A session whose opening was lost, from its first remaining record. Its name, and its
+        parent, are unknown.
         """
         name = f"recovered-{session}"
         return cls(
@@ -142,7 +142,7 @@ class SessionTally:
         )
 
     def recall(self, taken: Taken) -> None:
-        """Count what this session had before something that it sees was forgotten."""
+        """Restore the counts that this session had before a page that it sees was forgotten."""
         self.pages = max(self.pages, taken.order + 1)
         self.turns = max(self.turns, taken.turns)
 
@@ -155,7 +155,7 @@ class SessionTally:
             self.pages = max(self.pages, order + 1)
 
     def absorb(self, event: Event) -> None:
-        """Fold in one record of this session, in the log's order."""
+        """Fold in one record of this session, in log order."""
         self.last_seq = event.seq
         self.last_used_ms = event.at_ms
         match event.body:
@@ -169,11 +169,11 @@ class SessionTally:
             case SessionLeased():
                 self.lease_seq = event.seq
             case Erased():
-                pass  # it was no page that was said: it had no number in the session
+                pass  # not a transcript page: it had no number in the session
             case SessionOpened() | SessionConfigured():
-                pass  # the row was made with it; no row tells the window
+                pass  # the row was made from it; the window is not in any row
             case Packed() | Reported() | Priced() | Relayed() | Received() | Checkpointed():
-                pass  # none of these has a place in a session's row
+                pass  # none of these affects a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned() | ClaimRuled():
                 pass  # nor have these
             case HeatMoved() | HeatRecalled() | MemoryCalled():
@@ -183,13 +183,13 @@ class SessionTally:
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor these
             case ScrubBegun() | ScrubDone():
-                pass  # nor what is of the whole store
+                pass  # nor do records of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
-                pass  # nor what is of the whole store
+                pass  # nor do records of the whole store
             case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
                 pass  # likewise
             case Opaque() | SetAside():
-                pass  # nor what is of the whole store, or cannot be read
+                pass  # nor do records of the whole store, or unreadable ones
             case undecided:
                 assert_never(undecided)
 

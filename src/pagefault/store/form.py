@@ -1,8 +1,8 @@
-"""What a page shows without being read: when it was said, and of what form it is.
+"""The form of a page: what is known of it without reading it, such as its time and its marks.
 
 The index keeps this beside a page's terms, and ranking weighs it against what a question asks for.
-All is found by form. In a language that says these things otherwise no bit is set, or every page
-has it, and it decides nothing.
+All of it is found by form. In a language that expresses these things differently, either no page
+has a mark or every page has it, and it decides nothing.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.store.likeness import likeness, likeness_of_data
 from pagefault.store.said import ASKS, TELLS_NAME, TELLS_TIME, Said
 
-_NAME: Final = re.compile(" (?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][a-zß-ÿ]")  # from a blank: quickest found
+_NAME: Final = re.compile(" (?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][a-zß-ÿ]")  # starts at a blank: fastest
 _ENDS_ASKING: Final = re.compile(r"""[?？؟][\s"'”’)*_]*(?:\[[^\]]*\]\s*)?\Z""")
-"""A note in brackets behind it, such as what a shared photo shows, is no other sentence."""
-_TAIL: Final = 400  # characters in which a question would end
-_DAYS_WITHIN: Final = 1_000  # characters from the beginning that are read for days
+"""A note in brackets after it, such as a shared photo's description, is not another sentence."""
+_TAIL: Final = 400  # characters in which a question's end is sought
+_DAYS_WITHIN: Final = 1_000  # leading characters that are searched for days
 
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _DAY_MS: Final = 86_400_000
 
 
 class Form(NamedTuple):
-    """`day` counts from the first of January of year 1, as `date.toordinal` does. `likeness` tells
-    pages that say the same (`store/likeness.py`). `told_first` and `told_last` are the days that it
-    tells of, if it names others than its own: *last weekend*, *in early March*.
+    """`day` counts from the first of January of year 1, as `date.toordinal` does. `likeness`
+    identifies pages that say the same (`store/likeness.py`). `told_first` and `told_last` are the
+    days that it mentions, if others than its own: *last weekend*, *in early March*.
     """
 
     day: int
@@ -41,8 +41,8 @@ class Form(NamedTuple):
 
 
 def form_of(body: PageBody, said: Said, at_ms: int) -> Form:
-    """The form of a page, whose text says this; its day is when it happened, or else
-    when it was logged (UTC).
+    """The form of a page with this text; its day is when it happened, or else when it was logged
+    (UTC).
     """
     marks, tail = said.marks, body.text[-_TAIL:]
     if ("?" in tail or "？" in tail or "؟" in tail) and _ENDS_ASKING.search(tail):
@@ -50,7 +50,7 @@ def form_of(body: PageBody, said: Said, at_ms: int) -> Form:
     if _NAME.search(body.text):
         marks |= TELLS_NAME
     day = _day(body.occurred_at, at_ms)
-    # A question says something else than its answer, and `yesterday` on each day.
+    # A question differs from its answer, and `yesterday` means another day on each day.
     by = [body.role, body.speaker, body.title, "?" if marks & ASKS else ""]
     if marks & TELLS_TIME:
         by.append(str(day))

@@ -1,4 +1,4 @@
-"""Whether something may be written, and if not, why: a broken store stays broken."""
+"""The write latch: whether writing is allowed, and if not, why. A broken store stays broken."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pagefault.model.errors import StoreCorrupt, StoreError, StoreLatched, Store
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _NO_ROOM: Final = _FULL | {errno.EFBIG}  # the last is a limit of this process (`ulimit -f`)
 _UNWRITABLE: Final = _FULL | {errno.EROFS, errno.EACCES, errno.EPERM}
-"""What keeps a medium from being written but not from being read."""
+"""Errors after which a medium can still be read but not written."""
 
 
 class Latch:
     """Holds the first reason not to write.
 
     Invariant: once there is a reason, it stays, and every attempt to write raises it. After a
-    failed write or sync the kernel may have dropped what it held, so trying again would lie.
+    failed write or sync the kernel may have dropped its buffers, so a retry would prove nothing.
 
-    `is_for_room`: nothing but room was missing, and nothing that failed is taken for written: who
-    reads anew what the medium holds may go on, under another latch.
+    `is_for_room`: only space was missing, and nothing that failed is taken as written. Once the
+    medium is read again, writing may go on, under another latch.
     """
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class Latch:
         *,
         is_for_room: bool = False,
     ) -> None:
-        """Let nothing be written any more; an earlier reason stands."""
+        """Refuse all writes from now on; an earlier reason is kept."""
         if self.refusal is None:
             self.refusal, self._cause, self.is_for_room = refusal, cause, is_for_room
 
     def check(self, *, but_damage: bool = False) -> None:
-        """Raise if nothing may be written; `but_damage` lets a damaged log pass, to be repaired."""
+        """Raise if writing is not allowed; `but_damage` lets a damaged log pass, for its repair."""
         refusal = self.refusal
         if refusal is None or (but_damage and isinstance(refusal, StoreCorrupt)):
             return
@@ -50,9 +50,9 @@ class Latch:
 
     @contextmanager
     def latching(self, what: str, *, may_want_room: bool = False) -> Iterator[None]:
-        """Within this block any failure but a `StoreError` is `StoreLatched`, and the last.
+        """Within this block any failure but a `StoreError` latches, as `StoreLatched`.
 
-        `may_want_room`: a want of room leaves nothing there but what an opening cuts off.
+        `may_want_room`: if space runs out, opening cuts off everything that was left behind.
         """
         try:
             yield
@@ -67,7 +67,7 @@ class Latch:
             raise refusal from failure
         except StoreError:
             raise
-        except Exception as failure:  # no memory, say: it may be done in part all the same
+        except Exception as failure:  # lack of memory, say: it may still be partly done
             name = type(failure).__name__
             refusal = StoreLatched(f"{what} failed ({name}), so what is on the disk is unknown")
             self.refuse_from_now(refusal, failure)
@@ -75,7 +75,7 @@ class Latch:
 
     @contextmanager
     def read_only_if_unwritable(self, path: object) -> Iterator[None]:
-        """Within this block a medium that cannot be written makes this one for reading."""
+        """Within this block an unwritable medium makes this latch read-only."""
         try:
             yield
         except OSError as failure:
@@ -90,7 +90,7 @@ class Latch:
 
 
 def told(failure: Exception) -> str:
-    """What went wrong, in words: an `OSError` without its number and path."""
+    """A failure in words: an `OSError` without its number and path."""
     if isinstance(failure, OSError) and failure.strerror:
         return failure.strerror
     return f"{failure}" or type(failure).__name__

@@ -1,7 +1,7 @@
-"""A page as the index takes it in: what of its record becomes rows, and its terms.
+"""A page as the index takes it in: the parts of its record that become rows, and its terms.
 
-It is made from an event, or straight from a record of the log: an event has a dozen parts that the
-index would throw away, and to make and free them was a quarter of folding a log.
+It is made from an event, or straight from a record of the log. An event has a dozen parts that the
+index would drop, and allocating them was a quarter of the cost of folding a log.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pagefault.store.sizes import page_size
 from pagefault.store.soundness import content_flaw, header_flaw, sound
 from pagefault.store.tokens import page_terms, tokens
 
-USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
+USUAL_IMPORTANCE: Final = 0.5  # of a page without an importance of its own
 
 
 class Leaf(msgspec.Struct, frozen=True, gc=False):
-    """One page. Words (`type`, `role` …) as they are written, not yet as their codes."""
+    """One page. Words (`type`, `role` …) are as in the record, not yet codes."""
 
     seq: Seq
     session: SessionNo
@@ -41,17 +41,17 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     kind: str
     modality: str
     tokens: int
-    importance: float | None  # nothing for the usual one
+    importance: float | None  # None for the usual one
     part: int
     parts: int
-    speaker: str | None  # the terms of a name, nothing for nobody
-    length: int  # terms, repeated as they repeat
+    speaker: str | None  # the terms of a name, None without one
+    length: int  # in terms, counting repetitions
     form: Form
-    terms: str  # what stands in the full-text index
-    occurred_ms: int | None  # nothing where the record tells no time, or none that is one
-    supersedes: PageId | None  # the page that it makes history, in its own session
-    is_history: bool  # from the beginning
-    bytes: int  # that it says
+    terms: str  # its entry in the full-text index
+    occurred_ms: int | None  # None if the record has no valid time
+    supersedes: PageId | None  # the page of its session that it makes historical
+    is_history: bool  # from the start
+    bytes: int  # of content
 
 
 def leaf_of(event: Event, body: PageBody) -> Leaf:
@@ -70,7 +70,7 @@ def to_fold(record: codec.Record) -> Leaf | Event:
 
 
 def speaker_terms(name: str) -> str:
-    """The terms of a speaker's name, each once, sorted."""
+    """The terms of a speaker's name, without duplicates, sorted."""
     return " ".join(sorted(set(analyze(name))))
 
 
@@ -115,7 +115,7 @@ def _leaf(
 
 
 def is_note(origin: str, body: PageBody) -> bool:
-    """Whether it says of a claim that its words were edited away: nobody said that."""
+    """Whether it notes that a claim's words were edited away: no speaker said it."""
     if body.event_type is not EventType.CLAIM or origin != RUNTIME:
         return False
     return getattr(body, "claim_type", "") == ClaimType.RETRACTION

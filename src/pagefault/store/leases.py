@@ -1,9 +1,9 @@
-"""Which sessions this opening of a memory may write to.
+"""Leases: which sessions this opening of a memory may write to.
 
-A session has one writer at a time: the opening that its last lease names, in the log. A lease is
-taken over when its holder has ended, or has not beaten for as long as a lease lasts; the record
-that does so is the fence, since a writer looks, under the root's lock, whether the last lease is
-still its own before it writes anything.
+A session has one writer at a time: the opening that its last lease in the log names. A lease is
+taken over when its holder has ended, or has not beaten for the length of a lease. The record that
+does so is the fence: before it writes anything, a writer checks, under the root's lock, that the
+last lease is still its own.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pagefault.store.api import Presence
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """A session that may be written to now. `before` is its last record less the lease itself:
-    whoever has folded less than that has missed something.
+    """A session that may be written to. `before` is its last record except the lease itself: a
+    caller that has folded less has missed something.
     """
 
     before: Seq
@@ -27,22 +27,22 @@ class Leased:
 
 
 class Leases:
-    """What is known of our own leases. `presence` is nothing where there is one process only."""
+    """The state of our own leases. `presence` is None if there is one process only."""
 
     def __init__(self, instance: str, presence: Presence | None, lease_s: float) -> None:
         self.instance = instance
         self.presence = presence
         self._lease_s = lease_s
-        self._ours: dict[SessionNo, Seq] = {}  # and the record that says so
+        self._ours: dict[SessionNo, Seq] = {}  # with the lease's record
         self._doubted: set[SessionNo] = set()
 
     def took(self, session: SessionNo, seq: Seq) -> None:
-        """The record at `seq` made a session ours."""
+        """Note that the record at `seq` leased a session to us."""
         self._ours[session] = seq
         self._doubted.discard(session)
 
     def lost(self, session: SessionNo) -> None:
-        """It is ours no more."""
+        """Note that the lease is lost."""
         self._ours.pop(session, None)
         self._doubted.discard(session)
 
@@ -51,11 +51,11 @@ class Leases:
         self._doubted = set(self._ours)
 
     def is_ours(self, session: SessionNo) -> bool:
-        """Whether it is ours for certain. If not, `is_still_ours` may know better."""
+        """Whether it is certainly ours. If not, `is_still_ours` may know better."""
         return session in self._ours and session not in self._doubted
 
     def is_still_ours(self, row: SessionRow) -> bool:
-        """The same, given what the index says now."""
+        """The same, given the index's current row."""
         if self._ours.get(row.session) != row.lease_seq:
             self.lost(row.session)
             return False
@@ -63,7 +63,7 @@ class Leases:
         return True
 
     def check_free(self, row: SessionRow, instance: str) -> None:
-        """Raise `SessionBusy` if the opening that leased it is well, and another."""
+        """Raise `SessionBusy` if another opening holds the lease and is responsive."""
         if self.presence is None or not instance:
             return
         other = self.presence.find(instance)
@@ -71,7 +71,7 @@ class Leases:
             raise self.busy(row.name or row.session_id, str(other))
 
     def busy(self, name: str, who: str) -> SessionBusy:
-        """The error for a session that somebody else writes to."""
+        """The error for a session that another opening writes to."""
         return SessionBusy(
             f"session {name!r} is being written to by {who}",
             hint="close it there (a running proxy keeps its sessions), write to another session, "
@@ -79,7 +79,7 @@ class Leases:
         )
 
     def taken_over(self, name: str, instance: str) -> SessionBusy:
-        """The error for a session that was ours, until we were not seen for too long."""
+        """The error for a session of ours, taken over because we were not seen for too long."""
         return SessionBusy(
             f"session {name!r} was taken over while this process was suspended, by "
             f"{self.who(instance)}",
@@ -87,6 +87,6 @@ class Leases:
         )
 
     def who(self, instance: str) -> str:
-        """Who an opening is, if it still lives."""
+        """A description of an opening, if it still lives."""
         other = self.presence.find(instance) if self.presence is not None else None
         return str(other or "another process, since ended")

@@ -1,9 +1,9 @@
-"""Which pages are worth ranking: those that stand where a query's words are told close together.
+"""Candidate selection: the pages worth ranking are where a query's words occur close together.
 
-In a conversation the words of an answer are spread over neighbouring pages, so what is cut is not
-pages but stretches of them. A stretch is worth what its terms and those of the next tell, a
-repeated one little more than one, as in ranking. All pages of the best stretches that have a term
-are candidates, the weak ones too, so their ranking by what stands around them is exact.
+In a conversation the words of an answer are spread over neighbouring pages, so the cut is by
+stretches of pages, not by pages. A stretch is worth the information of its terms and those of the
+next; a repeated term adds little, as in ranking. All pages of the best stretches that have a term
+are candidates, even weak ones, so ranking by their neighbourhood is exact.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 STRETCH_BITS: Final = 2
-"""A stretch is 4 places: two neighbouring ones hold most of what ranking looks at."""
+"""A stretch is 4 places: two adjacent ones cover most of what ranking looks at."""
 
 TERMS_MAX: Final = 16
-"""Of more, the rarest so many decide which stretches are read."""
+"""If a query has more, the rarest ones decide which stretches are read."""
 
-_COUNTS: Final = (2 << STRETCH_BITS) + 1  # of pages of two stretches that have a term: 0, 1, …
-_AT_ONCE: Final = 3  # terms whose counts fit 16 bits together
+_COUNTS: Final = (2 << STRETCH_BITS) + 1  # 0, 1, … pages of two stretches that have a term
+_AT_ONCE: Final = 3  # terms whose counts fit into 16 bits together
 _GROUP: Final = 64  # stretches
-_REGION_BITS: Final = 14  # of places: what lies between regions that have a term costs nothing
+_REGION_BITS: Final = 14  # of places: gaps between regions with a term cost nothing
 _SCALE: Final = 1 << 20
-_SOON: Final = 1.2  # how soon repeating a term stops to count, as in ranking
+_SOON: Final = 1.2  # saturation of a repeated term, as in ranking
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -35,12 +35,12 @@ _NONE: Final = np.empty(0, dtype=np.int64)
 
 
 def rarity(pages: int, frequency: int) -> float:
-    """How much a term tells that stands in `frequency` of `pages`, both counted of the same pages.
+    """The weight of a term that occurs in `frequency` of `pages`, both from the same population.
 
     The weight of Robertson and Spärck Jones, log((N - n + 0.5) / (n + 0.5)), is negative for a term
-    in more than half of all pages, and a page would rank the lower for holding it. With one added
-    inside the logarithm, as in Lucene's BM25, it falls with n and stays above zero up to n = N: a
-    word that stands everywhere tells next to nothing, and still finds where it stands.
+    in more than half of all pages, so containing it would lower a page's rank. With one added
+    inside the logarithm, as in Lucene's BM25, it falls with n and stays positive up to n = N: a
+    word that occurs everywhere carries almost no information, but still matches.
     """
     assert 0 <= frequency <= pages
     return math.log(1 + (pages - frequency + 0.5) / (frequency + 0.5))
@@ -51,9 +51,9 @@ def likeliest(
 ) -> Numbers:
     """The places in the best `limit` stretches and in those beside them, ascending.
 
-    `lists` has for each term the places where it stands, ascending. Of stretches that are worth
-    the same, the latest come first. With `near`, places (ascending) of which some are looked for,
-    no stretch counts that is neither one of theirs nor beside one.
+    `lists` has the ascending places of each term. Ties go to the latest stretches. With `near`
+    (ascending places, some of which are wanted), only their stretches, and those beside them,
+    compete.
     """
     telling = sorted((one for one in lists if len(one)), key=len)
     if not telling or limit <= 0:
@@ -72,16 +72,16 @@ def likeliest(
 
 
 def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int) -> Numbers:
-    """The `limit` stretches that are worth most; of equals the last.
+    """The `limit` stretches that are worth most; ties go to the last.
 
-    Worth is counted in whole numbers, so that equals are equal.
+    Worth is in integers, so that equals are equal.
     """
     first_of, laid, size = _laid_out(lists)
-    worth = np.ones(size, dtype=np.int32)  # one more than it is
+    worth = np.ones(size, dtype=np.int32)  # offset by one
     has_term = np.zeros(size, dtype=np.bool_)
     stands = np.empty((size, 1 << STRETCH_BITS), dtype=np.bool_)
     in_each = stands.view(np.uint32)[:, 0]
-    # Some terms at a time: what they are worth together is looked up once, by all their counts.
+    # A few terms at a time: their joint worth is one look-up, by all their counts.
     for first in range(0, len(lists), _AT_ONCE):
         values, counts = np.zeros(1, dtype=np.int32), np.zeros(size, dtype=np.uint16)
         for one, gain in zip(lists[first:][:_AT_ONCE], gains[first:], strict=False):
@@ -93,7 +93,7 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
             counts *= _COUNTS
             counts += own
             values = np.add.outer(values, _values(gain)).ravel()
-        worth += values.take(counts, mode="wrap")  # which looks for none beyond the end: quicker
+        worth += values.take(counts, mode="wrap")  # no bounds check: faster
     worth *= has_term
     found = np.flatnonzero(worth >= _least(worth, limit))
     best = found[_best(worth[found], limit)]
@@ -101,19 +101,19 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
 
 
 def _least(worth: NDArray[np.int32], limit: int) -> int:
-    """What at least `limit` of these are worth, if so many are worth anything; not much less than
-    the best that this could be. Found by groups, each of which has one that is worth its most.
+    """A threshold that at least `limit` of these reach, if so many are positive; close to the best
+    possible one. Found by groups, each of which has one member at its maximum.
     """
     most = worth[: len(worth) // _GROUP * _GROUP].reshape(_GROUP, -1).max(axis=0)
     return max(int(np.partition(most, -limit)[-limit]) if len(most) > limit else 0, 1)
 
 
 def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
-    """All stretches that matter, side by side: the first of each region, where that one is laid,
-    and how many there are.
+    """All relevant stretches in a compact layout: the first stretch of each region, its position in
+    the layout, and the number of positions.
 
-    From one region to the next an empty stretch is left, but where they touch, so that neighbours
-    stay neighbours and nothing else becomes one.
+    An empty stretch separates two regions, unless they touch, so that neighbours stay neighbours
+    and no others become neighbours.
     """
     begins = [_begins(one) for one in lists]
     first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
@@ -130,7 +130,7 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
 
 
 def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
-    """Where these places are, once the stretches are laid."""
+    """The positions of these places in the layout."""
     begins = _begins(places)
     region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
     moved = (first - laid)[region] << STRETCH_BITS
@@ -138,19 +138,19 @@ def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
 
 
 def _begins(places: Numbers) -> Numbers:
-    """Where another region begins among these places."""
+    """The indexes at which a new region begins."""
     return np.flatnonzero(_is_first(places >> _REGION_BITS))
 
 
 def _values(gain: float) -> NDArray[np.int32]:
-    """What a term adds that stands in so many (0, 1, …) of two stretches' pages."""
+    """What a term adds if it is in 0, 1, … pages of two stretches."""
     near = np.arange(_COUNTS)
     values: NDArray[np.int32] = np.rint(_SCALE * gain * near / (near + _SOON)).astype(np.int32)
     return values
 
 
 def _from(places: Numbers, stretches: Numbers) -> Numbers:
-    """Those of the places that stand in these stretches, told by their first places."""
+    """The places that are in these stretches, each given by its first place."""
     first = np.searchsorted(places, stretches)
     counts = np.searchsorted(places, stretches | (1 << STRETCH_BITS) - 1, side="right") - first
     ends = np.cumsum(counts)
@@ -159,7 +159,7 @@ def _from(places: Numbers, stretches: Numbers) -> Numbers:
 
 
 def _best(worth: Numbers | NDArray[np.int32], limit: int) -> Flags:
-    """The `limit` that are worth most; of equals the last."""
+    """A mask of the `limit` that are worth most; ties go to the last."""
     if len(worth) <= limit:
         return np.ones(len(worth), dtype=np.bool_)
     least = np.partition(worth, -limit)[-limit]
@@ -170,18 +170,18 @@ def _best(worth: Numbers | NDArray[np.int32], limit: int) -> Flags:
 
 
 def distinct(numbers: Numbers) -> Numbers:
-    """Ascending, each once. Far quicker than `np.unique`, which hashes."""
+    """Sorted, without duplicates. Far quicker than `np.unique`, which hashes."""
     return _each_once(np.sort(numbers, axis=None))
 
 
 def _each_once(ordered: Numbers) -> Numbers:
-    """Numbers that ascend, less their repetitions."""
+    """Ascending numbers without duplicates."""
     return ordered[_is_first(ordered)]
 
 
 def _is_first(ordered: Numbers) -> Flags:
-    """Of numbers that ascend, those that are other than the one before. Made in place, as this is
-    asked dozens of times a search: `np.append` takes longer than all else.
+    """A mask of the ascending numbers that differ from the one before. Allocated once and filled,
+    as a search calls it dozens of times and `np.append` would dominate.
     """
     found = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=found[1:])
@@ -189,7 +189,7 @@ def _is_first(ordered: Numbers) -> Flags:
 
 
 def among(places: Numbers, others: Numbers) -> Flags:
-    """For each place whether it is one of the others, which ascend."""
+    """A mask of the places that are among the (ascending) others."""
     if not len(others):
         return np.zeros(places.shape, dtype=np.bool_)
     at = others.searchsorted(places)

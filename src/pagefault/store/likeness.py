@@ -1,18 +1,18 @@
-"""Whether two pages say the same: each has a number of 64 bits, and two numbers are compared.
+"""Near-duplicate detection: each page has a 64-bit number, and two numbers are compared.
 
-The upper half is a hash of what makes texts tell different things though nearly all of their words
-agree: who says it, its numbers, signs, identifiers and names, its negations, and words that have an
-opposite (`opposites.py`). It must be equal. So neither `port 8081` nor `do not restart` is ever
-hidden behind what was said before; nor `Anna pays Bob` behind `Bob pays Anna`, since they must
-stand in the same order; nor a log whose times and request ids are others, since nobody can tell a
-time that is noise from one that is the news.
+The upper half is a hash of what makes texts mean different things although nearly all of their
+words agree: the speaker, the text's numbers, signs, identifiers and names, its negations, and words
+that have an opposite (`opposites.py`). It must be equal, and covers their order. So a page with
+`port 8081` or `do not restart` is never hidden by an earlier one without it; nor `Anna pays Bob` by
+`Bob pays Anna`; nor a log by one with other times and request ids, because a time may be noise or
+may be the news.
 
-The lower half is of the other words. Of a long text it is a SimHash: texts that share most words
-differ in few bits of it (Charikar, "Similarity estimation techniques from rounding algorithms",
-STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007), in
-which neither their order counts nor how often one stands there. A text of few words says something
-else with any other word, or in another order, so there it is a hash of them all as they follow one
-another. Of data (`likeness_of_data`) nothing may differ but the blanks.
+The lower half is of the other words. For a long text it is a SimHash: texts that share most words
+differ in few of its bits (Charikar, "Similarity estimation techniques from rounding algorithms",
+STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007),
+regardless of their order and number. A short text means something else with any other word, or in
+another order, so there it is a hash of the whole sequence of words. In data (`likeness_of_data`)
+only the blanks may differ.
 """
 
 from __future__ import annotations
@@ -26,40 +26,39 @@ from pagefault.language.analyzer import TERM_CHARS_MAX, analyze
 from pagefault.language.known import LANGUAGES
 
 LONG_TERMS: Final = 128
-"""Different words from which on a text is long: with fewer, the bits of a SimHash hardly tell a
-word that was mended from one that was meant. docs/recall.md has the figures.
+"""The number of different words from which a text is long: with fewer, the bits of a SimHash hardly
+distinguish a corrected word from another word. docs/recall.md has the figures.
 """
 
 DIFFERING_MAX: Final = 2
-"""Bits of 32 in which the words of two long texts may differ."""
+"""Bits of 32 in which the words of two equivalent long texts may differ."""
 
-_NAME: Final = "'"  # what begins so is a name
+_NAME: Final = "'"  # the prefix of a name
 _HALF: Final = 32
-_LANE: Final = 16  # bits to count the words in, for each bit of a SimHash
+_LANE: Final = 16  # width in bits of a word counter, one for each bit of a SimHash
 _LONG_MAX: Final = 1 << (_LANE - 1)
 _REMEMBERED: Final = 65_536
 
 _OPENING: Final = "\"'“”‘’„«»‹›([{*`¿¡「『（"
 _CLOSING: Final = "\"'“”‘’«»‹›)]}*`.,;:!?…」』）。、！？"
 _APOSTROPHES: Final = str.maketrans("’ʼ＇", "'''")
-_SIGNS: Final = frozenset({"Sm", "Sc", "So"})  # of mathematics, of money, and pictures
+_SIGNS: Final = frozenset({"Sm", "Sc", "So"})  # mathematical signs, currencies, pictures
 _OTHER_SIGNS: Final = frozenset("%&#@^")
 
 
 def likeness_of_data(text: str, *, by: str) -> int:
-    """As `likeness`, of what a tool returned, a file, or a part of a longer text."""
+    """As `likeness`, for a tool's result, a file, or a part of a longer text."""
     return int.from_bytes(_hash(by, " ".join(text.split()), size=8), "big", signed=True)
 
 
 def likeness(told: Sequence[str], terms: Sequence[str], *, by: str) -> int:
-    """A signed number of 64 bits, from what the pieces of a text tell (`told_by`) and its terms,
-    both in its order. `by` is what else must be equal for two texts to say the same: who says it,
-    for one.
+    """A signed 64-bit number, from what the pieces of a text distinguish (`told_by`) and its terms,
+    both in text order. `by` is what else must be equal in equivalent texts, such as the speaker.
     """
     words = {*terms}.difference(told)
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
-    if not is_long or not "".join(words).isascii():  # whose negations are not known here
-        told = [one for one in told if not one.startswith(_NAME)]  # a name is a word here
+    if not is_long or not "".join(words).isascii():  # negations are unknown in this language
+        told = [one for one in told if not one.startswith(_NAME)]  # a name is an ordinary word here
         whole = _hash(by, *told, "", *terms, size=8)
         return int.from_bytes(whole, "big", signed=True)
     upper = int.from_bytes(_hash(by, *told, size=4), "big", signed=True)
@@ -67,7 +66,7 @@ def likeness(told: Sequence[str], terms: Sequence[str], *, by: str) -> int:
 
 
 def say_the_same(one: int, other: int) -> bool:
-    """Whether pages of these numbers do. Symmetric, but not transitive."""
+    """Whether pages with these numbers say the same. Symmetric, but not transitive."""
     differing = one ^ other
     return 0 <= differing < 1 << _HALF and differing.bit_count() <= DIFFERING_MAX
 
@@ -82,7 +81,7 @@ def _hash(*parts: str, size: int) -> bytes:
 
 
 class _Stems(dict[str, str]):
-    """The stem of a word, as it is asked for: one word stands beside many signs."""
+    """A cache of stems by word: one word occurs beside many signs."""
 
     def __missing__(self, word: str) -> str:
         if len(self) > _REMEMBERED:
@@ -97,9 +96,7 @@ _STEMS: Final = _Stems()
 
 
 def told_by(piece: str) -> str:
-    """What a piece of text between blanks tells that must be equal; nothing, if it is a word like
-    any other.
-    """
+    """The part of a piece (between blanks) that must be equal; empty for an ordinary word."""
     piece = piece.lstrip(_OPENING).rstrip(_CLOSING)
     if piece.isascii() and piece.isalpha():  # as nearly all are
         word = written = piece
@@ -129,8 +126,8 @@ _TELLING_NOTHING: Final = frozenset(
 
 
 class _Lanes(dict[str, int]):
-    """The hash of a word, one bit in each lane of a long number: their sum counts the words that
-    have each bit.
+    """The hash of a word, one bit in each lane of a long integer: a sum of these counts the words
+    with each bit.
     """
 
     def __missing__(self, term: str) -> int:
@@ -148,10 +145,10 @@ _AS_DIGITS: Final = bytes(ord("1") if byte & 0x80 else ord("0") for byte in rang
 
 
 def _simhash(terms: Set[str]) -> int:
-    """Each bit is that of most terms."""
+    """Each bit is the majority of the terms' bits."""
     if len(_LANES) > _REMEMBERED:
         _LANES.clear()
     counts = sum(map(_LANES.__getitem__, terms))
-    counts += _ONES * (_LONG_MAX - 1 - len(terms) // 2)  # more than half reach a lane's upper bit
+    counts += _ONES * (_LONG_MAX - 1 - len(terms) // 2)  # a majority reaches a lane's upper bit
     lanes = counts.to_bytes(_HALF * _LANE // 8, "little")
     return int(lanes[1::2].translate(_AS_DIGITS), 2)

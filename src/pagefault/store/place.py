@@ -1,7 +1,7 @@
-"""Where a page stands in the index: its session and its order there, as one number.
+"""A page's place in the index: its session and its order there, as one number.
 
-The pages of a session are one range of places, in their order; so what concerns one session reads
-that range alone, however large the store is.
+The pages of a session are one range of places, in order, so a query of one session reads only that
+range, however large the store is.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ ORDER_MAX: Final = (1 << ORDER_BITS) - 1
 
 
 def place_of(session: SessionNo, order: int) -> int:
-    """Where a page of this session and order stands."""
+    """The place of the page of this session and order."""
     assert 0 <= order <= ORDER_MAX
     return session << ORDER_BITS | order
 
 
 def place_in(scope: Scope, row: PageRow) -> int:
-    """Where a page stands as ranking tells it: its order, or over several sessions its place."""
+    """A page's place for ranking: its order, or over several sessions its place in the index."""
     return place_of(row.session, row.order) if scope.is_wide else row.order
 
 
 class Span(NamedTuple):
-    """Places from `first` to `last`, told as their distance from `origin`."""
+    """Places from `first` to `last`, counted from `origin` in results."""
 
     first: int
     last: int
@@ -42,30 +42,30 @@ ALL: Final = Span(0, (1 << 63) - 1, 0)
 
 
 def session_span(session: SessionNo) -> Span:
-    """All places of a session, told as orders."""
+    """All places of a session, with orders as results."""
     first = session << ORDER_BITS
     return Span(first, first | ORDER_MAX, first)
 
 
 def said_span(session: SessionNo) -> Span:
-    """Where what was said and handed in stands."""
+    """The places of a session's transcript pages."""
     first = session << ORDER_BITS
     return Span(first, first | DERIVED_ORDER - 1, first)
 
 
 def derived_span(session: SessionNo) -> Span:
-    """Where what was made of it stands."""
+    """The places of a session's derived pages."""
     first = session << ORDER_BITS
     return Span(first | DERIVED_ORDER, first | ORDER_MAX, first)
 
 
 def spans_with_vectors(scope: Scope) -> list[tuple[Span, Seq | None]]:
-    """The spans of a scope whose pages have vectors, and the last record that is seen of each, if
-    not all are.
+    """The spans of a scope whose pages have vectors, each with the last visible record, or None if
+    all are visible.
     """
     if scope.is_everything:
         return [(ALL, None)]
-    if scope.of_derived:  # what it was made of has vectors
+    if scope.of_derived:  # only the pages that these were derived from have vectors
         return []
     told = [(said_span(session), upto) for session, upto in scope.parts]
     return [(span._replace(origin=0) if scope.is_several else span, upto) for span, upto in told]

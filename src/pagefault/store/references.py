@@ -1,4 +1,4 @@
-"""Which records need which blobs. The log alone knows: an index may be behind, or gone."""
+"""The blobs that records refer to, read from the log: an index may be behind, or gone."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
 
 
 class References:
-    """Which records name which blobs, as far as a log was read.
+    """The references from records to blobs, up to where the log was read.
 
-    To read a log takes long, so it is done while others write; who then holds the root's lock reads
-    on from there, which takes no time, and knows all.
+    Reading a log takes long, so it is done while others write. Under the root's lock the rest is
+    read, which takes almost no time and makes this complete.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -42,11 +42,11 @@ class References:
 
     @property
     def names(self) -> Set[str]:
-        """Every blob that a record names, or did when it was read."""
+        """Every blob that a record names, or named when it was read."""
         return self._named.keys()
 
     def read_on(self, log: EventLog) -> None:
-        """Take in what was appended since."""
+        """Read what was appended since."""
         head = log.head()
         if head > self._upto:
             for name, seqs in references(log, after=self._upto).items():
@@ -54,9 +54,9 @@ class References:
             self._upto = head
 
     def others(self, name: str, going: Collection[Seq], log: EventLog) -> set[Seq]:
-        """The records that name a blob now, but for those that are going."""
+        """The records that now name a blob, apart from those that are going."""
         known = self._named.get(name, set()) - set(going)
-        return {seq for seq in known if _names(log.get(seq), name)}  # or was it forgotten since?
+        return {seq for seq in known if _names(log.get(seq), name)}  # any may be forgotten since
 
 
 def _names(event: Event, name: str) -> bool:
@@ -64,12 +64,12 @@ def _names(event: Event, name: str) -> bool:
 
 
 def targets(begun: ForgetBegun | ScrubBegun) -> list[Seq]:
-    """The records that a forgetting takes, or that a scrub changes."""
+    """The records that a forget erases, or that a scrub changes."""
     return [Seq(seq) for first, last in begun.targets for seq in range(first, last + 1)]
 
 
 def ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
-    """Records as a receipt names them: the first and the last of each unbroken run."""
+    """Records as a receipt lists them: the first and last of each unbroken run."""
     first = last = NOTHING
     for seq in sorted(set(seqs)):
         if last and seq == last + 1:
@@ -83,9 +83,9 @@ def ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
 
 
 def going(receipts: Iterable[Event]) -> set[Seq]:
-    """The records that some forgetting takes, by what is noted of it before it begins.
+    """The records that some forget is erasing, according to the receipts written before it begins.
 
-    Their blobs go first: where one is missing, that is no damage.
+    Their blobs are deleted first, so a missing one is not damage.
     """
     return {
         seq

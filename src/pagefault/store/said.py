@@ -1,7 +1,7 @@
-"""What a text says, found in one look at each piece of it that stands between blanks.
+"""Analysis of a text, in one look at each blank-separated piece.
 
-Most pieces were met before, so what is known of one is remembered: its terms, what it tells that
-two texts must share to say the same, and its marks.
+Most pieces were seen before, so a piece's analysis is cached: its terms, what it has that must be
+equal in near-duplicates, and its marks.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ TELLS_NAME: Final = 8  # a capital inside a sentence
 
 
 class Said(NamedTuple):
-    """What a text says: its terms in their order, how often each stands there, and its languages
-    beside the defaults of its scripts; what its pieces tell that must be equal, in its order; and
-    which of `TELLS_TIME` and `TELLS_NUMBER` it does.
+    """The analysis of a text: its terms in order, their counts, and its languages apart from the
+    defaults of its scripts; what its pieces have that must be equal in near-duplicates, in order;
+    and which of `TELLS_TIME` and `TELLS_NUMBER` apply.
     """
 
     order: Sequence[str]
@@ -56,7 +56,7 @@ def said_by(text: str) -> Said:
     return Said(order, Counter(order), (), told, _together(map(_MARKS, seen)))
 
 
-_TERMS, _TOLD, _MARKS = map(itemgetter, range(3))  # of what is remembered of a piece
+_TERMS, _TOLD, _MARKS = map(itemgetter, range(3))  # of a cached piece
 
 
 def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
@@ -74,8 +74,8 @@ def _together(marks: Iterable[int]) -> int:
 
 
 class _Terms(dict[str, frozenset[str]]):
-    """The terms of such words in each language that a page may tell, as it is asked for; under
-    nothing, those of the defaults of scripts.
+    """A cache: the terms of such words in each language that a page may identify; under "", in the
+    defaults of scripts.
     """
 
     def __init__(self, which: Callable[[Language], Set[str]]) -> None:
@@ -110,10 +110,10 @@ def _digits(text: str) -> int:
 
 
 class _Pieces(dict[str, tuple[tuple[str, ...], str, int]]):
-    """Of a piece its terms in the defaults of scripts, what it tells, and its marks, as it is asked
-    for: quicker than an LRU cache. Long ones are data, seldom seen twice, and would fill it with
-    whole files. What may tell another language is never in it, so a text of which all is there
-    needs no look at that.
+    """A cache, faster than an LRU one: a piece's terms in the defaults of scripts, what must be
+    equal, and its marks. Long pieces are left out: they are data, seldom seen twice, and would fill
+    it with whole files. So are pieces that may identify another language: a text found here
+    completely needs no language detection.
     """
 
     def __missing__(self, piece: str) -> tuple[tuple[str, ...], str, int]:

@@ -1,4 +1,4 @@
-"""The published form of a record: a JSON Schema (2020-12), and a check that needs no library."""
+"""The published form of a record: a JSON Schema (2020-12), and a validator without dependencies."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _CUT: Final = {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"}
 
 
 def record_schema() -> dict[str, Any]:
-    """What a line of the log is, as a JSON Schema. Made from the bodies, so it cannot lag behind.
+    """The JSON Schema of a line of the log. Generated from the bodies, so it cannot be out of date.
 
-    Unknown fields and types are allowed everywhere, as the rules of evolution in `codec` say; a
-    reader that wants them refused can add `unevaluatedProperties`.
+    Unknown fields and types are allowed everywhere, as the compatibility rules in `codec` require;
+    a stricter reader can add `unevaluatedProperties`.
     """
     bodies = sorted(set(BODY_TYPES.values()), key=lambda cls: cls.__name__)
     _, parts = msgspec.json.schema_components(bodies, ref_template="#/$defs/{name}")
     said = parts[Said.__name__]
-    del said["properties"]["event_type"]  # it stands in the header, as `type`
+    del said["properties"]["event_type"]  # it is in the header, as `type`
     said["required"].remove("event_type")
     for part in parts.values():
-        part.pop("description", None)  # docstrings of classes speak to programmers
+        part.pop("description", None)  # docstrings of classes are for programmers
     natural = {"type": "integer", "minimum": 0}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -84,9 +84,9 @@ def _rule(name: str, cls: type) -> dict[str, Any]:
 
 
 def validate(line: bytes) -> list[str]:
-    """What is wrong with one line of a log, a sentence each; empty if nothing is.
+    """The problems of one line of a log, a sentence each; empty if it is valid.
 
-    Looks at the line alone: its place in the log (seq and link) is `SegmentLog.verify`'s business.
+    Looks at the line alone: `SegmentLog.verify` checks its place in the log (seq and link).
     """
     try:
         record = codec.parse(line)

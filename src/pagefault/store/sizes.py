@@ -1,8 +1,8 @@
-"""How many bytes a record says: what quotas count.
+"""The bytes of content in a record, as counted by quotas.
 
-They are those of texts in UTF-8, and of blobs: what grows with what somebody says. What a record
-takes beside that on the disk, and in the index, is about as much for a long text as for a short one
-(docs/storage.md has figures).
+They are the bytes of texts in UTF-8, and of blobs: what grows with what callers write. The overhead
+on disk and in the index is about the same for a long text as for a short one (docs/storage.md has
+figures).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pagefault.model.events import (
 )
 
 BYTES_MAX: Final = 1 << 40
-"""Of one blob, as far as a record is believed."""
+"""The most bytes of one blob that a record is believed to name."""
 
 
 def size_of(body: Body) -> int:
-    """The bytes that a body says; 0 of one that tells of other records only."""
+    """The bytes of content in a body; 0 if it only refers to other records."""
     match body:
         case PageBody():
             return page_size(body)
@@ -36,12 +36,12 @@ def size_of(body: Body) -> int:
 
 
 def page_size(body: PageBody) -> int:
-    """The same of a page, by what its body has, whatever class it is of."""
+    """The same for a page, from its attributes, whatever its class."""
     return _utf8(body.text) + _sane(getattr(body, "size_bytes", 0))
 
 
 def _sane(told: int) -> int:
-    """A length that a record tells, and nothing vouches for: sums of it stay in 64 bits."""
+    """A length stated in a record, unverified, limited so that sums stay within 64 bits."""
     return min(max(told, 0), BYTES_MAX)
 
 

@@ -1,12 +1,12 @@
-"""What a record must be for the folds to take it: one set of rules for who writes and who reads.
+"""The rules that a record must satisfy for the folds to take it: the same for writers and readers.
 
-A record's form is checked when it is decoded: each field is there and has its type. That leaves
-records whose fields contradict one another or name what cannot be. A fold that met one would stop,
-and with it every opening of the memory. So a log accepts none (`acceptance.py`); and one that
-stands in a log all the same, as another program or version wrote it, is read as `SetAside`
-(`codec.py`): what it says is not folded, everything else is.
+Decoding checks a record's form: each field is there and has its type. That leaves records whose
+fields contradict one another or name impossible things. A fold would stop at one, and so would
+every opening of the memory. So a log accepts none (`acceptance.py`). One that is in a log anyway,
+written by another program or version, is read as `SetAside` (`codec.py`): it is not folded,
+everything else is.
 
-These rules look at one record. Two records that claim one place or one page id are told apart
+These rules look at one record. Conflicts between two records over a place or a page id are resolved
 where pages are counted, in the index: the first has it, the later one is set aside.
 """
 
@@ -87,14 +87,14 @@ _LEVELS: Final = frozenset(map(int, Level))
 
 
 def sound(event: Event) -> Event:
-    """The event; or what it is read as, if no fold can take it."""
+    """The event; or its set-aside form, if no fold can take it."""
     why = flaw(event)
     return set_aside(event, why) if why else event
 
 
 def set_aside(event: Event, why: str) -> Event:
-    """What an event is read as that no fold can take. What its header says is as sound as it can
-    be told.
+    """The set-aside form of an event that no fold can take. Its header is kept as far as it is
+    valid.
     """
     return replace(
         event,
@@ -106,7 +106,7 @@ def set_aside(event: Event, why: str) -> Event:
 
 
 def blobs_of(body: Body) -> tuple[str, ...]:
-    """The blobs that a record names, whatever it is worth otherwise."""
+    """The blobs that a record names, even if it is invalid otherwise."""
     match body:
         case Stored(blob=blob) if blob:
             return (blob,)
@@ -119,7 +119,7 @@ def blobs_of(body: Body) -> tuple[str, ...]:
 
 
 def flaw(event: Event) -> str:
-    """Why no fold can take this event; nothing if they can."""
+    """Why no fold can take this event; empty if they can."""
     if why := header_flaw(event.session, event.turn, event.at_ms):
         return why
     match event.body:
@@ -185,7 +185,7 @@ def flaw(event: Event) -> str:
             are = all(isfinite(hit.relevance) for hit in hits)
             return "" if are else "a relevance is no number"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | HeatMoved() | Imported():
-            return ""  # names and numbers that are looked up, and may be nobody's
+            return ""  # names and numbers that are looked up, and may not exist
         case RegionSet(region=region):
             return "" if 0 < region < SESSIONS_MAX else "its region cannot be"
         case SessionAssigned(session=session):
@@ -198,7 +198,7 @@ def flaw(event: Event) -> str:
         case Searched() | Faulted() | CallRefused() | ForgetDone() | ScrubDone() | ControlSet():
             return ""  # likewise
         case Erased() | Lost() | Opaque() | SetAside():
-            return ""  # nothing is folded of it
+            return ""  # no fold reads it
         case undecided:
             assert_never(undecided)
 
@@ -236,7 +236,7 @@ def content_flaw(session: SessionNo, body: PageBody) -> str:
         return "its tokens cannot be"
     if not isfinite(body.importance):
         return "its importance is no number"
-    # By their type: a fold over many gives values that are of no class of these.
+    # By type: folds over many pass values of other classes.
     match body.event_type:
         case EventType.SUMMARY if not 0 <= cast(Summarised, body).source_tokens <= INT_MAX:
             return "its tokens cannot be"

@@ -1,8 +1,8 @@
 """A log, its index and its blobs, opened as one: writing, leases, forgetting and upkeep.
 
-Any number of processes may have one root open; each writes in `Store.writing`. What is in the log
-is the truth: whatever a process that died left undone in the index or of a forgetting, the next one
-brings about from there. How one is opened is its engine's: `embedded/root.py`,
+Any number of processes may have one root open; each writes within `Store.writing`. The log is the
+truth: if a process dies before it has indexed its records or finished a forget, the next one
+completes that from the log. Opening belongs to the engine: `embedded/root.py`,
 `in_memory/store.py`.
 """
 
@@ -69,36 +69,36 @@ from pagefault.store.references import References, going, ranges, references, ta
 from pagefault.store.soundness import blobs_of
 
 STORE: Final = SessionNo(0)
-"""The session of records that are about the store itself."""
+"""The session of records about the store itself."""
 
-_BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
-_SLICES: Final = 8  # of upkeep, after each
+_BATCH: Final = 5_000  # records folded per transaction: larger ones leave less to merge
+_SLICES: Final = 8  # of upkeep, after each batch
 _NO_TURN: Final = TurnNo(0)
 _NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS, *GIVEN)
-_LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
-_RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
+_LOOKS_MAX: Final = 5  # checks of the index, if each gave way to a forget
+_RECEIPT_WAIT_S: Final = 30.0  # longer than any forget whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What `verify` found. Sound if `problems` is empty."""
+    """The result of `verify`. Sound if `problems` is empty."""
 
     records: int
     segments: int
     problems: tuple[str, ...]
-    advice: tuple[str, ...] = ()  # what helps against them, the first thing to do first
-    set_aside: tuple[str, ...] = ()  # records that say nothing, as no fold can take them
+    advice: tuple[str, ...] = ()  # remedies, most urgent first
+    set_aside: tuple[str, ...] = ()  # records that no fold can take
 
 
 @dataclass(slots=True)
 class Store:
-    """A log, its index and its blobs. Only one thread may call what writes, and only in `writing`.
+    """A log, its index and its blobs. Only one thread may call writing methods, within `writing`.
 
     Invariants, true whenever `writing` begins its block:
      (1) No other process writes, and the log's end is known.
      (2) The index holds every record of the log.
-     (3) A lease that is not doubted is ours.
+     (3) A lease that is not in doubt is ours.
     """
 
     log: EventLog
@@ -107,37 +107,37 @@ class Store:
     vector_place: VectorPlace
     secret: bytes = field(repr=False)  # of this root; keys every hash of content
     leases: Leases
-    doubt: str = ""  # why the secret cannot be the one that the root was made with
-    is_adopted: bool = True  # whoever opened it vouches for what it claims
-    reads_only: bool = False  # as it was opened: others may write
-    rebuilt: str = ""  # why the index was built anew at opening, if it was
+    doubt: str = ""  # why this cannot be the secret that the root was made with
+    is_adopted: bool = True  # the opener vouches for its claims
+    reads_only: bool = False  # opened for reading: others may write
+    rebuilt: str = ""  # why opening rebuilt the index, if it did
     unread: int = 0  # damaged records that catching up could not fold
     aside: int = 0  # records that no fold can take, at opening
     unfinished: str = ""  # why an earlier forget could not be finished, if so
-    forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since it opened
-    forgets: int = 0  # how often another process was noticed to forget, or to rule who sees what
-    on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
-    controlled: Seq = NOTHING  # the last control mode that another process was noticed to give
-    acknowledges: bool = True  # whether what is synced is durable
-    follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
-    is_opening: bool = False  # until `let_others_in`, and the lock is held until then
-    keeps: bool = True  # what is written; an overlay does not, so that no control mode forbids it
-    lock: WriterLock | None = None  # where others may write, too, and so may we
+    forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since opening
+    forgets: int = 0  # forgets and access rulings by other processes, as noticed
+    on_forgotten: Callable[[], None] = lambda: None  # called for each, in any thread
+    controlled: Seq = NOTHING  # the last control mode set by another process, as noticed
+    acknowledges: bool = True  # whether synced means durable
+    follows: bool = False  # the index is our own, in memory: only we update it
+    is_opening: bool = False  # until `let_others_in`, which releases the lock
+    keeps: bool = True  # false for an overlay, which no control mode forbids to write
+    lock: WriterLock | None = None  # if we and others may write
     advice: Advice = field(default_factory=Advice)
     vectors: VectorStore | None = None  # once somebody asked for them
     closing: ExitStack = field(default_factory=ExitStack)  # closed with it, last
-    allowance: Allowance | None = None  # of quotas, where there are any: see `bound`
-    damaged: str = ""  # what was wrong with the index, if it proved damaged
-    mended: int = 0  # how often it was made anew for that, since it was opened
-    behind: int = 0  # records that the index on the disk lacks; this one, in memory, has them
-    _depth: int = 0  # of blocks in `writing`
-    _writer: int = 0  # the thread that is in them
-    _known: Seq | None = NOTHING  # the log's head when `writing` ended last
-    _kept: dict[SessionNo, Seq] = field(default_factory=dict)  # what `controlled` left writable
-    _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
-    _is_to_finish: bool = False  # whether it may be one whose process was killed
-    _is_unsettled: bool = False  # something is in the log, perhaps, and not in the index
-    _is_taking_in: bool = False  # the log knows what others wrote, and what is kept does not yet
+    allowance: Allowance | None = None  # if there are quotas: see `bound`
+    damaged: str = ""  # the damage to the index, if it turned out to be damaged
+    mended: int = 0  # rebuilds for damage since opening
+    behind: int = 0  # records that the index on disk lacks; this one, in memory, has them
+    _depth: int = 0  # nesting depth of `writing`
+    _writer: int = 0  # the thread inside it
+    _known: Seq | None = NOTHING  # the log's head when `writing` last ended
+    _kept: dict[SessionNo, Seq] = field(default_factory=dict)  # may be written, as of `controlled`
+    _receipt_seen: Seq = NOTHING  # the last known record of a forget
+    _is_to_finish: bool = False  # it may be of a process that was killed
+    _is_unsettled: bool = False  # the log may be ahead of the index
+    _is_taking_in: bool = False  # the log has read others' writes, other state has not
     _noticing: Lock = field(default_factory=Lock)
     _latch: Latch = field(default_factory=Latch)
 
@@ -149,11 +149,11 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Within this block no other process writes to the root, and what they wrote is known.
+        """Within this block no other process writes to the root; others' writes have been read.
 
-        Blocks may be nested. `StoreBusy`, with nothing done, if another is too long in its own.
+        Blocks may be nested. `StoreBusy`, with nothing done, if another process holds it too long.
 
-        If one fails with what is written and not settled, or unforeseen, nothing is written after
+        If a block fails before its writes are settled, or unexpectedly, nothing is written after
         it: see `_the_last_if_half_done`.
         """
         if self._depth == 0 and self.lock is not None:
@@ -177,10 +177,10 @@ class Store:
 
     @contextmanager
     def _the_last_if_half_done(self) -> Iterator[None]:
-        """A block that writes, and fails before that is settled, is `StoreLatched`. Who called it
-        holds that nothing was written, and would write it again under the same page ids.
+        """`StoreLatched` if a block writes, and fails before that is settled. Its caller believes
+        that nothing was written, and would write it again under the same page ids.
 
-        What fails as foreseen after that, as a forgetting that is begun, may be tried again.
+        Expected failures after that, as in a forget that has begun, can be retried.
         """
         head, was_unsettled = self._head_if_known(), self._is_unsettled
         try:
@@ -196,19 +196,19 @@ class Store:
             raise self._latched("what was written could not be finished", failure) from failure
 
     def _head_if_known(self) -> Seq | None:
-        """The log's head; None where the log does not answer: then it is looked at anew."""
+        """The log's head; None if the log cannot say: then it is read again."""
         try:
             return self.log.head()
         except StoreError:
             return None
 
     def _take_in(self) -> None:
-        """Learn what other processes wrote since we last looked. Nearly always nothing."""
+        """Read what other processes wrote since the last look. Nearly always nothing."""
         log = self.log
         if self.refusal is not None:
             return
         if not log.is_current():
-            self._is_taking_in = True  # until then a reader that looks has to look for itself
+            self._is_taking_in = True  # until done, readers here must look for themselves
             log.refresh(self.index.promised_seq())
         if log.head() == self._known or log.refusal is not None:
             self._is_taking_in = False
@@ -223,7 +223,7 @@ class Store:
 
     @property
     def is_writing_here(self) -> bool:
-        """Whether this very thread is in `writing`."""
+        """Whether the current thread is in `writing`."""
         return self._depth > 0 and self._writer == get_ident()
 
     def is_current(self) -> bool:
@@ -241,7 +241,7 @@ class Store:
             self._notice()
 
     def _follow(self) -> None:
-        """Fold what others wrote into an index of our own, and drop from it what they forgot."""
+        """Fold what others wrote into our own index, and drop from it what they forgot."""
         with self._noticing:
             after = self.index.applied_seq()
             self.catch_up()
@@ -256,7 +256,7 @@ class Store:
                     self.index.revise([self.log.get(target) for target in targets(begun)])
 
     def _notice(self) -> None:
-        """Whether others forgot something, ruled who sees what, or gave a control mode."""
+        """Notice whether others forgot something, ruled on access, or set a control mode."""
         with self._noticing:
             after = self._receipt_seen
             seqs = self.index.events(STORE, types=_NOTICED, after=after)
@@ -270,12 +270,12 @@ class Store:
             self._is_to_finish = True
             self.forgets += 1
             self._recount()
-            self.on_forgotten()  # whoever looks meanwhile waits until nothing is kept of it
+            self.on_forgotten()  # others looking wait until no cache holds it
 
     def lease(self, session: SessionNo) -> Leased:
-        """Make a session ours to write to. In `writing`.
+        """Lease a session, to write to it. In `writing`.
 
-        `SessionBusy`, naming it, if another process is at it; `SessionNotFound` if it is gone.
+        `SessionBusy`, naming it, if another process holds it; `SessionNotFound` if it is gone.
         """
         self.check_writable()
         row = self._row(session)
@@ -301,7 +301,7 @@ class Store:
         return Leased(row.last_seq, row.lease_seq)
 
     def check_free(self, session: SessionNo) -> None:
-        """Raise what `lease` would, and make nothing ours. In `writing`."""
+        """Raise what `lease` would, without leasing. In `writing`."""
         self.check_writable()
         row = self._row(session)
         if not self.leases.is_still_ours(row):
@@ -321,8 +321,8 @@ class Store:
             raise self.leases.taken_over(row.name or row.session_id, holder)
 
     def check_kept(self, session: SessionNo) -> None:
-        """Raise `StoreBusy` where another process gave a session a control mode, since this was
-        opened, in which nothing of it is kept. In `writing`, or the mode may be given meanwhile.
+        """Raise `StoreBusy` if another process has, since this opening, set a control mode that
+        keeps nothing of the session. In `writing`, so that the mode cannot change meanwhile.
         """
         if (
             session == STORE
@@ -348,12 +348,12 @@ class Store:
     # --- writing ------------------------------------------------------------------------------
 
     def bound(self, quotas: Quotas, now_ms: Callable[[], int]) -> None:
-        """Refuse from now on what goes beyond these. Before anybody writes."""
+        """Enforce these quotas from now on. Before the first write."""
         self.allowance = Allowance(quotas, now_ms)
         self.allowance.begin(self.index)
 
     def check_writable(self) -> None:
-        """Raise if nothing may be written."""
+        """Raise if writing is not allowed."""
         self._latch.check()
         self.log.check_writable()
 
@@ -364,19 +364,18 @@ class Store:
         planned: int | None = None,
         unfenced: Collection[SessionNo] = (),
     ) -> list[Event]:
-        """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
+        """Append all drafts or none. `settle` makes them durable and indexed.
 
-        Sessions must be ours, but for those that are `unfenced`, into which anybody writes:
-        `SessionBusy` otherwise. `StoreBusy` where nothing of them is kept (`check_kept`), nor of
-        who brings it there; `QuotaExceeded` where a quota has no room. `planned` is what
-        `forgets` was when these drafts were made, where they rest on what could be forgotten:
-        `PlanOutdated` if it is not any more, and likewise if a blob that they name was deleted
-        since it was put.
+        Sessions must be ours, except those in `unfenced`, which anybody may write to: else
+        `SessionBusy`. `StoreBusy` if nothing of them, or of their source, is kept (`check_kept`);
+        `QuotaExceeded` if a quota has no room. `planned` is the value of `forgets` when the drafts
+        were made, if they rest on what could be forgotten: `PlanOutdated` if it has changed, or if
+        a blob that they name was deleted since it was put.
         """
         self.check_writable()
         if planned is not None and planned != self.forgets:
             raise PlanOutdated("something was forgotten since this was planned")
-        for draft in drafts:  # whoever deletes a blob does it in `writing`, too
+        for draft in drafts:  # blobs are deleted only in `writing`, too
             for blob in blobs_of(draft.body):
                 if not self.blobs.holds(blob):
                     raise PlanOutdated(f"blob {blob} was deleted since it was put")
@@ -399,47 +398,47 @@ class Store:
             return events
 
     def _with_holder(self, draft: Draft) -> Draft:
-        """Who opens a session leases it: that takes no record of its own."""
+        """Opening a session leases it, without a record for that."""
         if not isinstance(draft.body, SessionOpened):
             return draft
         return replace(draft, body=replace(draft.body, holder=self.leases.instance))
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
-        """Make it so. Raises `StoreLatched` if it fails: what is in the log and not in the index
-        must not be followed by more, and a caller who tried again would write it twice.
+        """Sync if asked, and index. `StoreLatched` if that fails: nothing may follow records that
+        are in the log and not in the index, and a caller that retried would write them twice.
         """
         if not events:
             return
         if sync:
-            self.log.sync()  # `writing` knows that it is not settled, if that fails
+            self.log.sync()  # if that fails, `writing` knows that it is not settled
         try:
             aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
             what = "the index could not be written"
             raise self._latched(what, failure, is_for_room=_is_disk_s(failure)) from failure
-        if aside:  # our own mistake: what nobody would find again is not acknowledged
+        if aside:  # our own bug: records that nobody would find are not acknowledged
             why = StoreError(f"record {min(aside)} is none that can be folded")
             raise self._latched("what was written cannot be read", why)
         self._is_unsettled = False
 
     def _latched(self, what: str, failure: Exception, *, is_for_room: bool = False) -> StoreLatched:
-        """Let nothing more be written: log and index are not as they should be to one another."""
+        """Refuse all writes: log and index are not consistent."""
         hint = failure.hint if isinstance(failure, StoreError) else ""
         refusal = StoreLatched(f"{what}: {told(failure)}", hint=hint or StoreLatched.hint)
         self._latch.refuse_from_now(refusal, failure, is_for_room=is_for_room)
         return refusal
 
     def recover(self) -> bool:
-        """Where nothing but room was missing, go on as an opening would: with what the medium
-        holds, folded into the index. In `writing`; whether all can be written now.
+        """After a lack of space only, continue as an opening would: with what the medium holds,
+        folded into the index. In `writing`; whether everything can be written now.
 
-        Everybody folds anew: what failed here may have been written after all, and then it is as if
-        another process had. What failed otherwise stays as it is, for a person to see to.
+        Every fold is repeated: what failed here may have been written, as if by another process.
+        Any other failure stays, and needs a person.
         """
         if self.refusal is None:
             return True
         is_here = self.lock is None or self.leases.presence is not None
-        if not is_here or self.follows or self.reads_only:  # it was opened to be read alone
+        if not is_here or self.follows or self.reads_only:  # opened for reading only
             return False
         if self._latch.refusal is not None and not self._latch.is_for_room:
             return False
@@ -466,17 +465,17 @@ class Store:
         lineage: Collection[Descent] = (),
         known: References | None = None,
     ) -> Event:
-        """Erase records for good, and return the receipt. Redone at opening if interrupted.
+        """Erase records for good, and return the receipt. Redone on opening if interrupted.
 
         Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
-        some of them cannot be reached. If the index fails, this latches: its words are still there,
-        and the next opening finishes it. `known` is what `references` gave before the lock was
-        taken: without it, the blobs of an artifact cost a reading of the whole log.
+        some cannot be reached. If the index fails, this latches: the words are still there, and the
+        next opening finishes it. `known` is the result of `references` from before the lock was
+        taken; without it, the blobs of an artifact cost a read of the whole log.
         """
         self.log.check_reach(seqs)
         records = [self.log.get(seq) for seq in seqs]
         blobs = self._blobs_of(records, known)
-        # Kept in memory alone: whatever could tell a late retry after that could confirm a guess.
+        # In memory only: anything stored to recognise a late retry could confirm a guess.
         self.forgotten_keys |= {(event.session, event.key) for event in records if event.key}
         begun = ForgetBegun(
             targets=tuple(ranges(seqs)),
@@ -489,7 +488,7 @@ class Store:
         return self._carry_out(self._note(begun), blobs)
 
     def finish_forgetting(self) -> int:
-        """Carry out what an earlier process began and did not finish. Returns how many."""
+        """Complete what an earlier process began and did not finish. Returns how many."""
         receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
         done = {e.body.begun for e in receipts if isinstance(e.body, ForgetDone | ScrubDone)}
         begun = [event for event in receipts if event.type in BEGUN and event.seq not in done]
@@ -501,15 +500,15 @@ class Store:
             elif isinstance(event.body, ScrubBegun):
                 try:
                     self._carry_out_scrub(event)
-                except StoreCorrupt as gone:  # what was staged: another may follow that is whole
+                except StoreCorrupt as gone:  # the staged data: another, intact scrub may follow
                     lost = gone
         if lost is not None:
             raise lost
-        self.log.unstage()  # by a process that was killed before it began
+        self.log.unstage()  # left by a process that was killed before it began
         return len(begun)
 
     def finish_if_possible(self) -> None:
-        """The same; what stands in its way (a full disk) is kept in `unfinished`."""
+        """The same; an obstacle (a full disk) is noted in `unfinished`."""
         try:
             self.finish_forgetting()
         except StoreError as problem:
@@ -519,7 +518,7 @@ class Store:
         assert isinstance(begun.body, ForgetBegun)
         seqs = targets(begun.body)
         for name in blobs:
-            self.blobs.delete(name)  # first: once their records are erased, nothing names them
+            self.blobs.delete(name)  # first: once its records are erased, nothing names it
         self.log.erase(seqs)
         with self._behind_the_log():
             self.index.forget(seqs, begun.body.sessions)
@@ -529,7 +528,7 @@ class Store:
 
     @contextmanager
     def _behind_the_log(self) -> Iterator[None]:
-        """Within this block what is gone from the log goes from what was made of it."""
+        """Within this block, derived data follows the log in losing what was erased."""
         try:
             yield
         except StoreBusy as busy:
@@ -539,7 +538,7 @@ class Store:
                 "finishes this",
             ) from busy
         except Exception as failure:
-            if self.is_opening:  # `unfinished` tells of it, and what is new can be written
+            if self.is_opening:  # `unfinished` reports it, and new records can be written
                 raise
             latched = self._latched("it is erased from the log, but not from the index", failure)
             latched.hint = f"opening this memory again finishes it; {latched.hint}"
@@ -551,14 +550,14 @@ class Store:
         marks: Sequence[Redacted],
         known: References | None = None,
     ) -> Event:
-        """Let these records read as they do here from now on, and return the receipt. Gone on with
-        at opening if interrupted.
+        """Rewrite these records as given, and return the receipt. Resumed on opening if
+        interrupted.
 
         Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
-        some of them cannot be reached; otherwise as `forget`, `known` included.
+        some cannot be reached; otherwise as `forget`, including `known`.
         """
         if self.unfinished:
-            with suppress(StoreCorrupt):  # what was staged is lost: nothing is to be kept of it
+            with suppress(StoreCorrupt):  # the staged data is lost: nothing of it may be kept
                 self.finish_forgetting()
         seqs = [event.seq for event in events]
         self.log.check_reach(seqs)
@@ -580,7 +579,7 @@ class Store:
             self.index.revise(events)
             # Whole sessions: vectors are made from the last one on.
             self._forget_vectors(begun.seq, (), {event.session for event in events})
-        for name in going:  # last, as until then what is staged tells their names
+        for name in going:  # last: until then the staged data has their names
             self.blobs.delete(name)
         self._recount()
         done = self._note(ScrubDone(begun=begun.seq, records=len(seqs)))
@@ -588,17 +587,17 @@ class Store:
         return done
 
     def _recount(self) -> None:
-        """What was forgotten, or reads otherwise now, is counted anew."""
+        """Count quotas again after records were erased or changed."""
         if self.allowance is not None:
             self.allowance.forget()
 
     def references(self) -> References:
-        """Which records name which blobs. From any thread, and without the lock: it takes long."""
+        """The blobs that records refer to. Thread-safe, and without the lock, as it takes long."""
         with self.log_beside(self._seen()[1]) as log:
             return References(log)
 
     def _blobs_of(self, events: Collection[Event], known: References | None = None) -> list[str]:
-        """The blobs that these records name, and no other does."""
+        """The blobs that these records name, and no others."""
         named = {blob for event in events for blob in blobs_of(event.body)}
         if not named:
             return []
@@ -608,14 +607,14 @@ class Store:
         return sorted(name for name in named if not known.others(name, seqs, self.log))
 
     def is_going(self, seqs: Collection[Seq]) -> bool:
-        """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
+        """Whether a forget of all of these records has begun, in any process."""
         begun = self.index.events(STORE, types=("forget_begun",))
         return going(self.log.get(seq) for seq in begun) >= set(seqs)
 
     def _forget_vectors(
         self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]
     ) -> None:
-        """Drop the vectors of these records, after the index knows no page of them any more."""
+        """Drop the vectors of these records, after the index has dropped their pages."""
         was_open = self.vectors is not None
         try:
             self.open_vectors(make=False)
@@ -623,12 +622,12 @@ class Store:
                 self.vectors.forget(begun, seqs, sessions)
         except StoreBusy:
             raise
-        except StoreError:  # then whole: they can be made again
+        except StoreError:  # then all of them: they can be recomputed
             self._drop_vectors()
             self.open_vectors(make=was_open)
 
     def note(self, body: RetentionSet | ControlSet | Ruling) -> Event:
-        """Write down what holds for the whole memory from now on. In `writing`."""
+        """Record what holds for the whole memory from now on. In `writing`."""
         self.check_writable()
         return self._note(body)
 
@@ -639,7 +638,7 @@ class Store:
         ),
     ) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
-        with self._noticing:  # or a reader here would take it for another's
+        with self._noticing:  # or a reader here would take it for another process's
             events = self.append([draft])
             self._receipt_seen = events[0].seq
         self.settle(events, sync=True)
@@ -648,11 +647,11 @@ class Store:
     # --- vectors ------------------------------------------------------------------------------
 
     def open_vectors(self, *, make: bool) -> None:
-        """See that `vectors` are there, if there are any, or `make` says so and they may be made.
+        """Open `vectors`, if there are any, or create them if `make` says so and it is possible.
 
-        Where the store may be written to, in `writing`, or before anybody else has it. What was
-        forgotten since they were last open is dropped from them. Those that cannot be used are
-        replaced by empty ones: nothing is lost, and some of them may have been forgotten.
+        If the store may be written to, call it in `writing`, or before anybody else has it. Vectors
+        of pages forgotten since they were last open are dropped. Unusable ones are replaced by an
+        empty store: nothing is lost, and some may be of forgotten pages.
         """
         if self.vectors is not None or not self.is_adopted:
             return
@@ -679,14 +678,14 @@ class Store:
                 vectors.forget(seq, (), {self.log.get(one).session for one in targets(begun)})
 
     def _drop_vectors(self) -> None:
-        """Delete the vectors, in whatever state they are."""
+        """Delete the vectors, whatever their state."""
         if self.vectors is not None:
             self.vectors.close()
             self.vectors = None
         self.vector_place.drop()
 
     def _check_vectors(self) -> list[str]:
-        """What is wrong with the vectors. Pages that are just being forgotten may have some."""
+        """The problems of the vectors. Pages that are just being forgotten may have some."""
         if not self.is_adopted:
             return []
         try:
@@ -701,7 +700,7 @@ class Store:
                 if not stray or not stray & vectors.places():
                     return []
                 if self._last_of(DONE) < self._last_of(BEGUN):
-                    return []  # it is on its way, or the next opening finishes it
+                    return []  # in progress, or the next opening finishes it
         except StoreBusy:
             raise
         except StoreError as failure:
@@ -711,20 +710,20 @@ class Store:
     # --- upkeep -------------------------------------------------------------------------------
 
     def tidy(self) -> bool:
-        """Do a few milliseconds of the index's upkeep, and say whether more is due."""
+        """Do a few milliseconds of the index's upkeep; whether more is pending."""
         if self.refusal is not None:
             return False
         try:
             with self.writing():
                 return self.index.tidy()
-        except StoreError:  # nobody waits for it: it is done another time
+        except StoreError:  # nobody waits for it: retried later
             return False
 
     def catch_up(self, progress: Progress | None = None, *, synced: bool = False) -> int:
-        """Fold into the index what it has not seen. Returns how many records that were.
+        """Fold into the index what it lacks. Returns the number of records.
 
-        `synced` says that the log is, as it was opened for writing just now; who was killed over
-        a record that is found later may not have synced it.
+        `synced` means that the log is durable, as it was just opened for writing. Records found
+        later may be unsynced, from a killed process.
         """
         return self.fold(self.log, self.index, progress, synced=synced)
 
@@ -736,34 +735,34 @@ class Store:
         *,
         synced: bool = False,
     ) -> int:
-        """Fold into an index what it has not seen of a log. Returns how many records that were."""
+        """Fold into an index what it lacks of a log. Returns the number of records."""
         after, head = index.applied_seq(), log.head()
         rest, apply = _rest(log, index, after)
         batch: list[Event | Leaf] = []
         for entry in rest:
             batch.append(entry)
-            self.unread += isinstance(entry, Event) and not entry.event_id  # a stand-in
+            self.unread += isinstance(entry, Event) and not entry.event_id  # a placeholder
             if len(batch) == _BATCH or entry.seq == head:
                 apply(batch, synced=synced)
                 for _ in range(_SLICES if len(batch) == _BATCH else 0):
-                    index.tidy()  # as much as so many records call for
+                    index.tidy()  # as much as so many records need
                 batch = []
                 if progress is not None:
                     progress(entry.seq - after, head - after)
         return max(0, head - after)
 
     def verify(self, progress: Progress | None = None) -> Verification:
-        """Read everything and say what is wrong, one sentence each. From any thread.
+        """Verify everything; returns problems, one sentence each. Thread-safe.
 
-        What was there when this began is checked, while others write, here and elsewhere: it takes
-        no lock, and has the log and the index open once more for itself. `StoreBusy` if it gives
-        way to one forgetting after another.
+        Checks what existed when it began, while others write, in any process: it takes no lock, and
+        opens its own handles of log and index. `StoreBusy` if it gives way to one forget after
+        another.
         """
         problems: list[str] = []
         advice: list[str] = []
         mended = self.mended
         aside: dict[Seq, str] = {}
-        applied, promised = self._seen()  # before the log is looked at: it may only be longer
+        applied, promised = self._seen()  # before the log is read, which can only be longer
         with self.log_beside(promised) as log:
             found = log.audit(progress)
             problems += found.problems
@@ -773,7 +772,7 @@ class Store:
                     problems += bad
                     advice.append(self.advice.index)
                 aside = self.index.set_aside()
-                for event in log.read_rest():  # also what an index took in as it was said
+                for event in log.read_rest():  # including what the index folded when written
                     if isinstance(event.body, SetAside):
                         aside.setdefault(event.seq, event.body.why)
                 if bad := self._check_vectors():
@@ -808,13 +807,13 @@ class Store:
 
     @contextmanager
     def log_beside(self, promised: Seq) -> Iterator[EventLog]:
-        """The log, opened once more for this block."""
+        """A second handle of the log, for this block."""
         with closing(self.log.beside(promised)) as log:
             yield log
 
     def _seen(self) -> tuple[Seq, Seq]:
-        """What the index has seen of the log, and what of that was certainly durable; nothing of
-        an index that cannot tell: what is wrong with it will show.
+        """The last record in the index, and the last of those known to be durable; 0 for an index
+        that fails: its problems will be reported.
         """
         try:
             promised = self.index.promised_seq()
@@ -825,8 +824,8 @@ class Store:
             return NOTHING, NOTHING
 
     def _check_index(self) -> list[str]:
-        """What is wrong with the index. Whoever forgets must empty its write-ahead log, and cannot
-        as long as somebody reads: so this gives way, and begins again behind the receipt.
+        """The problems of the index. A forget must empty its write-ahead log, which readers
+        prevent: so this gives way, and starts again after the receipt.
         """
         for _ in range(_LOOKS_MAX):
             known = self._last_of(BEGUN)
@@ -846,7 +845,7 @@ class Store:
         return max(self.index.events(STORE, types=receipts), default=NOTHING)
 
     def _bad_blobs(self, log: EventLog, known: Sequence[str]) -> Iterator[str]:
-        """What is wrong with the blobs that records name; where the log is sound enough to tell."""
+        """The problems of the blobs that records name, if the log is sound enough to know them."""
         try:
             needed = references(log)
         except StoreError as problem:
@@ -865,7 +864,7 @@ class Store:
                 yield f"record {min(seqs)}: {problem}"
 
     def let_others_in(self) -> None:
-        """Everything is open: from here on the lock is held in `writing` only."""
+        """The opening is complete: from here on the lock is held in `writing` only."""
         self._known = self.log.head()
         self._receipt_seen = max(self.index.events(STORE, types=_NOTICED), default=NOTHING)
         self.aside = len(self.index.set_aside())
@@ -878,7 +877,7 @@ class Store:
         self.index.close()  # whichever it is by then
 
     def close(self) -> None:
-        """Close everything and let go of the root. Harmless when repeated."""
+        """Close everything and release the root. Idempotent."""
         if self.vectors is not None:
             self.vectors.close()
         self.index.close()
@@ -888,12 +887,12 @@ class Store:
 
     @property
     def refusal(self) -> StoreError | None:
-        """Why nothing can be written; nothing if it can."""
+        """Why nothing can be written; None if it can."""
         return self.log.refusal or self._latch.refusal
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to do, for a person to read."""
+        """What opening had to do, in sentences for people."""
         notices = []
         if not self.is_adopted:
             refusal = self.refusal
@@ -918,8 +917,8 @@ class Store:
 
 
 def _is_disk_s(failure: Exception) -> bool:
-    """Whether the medium failed an index, which can be brought up to date or made anew: the log,
-    which is the truth, was written.
+    """Whether a medium's failure broke an index, which can be caught up or rebuilt: the log, which
+    is the truth, was written.
     """
     return isinstance(failure, StoreError | OSError)
 
@@ -927,8 +926,8 @@ def _is_disk_s(failure: Exception) -> bool:
 def _rest(
     log: EventLog, index: PageIndex, after: Seq
 ) -> tuple[Iterator[Event | Leaf], Callable[..., object]]:
-    """Records after `after`, and what folds them; of a damaged log what can be read, and stand-ins
-    for what cannot.
+    """Records after `after`, and the function that folds them; of a damaged log the readable ones,
+    and placeholders for the others.
     """
     if index.takes_leaves:
         return log.read_to_fold(after), index.apply

@@ -1,5 +1,5 @@
-"""What stands in the full-text index for a page: its terms, each as often as it counts, and which
-languages it is in beside the defaults of its scripts.
+"""A page's entry in the full-text index: its terms, each as often as it counts, and its languages
+apart from the defaults of its scripts.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pagefault.model.kinds import EventType
 from pagefault.store.said import Said
 
 COUNT_MAX: Final = 3
-"""A term that stands more often in a page counts as standing so often."""
+"""The most that a term's occurrences in a page count."""
 
 
 def token(term: str, count: int) -> str:
-    """What a page has that has this term so often. No term has a `#`."""
+    """The token of a page that has this term so often. No term has a `#`."""
     return term if count == 1 else f"{term}#{count}"
 
 
 OTHER_LANGUAGE: Final = "#"
-"""What a text has beside its terms that is in any of these languages."""
+"""The token of a text in any of these languages."""
 
 LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
-"""What a text has beside its terms that is in such a language, if only a paragraph of it."""
+"""The token of a text in such a language, even of one paragraph in it."""
 
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
 def page_terms(body: PageBody, said: Said) -> Counter[str]:
-    """What a page can be found by, and how often: its text, its title and when it happened.
-    `said` is what its text says.
+    """The terms that find a page, with counts: of its text, its title and when it happened. `said`
+    is the analysis of its text.
 
-    What only says again what other pages say, shorter, is found by these.
+    A summary or a shorter form has none: the pages that it repeats are found instead.
     """
     if body.event_type in _SAYS_AGAIN:
         return Counter()
@@ -64,7 +64,7 @@ _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))
 
 
 def tokens(counts: Mapping[str, int]) -> str:
-    """All that a page has. The order is the text's: sort it where it could be read back."""
+    """All tokens of a page, in text order: sort them where the text could be read back."""
     words, again = [*counts], [one for one in counts.items() if one[1] > 1]
     for least, mark in enumerate(_MARKS, 2):
         words += [term + mark for term, count in again if count >= least]

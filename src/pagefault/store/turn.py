@@ -1,4 +1,4 @@
-"""One opening of a memory at a time makes its vectors, which would else be made twice."""
+"""The turn to compute a memory's vectors: one opening at a time, so that none is computed twice."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 
 from pagefault.store.api import VectorPlace
 
-_LOOK_S: Final = 0.02  # between two tries
+_LOOK_S: Final = 0.02  # between two attempts
 
 
 class WriteTurn:
-    """Of one opening; its threads take turns, too."""
+    """Of one opening, whose threads take turns, too."""
 
     def __init__(self, place: VectorPlace) -> None:
         self._place = place
@@ -21,7 +21,7 @@ class WriteTurn:
 
     @contextmanager
     def taken(self, stop: threading.Event) -> Iterator[bool]:
-        """Waits for the turn, or for `stop`; whether it was had. The block ends it."""
+        """Wait for the turn, or for `stop`; yields whether it was taken. It ends with the block."""
         with self._mine:
             try:
                 while not self._place.take_turn() and not stop.wait(_LOOK_S):

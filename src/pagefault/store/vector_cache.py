@@ -1,14 +1,14 @@
-"""The vectors of many pages in memory, and which of them are most like one: exactly where they are
-few, by their signs first where they are many.
+"""Many vectors in memory, and nearest-neighbour search in them: exact for few, by signs first for
+many.
 
-Of many vectors only the sign of each number is kept (32 times less than the numbers), around their
-mean. Those that differ from the query's in the fewest signs are read from the file and compared
-exactly: nothing is built, so one more vector costs nothing and a forgotten one leaves nothing.
+Of many vectors only the signs of their numbers are kept (32 times smaller), relative to their mean.
+Those whose signs differ least from the query's are read from the file and compared exactly. There
+is no structure to build, so one more vector costs nothing and a forgotten one leaves nothing.
 (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002.)
 
-Vectors of texts are all alike to some degree, the more so if they are of one conversation. What
-they share, their mean and the few directions in which they differ most, tells nothing of what a
-text is about and is left out of every comparison (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
+Vectors of texts are all alike to some degree, the more so within one conversation. What they share,
+their mean and the few directions of largest variance, says nothing about a text's content, and is
+removed before every comparison (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
 
 `benchmarks/nearest.py` measures both, and docs/decisions/027-embeddings.md has the figures.
 """
@@ -25,48 +25,48 @@ from pagefault.store.api import Nearest
 from pagefault.store.likely import among
 
 EXACT_MAX: Final = 20_000
-"""Vectors compared one by one, which takes a millisecond for a thousand, and all their room. From
-there on signs take less time, the reading of the file included.
+"""Vectors that are compared one by one, at a millisecond per thousand and in full size. Above this,
+signs take less time, including the reads of the file.
 """
 
 SHORTLIST: Final = 4_000
-"""Of more than that, vectors that are read and compared exactly."""
+"""Above that, how many vectors are read and compared exactly."""
 
 SHARED_DIRECTIONS: Final = 3
-"""As many as that paper takes of vectors of 300 numbers."""
+"""As many as that paper uses for vectors of 300 numbers."""
 
 SHARED_MIN: Final = 64
-"""Pages of which it can be told what they share; fewer are compared as they are."""
+"""Pages needed to estimate what they share; fewer are compared unchanged."""
 
-SHARED_SAMPLE: Final = 2_048  # of them that are looked at for it
+SHARED_SAMPLE: Final = 2_048  # of them that are sampled for it
 
-_NOTHING: Final = 1e-4  # less than this is rounding
+_NOTHING: Final = 1e-4  # anything smaller is rounding error
 
-_ROOM: Final = 1.5  # by which an array that is full grows
+_ROOM: Final = 1.5  # growth factor of a full array
 
 Places = NDArray[np.int64]
 Vectors = NDArray[np.float32]
 Signs = NDArray[np.uint64]
 
 Read = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
-"""Vectors, as they are stored, of these places, by place."""
+"""The stored vectors of these places, by place."""
 
 
 class Shared(NamedTuple):
-    """What the vectors of many pages have in common."""
+    """What many pages' vectors have in common."""
 
     mean: Vectors
-    directions: Vectors  # rows of length 1, at right angles
+    directions: Vectors  # orthonormal rows
 
     @classmethod
     def of(cls, vectors: Vectors) -> Shared:
-        """Of vectors that tell something, as not all do."""
+        """From vectors that carry information, as not all do."""
         telling = vectors[vectors.any(axis=1)].astype(np.float64)
         if len(telling) < SHARED_MIN:
             return cls.nothing(vectors.shape[1])
         mean = telling.mean(axis=0)
         apart = telling - mean
-        _, directions = np.linalg.eigh(apart.T @ apart)  # the most telling last
+        _, directions = np.linalg.eigh(apart.T @ apart)  # largest variance last
         shared = directions[:, -SHARED_DIRECTIONS:].T
         return cls(mean.astype(np.float32), shared.astype(np.float32))
 
@@ -75,9 +75,7 @@ class Shared(NamedTuple):
         return cls(np.zeros(width, np.float32), np.zeros((0, width), np.float32))
 
     def alike(self, vectors: Vectors, query: Vectors) -> Vectors:
-        """The cosine of each with the query, what is shared left out of both; 0 where nothing is
-        left.
-        """
+        """The cosine of each with the query, without what is shared; 0 if nothing is left."""
         apart = query - self.mean
         asked = apart - self.directions.T @ (self.directions @ apart)
         lengths = np.einsum("ij,ij->i", vectors, vectors) - 2 * vectors @ self.mean
@@ -93,14 +91,14 @@ class Shared(NamedTuple):
 
 
 class VectorCache:
-    """The vectors of one span of places, in memory: as they are while few, as signs once many.
+    """The vectors of one span of places, in memory: unchanged while few, as signs once many.
 
     Invariants: `len(self)` places, as many seqs, and as many vectors or signs; seqs ascend where
     places do.
     """
 
     def __init__(self, *, exact_max: int = EXACT_MAX, shortlist: int = SHORTLIST) -> None:
-        self.last = -1  # whatever tells the next to be added
+        self.last = -1  # identifies where the next addition begins
         self._exact_max = exact_max
         self._shortlist = shortlist
         self._count = 0
@@ -111,7 +109,7 @@ class VectorCache:
         self._signs: Signs = np.empty((0, 0), np.uint64)  # once they are many
         self._mean: Vectors = np.empty(0, np.float32)
         self._is_many = False
-        self._shared: dict[int, Shared] = {}  # by the number of first pages that it was told from
+        self._shared: dict[int, Shared] = {}  # by the number of first pages it was estimated from
 
     def __len__(self) -> int:
         return self._count
@@ -122,8 +120,8 @@ class VectorCache:
         return sum(array.nbytes for array in arrays)
 
     def add(self, rows: Sequence[tuple[int, int, bytes]], last: int) -> None:
-        """Place, seq and stored vector of more pages, in their order. An empty one, or one of
-        another length than the first, is like nothing and takes no room.
+        """Add place, seq and stored vector of further pages, in order. An empty vector, or one of
+        another length than the first, matches nothing and takes no room.
         """
         self.last = last
         if not self._width:
@@ -154,11 +152,12 @@ class VectorCache:
         read: Read,
         only: Places | None = None,
     ) -> tuple[Places, Vectors]:
-        """The `limit` places most like `query`, of records up to `upto`, and how alike they are, in
-        no order. With `only`, which ascend, besides these the `limit` most like it of them.
+        """The `limit` places most similar to `query`, of records up to `upto`, and their
+        similarity, unordered. With `only` (ascending places), also the `limit` most similar of
+        those.
 
-        By signs, too, those of `only` are chosen among themselves, so that no other takes their
-        room: all of them are compared exactly if they are no more than a shortlist.
+        By signs, those of `only` compete among themselves, so that others do not displace them. All
+        are compared exactly if they fit a shortlist.
         """
         count = self._count
         if upto is not None:
@@ -178,8 +177,8 @@ class VectorCache:
         return places[best], similarities[best]
 
     def _shared_by(self, count: int, read: Read) -> Shared:
-        """What the first pages have in common, half of `count` at least. It depends on them alone,
-        so that the same pages always give the same answer.
+        """What the first pages, at least half of `count`, have in common. It depends on them alone,
+        so the same pages always give the same answer.
         """
         size = 1 << (count.bit_length() - 1)
         if size < SHARED_MIN:
@@ -205,7 +204,7 @@ class VectorCache:
         return stored.reshape(len(blobs), self._width).astype(np.float32)
 
     def _signs_of(self, vectors: Vectors) -> Signs:
-        """A bit for each number, whether it is above the mean, in whole words."""
+        """A bit per number, set if it is above the mean, packed into words."""
         bits = np.packbits(vectors > self._mean, axis=1)
         padded = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
         padded[:, : bits.shape[1]] = bits
@@ -235,8 +234,8 @@ def merged(
 
 
 def _grown(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
-    """The array with `more` after the `used` ones; with room for others, so that adding one at a
-    time does not copy all each time.
+    """The array with `more` after the `used` ones; with spare room, so that adding one at a time
+    does not copy everything each time.
     """
     if used + len(more) > len(array):
         larger = np.zeros((int(_ROOM * (used + len(more))) + 1, *more.shape[1:]), more.dtype)
@@ -249,8 +248,8 @@ def _grown(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
 def _least_of_both(
     values: NDArray[Any], limit: int, places: Places, only: Places | None
 ) -> NDArray[np.int64]:
-    """Where the `limit` least of these stand, and the `limit` least of those at places of `only`;
-    each once.
+    """The indexes of the `limit` least, and of the `limit` least at places of `only`, without
+    duplicates.
     """
     least = _least(values, limit)
     if only is None:
@@ -260,7 +259,7 @@ def _least_of_both(
 
 
 def _least(values: NDArray[Any], limit: int) -> NDArray[np.int64]:
-    """Where the `limit` least of these stand; of equals the first."""
+    """The indexes of the `limit` least; ties go to the first."""
     if len(values) <= limit:
         return np.arange(len(values))
     if limit <= 0:

@@ -1,1 +1,1 @@
-"""What is held true: decisions, preferences and facts, with the words that they rest on."""
+"""Claims: decisions, preferences and facts that are held true, with their evidence."""

@@ -1,4 +1,4 @@
-"""A claim: one thing that is held true, whose words it rests on, and how much it may be trusted."""
+"""A claim: one thing that is held true, its evidence, and its authority."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Authority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One page of a conversation, as far as claims are concerned: its text as it is stored."""
+    """A page of a conversation, as claims need it: its stored text."""
 
     page_id: PageId
     role: Role
@@ -30,38 +30,38 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What somebody decided, rules, prefers or tells.
+    """A decision, rule, preference or fact.
 
-    `value` is a sentence as it was written, whole. `subject` is what it is about; empty where that
-    cannot be told, and then it takes nothing's place. `text` is the whole in one line. A retraction
-    names what no longer stands: a choice (`instead_of`), or words of what was said (`about`).
+    `value` is a whole sentence, as written. `subject` is what it is about; empty if unknown, and
+    then it replaces nothing. `text` is the claim in one line. A retraction names what no longer
+    holds: a choice (`instead_of`), or words that were said (`about`).
     """
 
     type: ClaimType
     subject: str
     value: str
     text: str
-    evidence: tuple[Evidence, ...]  # of a message: the first is in the turn that made the claim
+    evidence: tuple[Evidence, ...]  # in messages: the first is in the turn that made the claim
     authority: Authority
     origin: Origin
     confidence: float
-    instead_of: str = ""  # the choice that this one takes the place of, if it was named
+    instead_of: str = ""  # the choice that this one replaces, if named
     about: str = ""
-    resting_on: tuple[PageId, ...] = ()  # of a retraction: it closes all that rests on these pages
+    resting_on: tuple[PageId, ...] = ()  # of a retraction: it closes all that rests on these
     premises: tuple[PageId, ...] = ()  # the claims that it was derived from
     card: CardFacts = NO_FACTS
-    digest: str = ""  # of what a person was shown who agreed to it
+    digest: str = ""  # of what was shown to the person who approved it
 
     @property
     def pages(self) -> tuple[PageId, ...]:
-        """The pages that it rests on, each once, the newest first; then its premises."""
+        """The pages that it rests on, without duplicates, newest first; then its premises."""
         spans = (span.page_id for span in self.evidence)
         return tuple(dict.fromkeys((*spans, *self.premises)))
 
 
 def wording(kind: ClaimType, value: str, *, how: str = "") -> str:
-    """A claim in one line; `how` it came to be one: agreed, proposed. Nothing is put around the
-    value that could change what it says.
+    """A claim in one line; `how` it arose: agreed, proposed. Nothing around the value changes its
+    meaning.
     """
     name = kind.replace("_", " ").capitalize()
     return f"{name}{f' ({how})' if how else ''}: {value}"

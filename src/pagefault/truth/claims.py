@@ -1,12 +1,12 @@
-"""Which claims stand: a fold over them in the order in which they were made.
+"""The book of claims: a fold that determines which claims stand.
 
-A claim closes what stood on the same subject, or the choice that it names, and whatever repeats
-that; the old one is kept, closed and linked. A retraction closes without putting anything in its
-place. What a user said is superseded by what a user says, never by what was only proposed.
-What stands and does not hold all the same, `lapses.py` finds.
+A claim closes the one that stood on the same subject, or the choice that it names, and any
+repetitions of that. The old one is kept, closed and linked. A retraction closes without a
+replacement. What a user said is superseded only by a user, never by a proposal. `lapses.py` finds
+claims that stand and still do not hold.
 
 Invariants, true between any two public calls:
- (1) Every claim has one status; one that does not stand says by which other it was closed.
+ (1) Every claim has one status; one that does not stand names the claim that closed it.
  (2) No two standing claims of one kind and the same authority are about the same known subject.
 """
 
@@ -26,7 +26,7 @@ from pagefault.truth.subjects import subject_key, value_key
 
 @dataclass(frozen=True, slots=True)
 class ClaimEntry:
-    """A claim as it is to be written, with the one that it closes, if it closes one."""
+    """A claim to be written, with the one that it closes, if any."""
 
     claim: Claim
     supersedes: PageId = PageId("")
@@ -57,7 +57,7 @@ class ClaimBook:
         return other
 
     def fold(self, held: Held) -> None:
-        """Take one more claim into account, as it was written."""
+        """Fold in one more claim, as written."""
         retracts = held.type is ClaimType.RETRACTION
         status = Status.RETRACTED if retracts else Status.SUPERSEDED
         for old in filter(None, map(self._held.get, held.closes)):
@@ -68,7 +68,7 @@ class ClaimBook:
         self._lapses.claimed(held)
 
     def rule(self, ruled: Ruled) -> None:
-        """Take one more ruling into account, as it was written."""
+        """Fold in one more ruling, as written."""
         self._lapses.rule(ruled)
 
     def lapses(self, now_ms: int) -> Mapping[PageId, Lapse]:
@@ -76,21 +76,21 @@ class ClaimBook:
         return self._lapses.at(now_ms)
 
     def holding(self, now_ms: int) -> list[Held]:
-        """The claims that hold at this time: what stands, and did not lapse."""
+        """The claims that hold at this time: standing and not lapsed."""
         lapsed = self.lapses(now_ms)
         return [held for held in self.standing() if held.claim_id not in lapsed]
 
     def now(self, claim_id: PageId) -> PageId:
-        """What a claim reads as now: itself, or what restates it or says the same in its place."""
+        """A claim's current version: itself, or one that restates it or replaced it unchanged."""
         return self._lapses.now(claim_id)
 
     def made_ms(self, claim_id: PageId) -> int:
-        """When a claim was made first, under whichever id; 0 where that is not known."""
+        """When a claim was first made, under any id; 0 if unknown."""
         first = self._held.get(self._lapses.ids(claim_id)[0])
         return 0 if first is None else first.made_ms
 
     def lost(self, claim_ids: Iterable[PageId]) -> None:
-        """Words that these rest on cannot be read."""
+        """Note that words which these rest on cannot be read."""
         for claim_id in claim_ids:
             self._held[claim_id] = replace(self._held[claim_id], has_evidence=False)
         self._lapses.changed()
@@ -100,20 +100,18 @@ class ClaimBook:
         return self._lapses.checked(claim_id)
 
     def rulings(self, claim_id: PageId, what: RulingKind) -> list[Ruled]:
-        """The rulings of a kind on a claim that count, oldest first."""
+        """The valid rulings of a kind on a claim, oldest first."""
         return self._lapses.rulings.of(self._lapses.ids(claim_id), what)
 
     def against(self, claim_id: PageId) -> list[PageId]:
-        """The claims that say something else than a claim, as somebody found; as they read now."""
+        """The claims found to contradict a claim, in their current versions."""
         ids = self._lapses.ids(claim_id)
         found = [one.body for one in self.rulings(claim_id, RulingKind.CONTRADICTED)]
         others = (one.other if one.claim_id in ids else one.claim_id for one in found)
         return list(dict.fromkeys(map(self.now, others)))
 
     def versions(self, claim_id: PageId) -> list[Held]:
-        """How a claim came to read as it does: what it restates or took the place of, oldest
-        first, and itself.
-        """
+        """The history of a claim: what it restates or replaced, oldest first, and itself."""
         found: dict[PageId, Held] = {}
         waiting = [claim_id]
         while waiting:
@@ -124,9 +122,7 @@ class ClaimBook:
         return sorted(found.values(), key=lambda one: self._places[one.claim_id])
 
     def resting_on(self, claim_id: PageId) -> list[Held]:
-        """The claims that were derived from a claim, as it reads now, directly or not, oldest
-        first.
-        """
+        """The claims derived, directly or not, from a claim's current version, oldest first."""
         resting: dict[PageId, list[PageId]] = {}
         for held in self:
             for premise in held.premises:
@@ -140,7 +136,7 @@ class ClaimBook:
         return [held for held in self if held.claim_id in found and held.claim_id != claim_id]
 
     def latest(self, claim_id: PageId) -> PageId:
-        """The claim that stands in place of this one now: itself, or what closed it last."""
+        """The claim now in place of this one: itself, or the last in the chain that closed it."""
         seen = {claim_id}
         held = self._held.get(claim_id)
         while held is not None and held.closed_by and held.closed_by not in seen:
@@ -153,10 +149,10 @@ class ClaimBook:
         return [held for held in self if held.status is Status.STANDING]
 
     def entries(self, claims: Sequence[Claim], name: str, after: int) -> list[ClaimEntry]:
-        """What to write of claims of one turn, one after another, as the book stands.
+        """The entries to write for the claims of one turn, in order, given the book.
 
-        What stands already is left out, and so is a retraction that closes nothing. The ids that
-        they will get are `name` and the numbers from `after` + 1 on.
+        Claims that already stand are left out, and so are retractions that close nothing. The
+        claims will get ids of `name` and the numbers from `after` + 1 on.
         """
         book, entries = self.copy(), list[ClaimEntry]()
         for claim in claims:
@@ -174,12 +170,12 @@ class ClaimBook:
         return [] if entry is None else [entry]
 
     def entry(self, claim: Claim, replaces: Held | None = None) -> ClaimEntry | None:
-        """A claim with the one that it closes: `replaces`, if whoever makes it named one, who has
-        made sure that it may be closed, and that no other would have to be.
+        """A claim with the one that it closes: `replaces`, if the caller named one, having checked
+        that it may be closed and that no other would have to be.
 
-        It closes one that is certain to be about the same thing: of its own subject, or the only
-        one whose choice it names. A claim that names neither closes nothing, however it is put;
-        both stand, and the later is shown last. So a change of mind that does not say about what
+        It closes a claim that is certainly about the same thing: of its own subject, or the only
+        one whose choice it names. A claim that names neither closes nothing, however it is worded;
+        both stand, and the later is shown last. So a change of mind that does not name its subject
         leaves the old claim standing, until somebody names it.
         """
         if claim.type is ClaimType.RETRACTION:
@@ -190,17 +186,17 @@ class ClaimBook:
         old = replaces or self.rival(claim) or _only(self._named(claim))
         if old is None:
             return ClaimEntry(claim)
-        if not claim.subject and old.subject:  # what it takes the place of says what it is about
+        if not claim.subject and old.subject:  # the claim that it replaces gives the subject
             claim = replace(claim, subject=old.subject)
             old = replaces or self.rival(claim) or old
         return _closing(claim, old, "instead of")
 
     def _closable(self, claim: Claim) -> list[Held]:
-        """What stands, and whoever makes the claim may close."""
+        """The standing claims that a claim of this authority may close."""
         return [held for held in self.standing() if may_close(claim.authority, held)]
 
     def rival(self, claim: Claim) -> Held | None:
-        """The claim of this kind that stands on the same subject, if one does."""
+        """The standing claim of this kind on the same subject, if any."""
         key = subject_key(claim.subject)
         rivals = [
             held
@@ -214,7 +210,7 @@ class ClaimBook:
 
     def _named(self, claim: Claim) -> list[Held]:
         """The claims whose choice a claim names, and of its subject, if it has one."""
-        from pagefault.truth.english import choice_of  # with its patterns, which only this needs
+        from pagefault.truth.english import choice_of  # with its patterns, needed only here
 
         key, name = subject_key(claim.subject), value_key(claim.instead_of)
         about = set(subject_key(claim.about).split())
@@ -234,7 +230,7 @@ class ClaimBook:
         return found
 
     def same(self, claim: Claim) -> Held | None:
-        """The standing claim that says the same with the same authority, if one does."""
+        """The standing claim of the same content and authority, if any."""
         for held in self.standing():
             if (
                 kind_of(held.type) == kind_of(claim.type)
@@ -245,8 +241,8 @@ class ClaimBook:
         return None
 
     def _repeating(self, closed: Held, authority: Authority) -> list[Held]:
-        """What says the same as a claim that is closed, and goes with it: what a model proposed in
-        the user's words.
+        """Claims that repeat a closed one, and are closed with it: proposals of a model in the
+        user's words.
         """
         return [
             held
@@ -258,7 +254,7 @@ class ClaimBook:
         ]
 
     def check(self) -> None:
-        """The invariants, slowly."""
+        """Check the invariants, slowly."""
         seen: set[tuple[str, str, str]] = set()
         for held in self:
             closed = held.status in (Status.SUPERSEDED, Status.RETRACTED)
@@ -270,7 +266,7 @@ class ClaimBook:
 
 
 def may_close(authority: Authority, held: Held) -> bool:
-    """Whether a claim of this authority may take another's place, or take it back."""
+    """Whether a claim of this authority may replace another, or retract it."""
     return authority is Authority.USER or held.authority is Authority.PROPOSED
 
 
@@ -299,7 +295,7 @@ def _only(found: Sequence[Held]) -> Held | None:
 
 
 def _is_version(choice: str, name: str) -> bool:
-    """Whether a choice is what is named, or a version of it: "PostgreSQL 16" is PostgreSQL."""
+    """Whether a choice is the named one, or a version of it: "PostgreSQL 16" is PostgreSQL."""
     chosen, named = value_key(choice).split(), name.split()
     more = [word for word in chosen if word not in named]
     return set(named) <= set(chosen) and all(re.search(r"\d", word) for word in more)

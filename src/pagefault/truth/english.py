@@ -1,16 +1,16 @@
-"""English: the sentences that decide, rule, prefer, tell and take back, each understood whole.
+"""English forms of sentences that decide, rule, prefer, state and retract, each matched as a whole.
 
-A form is matched against a whole message, and every word of it has its place in the form: a name, a
-number, or one word for a thing. So nothing can stand before, within or behind the sentence that
-turns it round, in whatever words or language: there is no room for it. Where a word alone could be
-anything ("my name is important"), a capital or a number is asked for, as evidence that it names
-something; and nobody can tell a verb that orders from one that tells ("always fails"), so a rule
-has to be asked for ("please always", "I want you to never"). Apart from such capitals, which a
-sentence in capitals throughout does not have, case and the form of apostrophes tell nothing.
+A form matches a whole message, and every word has its place in the form: a name, a number, or one
+word for a thing. So nothing before, within or after the sentence can invert its meaning, in any
+words or language: there is no room for it. If a word alone could be anything ("my name is
+important"), a capital or a number is required, as evidence of a name. Form does not distinguish a
+verb that orders from one that reports ("always fails"), so a rule must be requested ("please
+always", "I want you to never"). Except for such capitals, which an all-caps sentence does not have,
+case and the form of apostrophes are irrelevant.
 
-Not to be extended: `docs/truth.md` has what the forms score on other people's sentences. What they
-get wrong: a joke that is one plain sentence ("let's use Excel"), a play whose roles were given in
-another message, a word that could be two things.
+Not to be extended: `docs/truth.md` has what the forms score on other people's sentences. They get
+these wrong: a joke that is one plain sentence ("let's use Excel"), a play whose roles were given in
+another message, an ambiguous word.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _POINTS: Final = (
     "|other|others|another|same|such|former|latter|fewer|many|much|enough"
     "|never|ever|again|here|there|now|then|today|tonight|tomorrow|yet|soon|later|instead|once"
 )
-"""Words that name nothing by themselves, or say when."""
+"""Words that name nothing by themselves, or only a time."""
 _LETTER: Final = "A-Za-zÀ-ÖØ-öø-ɏ"
 _NAMES: Final = rf"(?!(?i:{_POINTS})\b)"
 _WORD: Final = rf"{_NAMES}[{_LETTER}][{_LETTER}\d]*(?:_[{_LETTER}\d]+)*[+#]*"
@@ -45,19 +45,19 @@ _TAKE: Final = (
     r"|(?:we|I)(?:'ve| have)? (?:decided (?:on|to use|to go with)|agreed on|settled on|chosen|chose|picked))"
 )
 _SETTLE: Final = r"(?:(?:let's|we'll|we will) (?:use|(?:go|stick) with)|we(?:'ve| have)? decided to (?:use|go with))"
-"""Decides with nothing beside the choice: past choices ("we picked apples"), company ("I'm going with
-Ann") and days ("we decided on Tuesday") are no decisions without what they are for."""
+"""Decides by naming only the choice. Past choices ("we picked apples"), company ("I'm going with
+Ann") and days ("we decided on Tuesday") are no decisions unless they say what they are for."""
 _ALLERGEN: Final = (
     "(?:almonds?|aspirin|beef|bees?|bee stings|celery|cats?|codeine|crab|dairy|dogs?|dust(?: mites)?|eggs?|fish|gluten|grass(?: pollen)?|hazelnuts?|horses?"
     "|ibuprofen|kiwis?|lactose|latex|lupin|milk|mou?ld|mustard|nickel|nuts?|oysters?|peaches|peanuts?|penicillin|pollen|prawns?|sesame|shellfish|shrimps?|soya?|strawberries"
     "|sulph?ites?|sulfites?|tree nuts|walnuts?|wasps?|wheat|wool)"
 )
-"""What people are allergic to when they do not joke."""
+"""What people are allergic to when they are not joking."""
 _DAYS: Final = {
     "January": 31, "February": 29, "March": 31, "April": 30, "May": 31, "June": 30, "July": 31,
     "August": 31, "September": 30, "October": 31, "November": 30, "December": 31,
 }  # fmt: skip
-"""How many days each month has, at most."""
+"""The maximum number of days of each month."""
 _MONTH: Final = "|".join(_DAYS)
 _DATE: Final = (
     rf"(?:(?P<day>\d\d?) (?P<month>{_MONTH})|(?P<month2>{_MONTH}) (?P<day2>\d\d?)(?:st|nd|rd|th)?)"
@@ -113,42 +113,42 @@ FORMS: Final = tuple(
         ),
     )
 )
-"""Of each form: its kind, the subject of what one person has one of, and the whole sentence. Groups:
-what it is about, what it chooses, what that takes the place of, what of all that was said it names."""
+"""For each form: its kind, the subject if one person has only one, and the whole sentence. Groups:
+the subject, the choice, what the choice replaces, what a retraction names."""
 PROPOSAL: Final = re.compile(
     rf"(?:I(?:'d| would)? (?:recommend|suggest|propose)(?: using)?|let's use) {_VALUE}{_FOR}",
     re.IGNORECASE,
 )
-"""A turn that proposes one thing, and nothing else."""
+"""A turn that makes one proposal, and nothing else."""
 _YES: Final = (
     r"(?:yes|ok|okay|agreed|approved|confirmed|sounds good|go ahead|do it|let's do (?:that|it))"
 )
 _POLITE: Final = r"(?:please|thanks)"
 ASSENT: Final = re.compile(rf"(?:{_POLITE},? )*{_YES}(?:,? (?:{_YES}|{_POLITE}))*")
-"""A turn that says yes, and nothing else; in small letters. Thanks alone agree to nothing."""
+"""A turn that says yes, and nothing else; in lower case. Thanks alone are no assent."""
 REPEAT: Final = re.compile(
     rf"(?:{_YES}, )?{_SETTLE} (?P<value>(?!(?:a|an|the|my|our|your|their) ){_NAMES}[\w+#%./-]+(?: [\w+#%./-]+){{0,4}})"
     rf" for (?:(?:the|our|my) )?(?P<subject>{_WORD}(?: {_WORD}){{0,2}})",
     re.IGNORECASE,
 )
-"""A turn that repeats, as its decision, what the turn right before said of the same thing: that
-both say it is evidence that several words are one name."""
+"""A turn that repeats, as its decision, what the turn right before said of the same thing: the
+repetition is evidence that several words are one name."""
 _FIRST: Final = {"lets": "let's", "im": "I'm", "ive": "I've", "id": "I'd", "weve": "we've"}
 """First words without their apostrophe; "were" and "well" are words of their own."""
 NO_SUBJECT: Final = frozenset(
     "moment time day week month year sake future start beginning end weekend record rest thing stuff purpose reason win"
     " question point guess problem idea answer example demo joke fun".split()
 )
-"""Nothing that one decides about: "for the record", "for the example"."""
+"""Nouns that no decision is about: "for the record", "for the example"."""
 
 _SENTENCE: Final = re.compile(r"(\S(?:[^\n]*[^\s.!])?)[.!]?\s*")
 SENTENCE_MAX: Final = 200
-"""Characters; no form is longer, but for names that are none."""
+"""In characters; no form is longer, except with names that are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """What a sentence that is understood whole says. Parts that it does not name are empty."""
+    """The parts of a sentence that matched as a whole. Parts that it lacks are empty."""
 
     kind: ClaimType
     subject: str = ""
@@ -158,7 +158,7 @@ class Parse:
 
 
 def only_sentence(text: str) -> str:
-    """The one line that a message is, less the mark that ends it; empty if it is anything else."""
+    """A message's only line, without its final mark; empty if it has anything else."""
     found = _SENTENCE.fullmatch(text) if len(text) <= SENTENCE_MAX else None
     return found[1] if found else ""
 
@@ -173,8 +173,8 @@ def read(sentence: str) -> Parse | None:
 
 
 def read_repeat(sentence: str, shown: str) -> tuple[Parse, tuple[int, int]] | None:
-    """A decision in the very words of the turn that was `shown` right before it, and where that has
-    them.
+    """A decision in the exact words of the turn that was `shown` right before it, and their span in
+    that turn.
     """
     found = REPEAT.fullmatch(_plain(sentence))
     if found is None:
@@ -191,7 +191,7 @@ def read_proposal(sentence: str) -> Parse | None:
 
 
 def choice_of(value: str) -> str:
-    """What a claim chooses, by its value: a value that is no sentence is the choice itself."""
+    """The choice in a claim's value: a value that is not a sentence is itself the choice."""
     reading = read(value) or read_proposal(value)
     return value if reading is None else reading.value
 
@@ -211,8 +211,8 @@ def _straight(text: str) -> str:
 
 
 def _plain(sentence: str) -> str:
-    """Begun with a small letter, with straight apostrophes, that of the first word put where it was
-    left out, and one blank where several stand.
+    """With a lower-case initial, straight apostrophes, the first word's missing one restored, and
+    single blanks.
     """
     first, blank, rest = " ".join(_straight(sentence).split()).partition(" ")
     return _FIRST.get(first.lower(), first[:1].lower() + first[1:]) + blank + rest

@@ -1,12 +1,12 @@
-"""Claims out of what was said, without a model: few, and right.
+"""Extraction of claims from messages, without a model: few, and right.
 
-A claim is a whole message. It is made of a message that is one sentence of a known form
-(`english.py`) and holds nothing else: what takes back, limits, quotes, asks about or disowns a
-sentence stands beside it or in it, in words without end, so none but the form's own may stand
-there. A message that says more is talk: search finds it. What is made wrong misleads.
+A claim is a whole message: one sentence of a known form (`english.py`) and nothing else. Whatever
+retracts, limits, quotes, questions or disowns a sentence is beside it or in it, in unlimited
+wordings, so only the form's own words are allowed. A message that says more is talk, which search
+finds. A wrong claim misleads.
 
-ENSURES of every claim: `value` is a whole message less its white space and the mark that ends it;
-its span is in the evidence, and behind the span of the words that agree to it, if it was agreed to.
+ENSURES for every claim: `value` is a whole message without its outer white space and final mark;
+its span is in the evidence, after the span of the words that agree to it, if it was agreed to.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _OF_A_PERSON: Final = (ClaimType.FACT, ClaimType.PREFERENCE)
 
 
 def extract(turn: Utterance, before: Sequence[Utterance] = ()) -> list[Claim]:
-    """The claim that `turn` makes, if it makes one. `before` is all that was said since the user's
-    message before it, the newest last. Pure.
+    """The claim that `turn` makes, if any. `before` is everything said since the user's previous
+    message, newest last. Pure.
     """
     said = english.only_sentence(turn.text)
     if turn.role is not Role.USER or not said:
@@ -38,7 +38,7 @@ def extract(turn: Utterance, before: Sequence[Utterance] = ()) -> list[Claim]:
         return _repeated(turn, said, before, authority)
     is_personal = reading.kind in _OF_A_PERSON and not reading.subject.lower().startswith("our ")
     if turn.speaker and (is_personal or reading.about):
-        return []  # "I" is one of many, perhaps, and no claim says whose it is
+        return []  # "I" may be one of several people, and no claim records which
     return [_claim(reading, said, (_span(turn, said),), authority, turn.origin)]
 
 
@@ -46,7 +46,7 @@ def _repeated(
     turn: Utterance, said: str, before: Sequence[Utterance], authority: Authority
 ) -> list[Claim]:
     """A decision whose choice and subject the turn right before has in the same words: the value is
-    the user's own sentence, and the other turn is evidence that it chooses one thing.
+    the user's own sentence, and the other turn is evidence that it is a single choice.
     """
     if [shown.role for shown in before] != [Role.ASSISTANT]:
         return []
@@ -62,7 +62,7 @@ def _repeated(
 
 
 def _agreed(turn: Utterance, before: Sequence[Utterance]) -> list[Claim]:
-    """What a mere "yes" agrees to: the turn right before, if it proposes one thing and no more."""
+    """The object of a mere "yes": the turn right before, if it makes one proposal and no more."""
     if [shown.role for shown in before] != [Role.ASSISTANT]:
         return []
     [shown] = before

@@ -1,4 +1,4 @@
-"""A claim that was written down, and what became of it."""
+"""A claim as recorded, and its current status."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class Status(StrEnum):
     STANDING = "standing"
     SUPERSEDED = "superseded"
     RETRACTED = "retracted"
-    STALE = "stale"  # what it rests on changed, or is not there any more
+    STALE = "stale"  # its evidence changed, or is gone
     EXPIRED = "expired"  # its time is over, until it is checked again
-    UNTRUSTED = "untrusted"  # it would stand, were its memory vouched for
-    WITHDRAWN = "withdrawn"  # a person took it back with what it rests on
+    UNTRUSTED = "untrusted"  # it would stand if its memory were adopted
+    WITHDRAWN = "withdrawn"  # a person withdrew it with its evidence
     CLOSING = "closing"  # a retraction: it closed another, and holds nothing itself
 
 
 class LapseReason(StrEnum):
-    """Why a claim does not hold that nothing closed."""
+    """Why a claim that nothing closed does not hold."""
 
-    SOURCE = "source"  # a claim that it rests on holds no more
+    SOURCE = "source"  # a claim that it rests on no longer holds
     EVIDENCE = "evidence"  # words that it rests on are gone
-    FAILED = "failed"  # the last check of it failed
-    UNCHECKED = "unchecked"  # nobody checked it for as long as its kind is trusted
+    FAILED = "failed"  # its last check failed
+    UNCHECKED = "unchecked"  # it was not checked for longer than its kind is trusted
     OLD = "old"  # it was made too long ago
-    ENDED = "ended"  # somebody said that its time is over
+    ENDED = "ended"  # a ruling said that its time is over
 
 
 _EXPIRED: Final = frozenset({LapseReason.UNCHECKED, LapseReason.OLD, LapseReason.ENDED})
@@ -38,7 +38,7 @@ _EXPIRED: Final = frozenset({LapseReason.UNCHECKED, LapseReason.OLD, LapseReason
 
 @dataclass(frozen=True, slots=True)
 class Lapse:
-    """Why a claim does not hold; `by` is the claim that it rests on, where that one does not."""
+    """Why a claim does not hold; `by` is the claim that it rests on, if that is the reason."""
 
     why: LapseReason
     by: PageId = PageId("")
@@ -49,7 +49,7 @@ class Lapse:
 
     @property
     def told(self) -> str:
-        """The same in a few words, as a label in the window has them: never words of a claim."""
+        """The same in a few words, as a label in the window: never words of a claim."""
         match self.why:
             case LapseReason.SOURCE:
                 why = f"it rests on {self.by}, which holds no more"
@@ -68,9 +68,9 @@ class Lapse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """`premises` are the claims that it was derived from; times are milliseconds. A claim is
-    trusted for `decay_ms` since it was made or passed a check, and `max_age_ms` in all; None is for
-    ever. `has_evidence` is whether all the words that it rests on are there, as its record tells.
+    """`premises` are the claims that it was derived from; times are in milliseconds. A claim is
+    trusted for `decay_ms` since it was made or passed a check, and `max_age_ms` in total; None is
+    forever. `has_evidence` says whether all words that it rests on exist, according to its record.
     """
 
     claim_id: PageId
@@ -92,12 +92,12 @@ class Held:
 
     @property
     def closes(self) -> tuple[PageId, ...]:
-        """The claims whose place it takes, or that it takes back."""
+        """The claims that it replaces or retracts."""
         return (*((self.supersedes,) if self.supersedes else ()), *self.merges)
 
 
 def kind_of(kind: ClaimType) -> str:
-    """Decisions and facts contradict each other; all other kinds only their own."""
+    """Kinds that may contradict each other: decisions and facts; any other kind only itself."""
     return str(kind) if kind in _APART else "held"
 
 

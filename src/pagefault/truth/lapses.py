@@ -1,22 +1,22 @@
-"""Which claims hold no more though nothing took their place: a fold over claims and rulings.
+"""Claims that lapsed, though nothing replaced them: a fold over claims and rulings.
 
-A claim that stands *lapses* of itself where words that it rests on are gone, its last check failed,
-its time is over, or somebody said so; and where a claim that it was derived from does not hold.
+A standing claim *lapses* by itself if words that it rests on are gone, its last check failed, its
+time is over, or a ruling ended it; and also if a claim that it was derived from does not hold.
 
-The theory. Take the graph of claims with an edge from each to those that it was derived from. What
-holds no more of itself, or was closed, is a set B in it; stale is all from which some member of B
-can be reached. One walk from B against the edges finds that in O(V + E), however deep, and visits
-each claim once, so that not even a cycle, which no verb writes, could keep it going. Nothing is
-written for a claim that goes stale with another: so it happens at once, a restart sees the same,
-and where the source comes back (an undo, a check that passes), so does all that rests on it.
+The theory. Take the graph of claims with an edge from each to those that it was derived from. The
+claims that lapsed by themselves, or were closed, are a set B in it; stale is every claim from which
+some member of B can be reached. One walk from B against the edges finds these in O(V + E), at any
+depth, and visits each claim once, so that it would end even on a cycle, which no verb writes.
+Nothing is written when a claim goes stale with another: so it happens at once, a restart sees the
+same, and if the source recovers (an undo, a check that passes), so does all that rests on it.
 
-An edge leads to what its source reads as *now*. A claim that was written once more, by an undo or
-by an edit of anything but its words, is the same claim still: what rests on it is not stale. Nor is
-it where a later claim took the source's place that says the same.
+An edge leads to the source's *current* version. A claim that was restated, by an undo or by an edit
+of anything but its words, is still the same claim: what rests on it is not stale. Nor is it if a
+later claim with the same content replaced the source.
 
 Invariants, true between any two public calls:
- (1) Of several rulings of one kind on a claim the last counts that was not undone.
- (2) What restates a claim has its age, its checks and its rulings.
+ (1) Of several rulings of one kind on a claim, the last one that was not undone is valid.
+ (2) A claim that restates another has its age, its checks and its rulings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NEVER: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """A ruling, the record that made it, and when."""
+    """A ruling, its record, and its time."""
 
     seq: Seq
     at_ms: int
@@ -45,11 +45,11 @@ class Ruled:
 
 
 class Rulings:
-    """Every ruling on the claims of one session, and which of them count."""
+    """The rulings on the claims of one session, and which of them are valid."""
 
     def __init__(self) -> None:
         self._of: dict[PageId, list[Ruled]] = {}
-        self._undoes: dict[Seq, Seq] = {}  # an undoing, and the ruling that it is of in the end
+        self._undoes: dict[Seq, Seq] = {}  # an undoing, and the ruling that it finally refers to
         self._undone: set[Seq] = set()
 
     def copy(self) -> Rulings:
@@ -69,8 +69,8 @@ class Rulings:
                 self._of.setdefault(claim_id, []).append(ruled)
 
     def of(self, claim_ids: tuple[PageId, ...], what: RulingKind) -> list[Ruled]:
-        """The rulings of a kind on a claim under any of its ids that count, oldest first; of a
-        contradiction, on whichever of the two.
+        """The valid rulings of a kind on a claim under any of its ids, oldest first; for a
+        contradiction, on either of the two.
         """
         found = [
             one
@@ -82,15 +82,15 @@ class Rulings:
 
 
 class Lapses:
-    """What lapsed of the claims that are held. Holds none of them: `held` is the book's own."""
+    """The lapsed claims of a book. Holds no claims: `held` is the book's own."""
 
     def __init__(self, held: Mapping[PageId, Held]) -> None:
         self._held = held
         self.rulings = Rulings()
-        self._ids: dict[PageId, tuple[PageId, ...]] = {}  # under which each claim was written
-        self._first: dict[PageId, PageId] = {}  # of these
+        self._ids: dict[PageId, tuple[PageId, ...]] = {}  # the ids of each claim
+        self._first: dict[PageId, PageId] = {}  # the first of these
         self._found: dict[PageId, Lapse] = {}
-        self._from_ms, self._until_ms = 0, 0  # as long as what was found is true
+        self._from_ms, self._until_ms = 0, 0  # the validity of the cached result
 
     def copy(self, held: Mapping[PageId, Held]) -> Lapses:
         other = Lapses(held)
@@ -109,7 +109,7 @@ class Lapses:
         self.changed()
 
     def changed(self) -> None:
-        """The book is another: what was found is true no more."""
+        """Invalidate the cached result: the book has changed."""
         self._until_ms = self._from_ms
 
     def at(self, now_ms: int) -> Mapping[PageId, Lapse]:
@@ -119,12 +119,12 @@ class Lapses:
         return self._found
 
     def ids(self, claim_id: PageId) -> tuple[PageId, ...]:
-        """Every id under which a claim was written, the first one first."""
+        """Every id under which a claim was written, in order."""
         return self._ids.get(self._first.get(claim_id, claim_id), (claim_id,))
 
     def now(self, claim_id: PageId) -> PageId:
-        """What a claim reads as now: the last that restates it, or that says the same in its
-        place.
+        """The current version of a claim: the last that restates it, or that replaced it with the
+        same content.
         """
         seen: set[PageId] = set()
         while claim_id not in seen:
@@ -137,7 +137,7 @@ class Lapses:
         return claim_id
 
     def checked(self, claim_id: PageId) -> Ruled | None:
-        """The last check of a claim that came to anything."""
+        """The last conclusive check of a claim."""
         checks = self.rulings.of(self.ids(claim_id), RulingKind.CHECKED)
         told = [one for one in checks if one.body.outcome is not CheckOutcome.UNKNOWN]
         return told[-1] if told else None
@@ -169,7 +169,7 @@ class Lapses:
         return found
 
     def _own(self, held: Held, now_ms: int) -> Lapse | None:
-        """Why a claim would not hold if all that it was derived from did."""
+        """Why a claim would not hold even if all that it was derived from did."""
         ids = self.ids(held.claim_id)
         if not held.has_evidence:
             return Lapse(LapseReason.EVIDENCE)
@@ -187,7 +187,7 @@ class Lapses:
         return None
 
     def _is_over(self, since_ms: int, for_ms: int | None, now_ms: int) -> bool:
-        """Whether a time is over; else what was found is true no longer than until then."""
+        """Whether a time is over. If not, limits the cached result's validity to its end."""
         if for_ms is None:
             return False
         if now_ms < since_ms + for_ms:

@@ -1,10 +1,10 @@
-"""How long claims are trusted without being checked again, by their kind.
+"""How long claims of each kind are trusted without another check.
 
-A decision is trusted for 28 days (requirement 004). What follows files or a state of affairs is
-trusted for as long as that usually stays as it is: a week for where a task stands and how things
-are just now, four for facts of a project, eight for how something is done or goes wrong. What a
-person told of themselves, a name, a word or a standing rule is true until somebody says otherwise.
-Nothing grows too old by its kind alone: a check renews it, however old it is.
+A decision is trusted for 28 days (requirement 004). Claims about files or a state of affairs are
+trusted for as long as that usually lasts: a week for the state of a task and for present
+circumstances, four weeks for facts of a project, eight for how something is done or goes wrong.
+What a person stated about themselves, a name, a word or a standing rule is true until somebody says
+otherwise. No kind has a maximum age: a check renews a claim, however old it is.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ DECAY_DAYS: Final[Mapping[ClaimType, int]] = {
     ClaimType.TASK: 7,
     ClaimType.CONTEXT: 7,
 }
-"""Of kinds that are not here: for ever."""
+"""Other kinds: forever."""
 
 
 def decay_days(kind: ClaimType, facts: CardFacts) -> int:
-    """How many days a claim is trusted since it was made or passed a check; 0 is for ever."""
+    """Days that a claim is trusted since it was made or passed a check; 0 is forever."""
     return DECAY_DAYS.get(kind, 0) if facts.decay_days is None else facts.decay_days
 
 
 def max_age_days(facts: CardFacts) -> int:
-    """How many days a claim is trusted in all; 0 is for ever."""
+    """Days that a claim is trusted in total; 0 is forever."""
     return facts.max_age_days or 0
 
 
 def in_ms(days: int) -> int | None:
-    """Days as a claim that is held counts them; None is for ever."""
+    """Days in the form that held claims use; None is forever."""
     return days * DAY_MS if days else None

@@ -1,12 +1,12 @@
-"""How something is done, as a user states it: "to deploy, run `make build`, then `make ship`".
+"""Procedures, as users state them: "to deploy, run `make build`, then `make ship`".
 
-By rules, as claims are: a procedure is a whole message, so that nothing of it is left out, and a
-step keeps what it forbids. Two forms are believed: a purpose with two steps or more, in a sentence
-or in a list under it, and what is done when (or before, or after) a tool is used, which needs one.
-A message that quotes, asks, supposes or says anything more tells no procedure.
+By rules, as for claims: a procedure is a whole message, so that nothing of it is left out, and a
+step keeps its prohibitions. Two forms are accepted: a purpose with two steps or more, in a sentence
+or in a list below it, and what to do when (or before, or after) using a tool, which needs one step.
+A message that quotes, asks, supposes or adds anything is no procedure.
 
-What this gets wrong: the words of the last step may take the whole back ("..., then ship was the
-plan"). They are in the step, and only a turn that names the whole purpose brings it.
+What this gets wrong: the last step's words may retract everything ("..., then ship was the plan").
+They are in the step, and the procedure is recalled only in a turn that names the whole purpose.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from pagefault.truth.subjects import subject_key
 
 _TEXT_MAX: Final = 2_000
 STEPS_MAX: Final = 12
-"""More is a document, and no page that a turn could bring in whole."""
+"""Anything longer is a document, and too long to recall as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """`subject` is what it is for ("deploy"), as it was written; `steps` what is done, in order.
+    """`subject` is its purpose ("deploy"), as written; `steps` are in order.
 
     `evidence` has the span of the subject, then that of each step.
     """
@@ -48,7 +48,7 @@ class Procedure:
 
     @property
     def text(self) -> str:
-        """The whole in one line."""
+        """The procedure in one line."""
         if len(self.steps) == 1:
             return f"Procedure: {self.subject}: {self.steps[0]}"
         numbered = (f"{number}. {step}" for number, step in enumerate(self.steps, 1))
@@ -63,7 +63,7 @@ _PLAIN: Final = re.compile(
 
 
 def procedures(turn: Utterance) -> list[Procedure]:
-    """What a turn tells of how something is done. Only a user's own words tell any."""
+    """The procedures that a turn states. Only a user's own words can."""
     text = turn.text.strip()
     if turn.role is not Role.USER or turn.origin not in USERS or len(text) > _TEXT_MAX:
         return []
@@ -122,6 +122,6 @@ def _written(text: str, piece: tuple[int, int]) -> str:
 
 
 def bears_on(subject: str, message: str) -> bool:
-    """Whether a message names what a procedure is for: every telling word of it."""
+    """Whether a message names a procedure's purpose: every significant word of it."""
     words = set(subject_key(OCCASIONS.sub("", subject)).split())
     return bool(words) and words <= set(subject_key(message).split())

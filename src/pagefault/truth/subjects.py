@@ -1,4 +1,4 @@
-"""Subjects and values under one name: what makes two claims be about the same thing."""
+"""Normal forms of subjects and values, by which claims about the same thing are matched."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _WORD: Final = re.compile(r"[\w+#]+")
 
 @lru_cache(maxsize=4096)
 def subject_key(subject: str) -> str:
-    """The words that tell, in a fixed order: "the Database choice" and "our DB" are both
-    "database". Empty if nothing tells.
+    """The significant words, sorted: "the Database choice" and "our DB" are both "database". Empty
+    if there are none.
     """
     text = subject.casefold().replace("_", " ").replace("’", "'")
     for pattern, joined in JOINED:
@@ -27,7 +27,7 @@ def subject_key(subject: str) -> str:
 
 @lru_cache(maxsize=4096)
 def value_key(value: str) -> str:
-    """A value less its case, its article and the marks around it."""
+    """A value without case, article and surrounding punctuation."""
     text = " ".join(value.casefold().replace("’", "'").strip(" \t\n.,;:!?\"'`“”()").split())
     text = re.sub(r"^(?:the|a|an)\s+", "", text)
     return " ".join(ONE_WORD.get(word, word) for word in text.split())

@@ -1,22 +1,22 @@
-"""Which memories their user vouches for, on this machine.
+"""Adoption: which memories the user vouches for on this machine.
 
-A memory's claims speak with the user's authority: what was decided is put before the model unasked.
-But a memory is a folder, and a folder can be cloned, unpacked or copied from anybody. Nothing in it
-can prove whose it is: whatever stands there was copied along, its secret too, and version control
-gives every file to whoever checks it out. So the proof stands elsewhere, in the user's own state
-folder: a note for each root that was made here, or adopted.
+A memory's claims carry the user's authority: decisions are shown to the model unasked. But a memory
+is a folder, and a folder can be cloned, unpacked or copied from anybody. Nothing in it can prove
+whose it is: its content was copied along, secret included, and version control gives every file to
+whoever checks it out. So the proof is kept elsewhere, in the user's own state folder: a note for
+each root that was created here or adopted.
 
-A note names the root's id, its folder's inode and time of birth, and its path or device. All but
-the id are not copied with a folder; an inode's number is given again, and then it was born later.
-(Where a file system keeps no times of birth, the number alone has to do.) So a memory stays adopted
-when it is renamed on its disk, or when its disk gets another number at the next start; it does not
-when it is copied, restored, cloned into the place of another, or seen by another user or from
-another container. Nor does it once its folder belongs to somebody else, or may be written by others
-who could not write it then.
+A note has the root's id, its folder's inode and birth time, and its path or device. Apart from the
+id, none of these is copied with a folder. An inode's number can be reused, but then the birth time
+is later. (On a file system without birth times the number alone decides.) So a memory stays adopted
+when it is renamed on its disk, or when its disk gets another number at the next boot. It does not
+when it is copied, restored, cloned over another, or seen by another user or from another container.
+Nor does it once its folder belongs to another user, or others gain write access that they did not
+have.
 
-What this cannot tell: a folder whose files were changed in place, by `git pull` say, as what one
-keeps under version control one adopts with everybody who may write there; and a disk's image, which
-is copied with its inodes and times.
+What this cannot detect: a folder whose files were changed in place, by `git pull` for example,
+because adopting a folder under version control adopts everybody who may write there; and a disk
+image, which is copied with its inodes and times.
 
 The user's own data folder needs no note: nobody clones anything there.
 """
@@ -44,13 +44,13 @@ _DIGITS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Adoptions:
-    """The notes of one user. `folder` holds them, `own` is the user's data folder."""
+    """The notes of one user, in `folder`; `own` is the user's data folder."""
 
     folder: Path
     own: Path
 
     def holds(self, root: Path, root_id: str | None) -> bool:
-        """Whether the user vouches for this root; None if it cannot tell which it is."""
+        """Whether the user vouches for this root. `root_id` is None if it is unknown."""
         try:
             st = root.stat()
         except OSError:
@@ -63,15 +63,15 @@ class Adoptions:
         return is_own and st.st_uid == os.geteuid() and not st.st_mode & _OTHERS_WRITE
 
     def add(self, root: Path, root_id: str) -> None:
-        """Vouch for a root from now on. `StoreError` if that cannot be noted."""
+        """Vouch for a root from now on. `StoreError` if the note cannot be written."""
         self._note(root, root_id, adopted=True)
 
     def remove(self, root: Path, root_id: str) -> None:
-        """Vouch for it no more."""
+        """Stop vouching for a root."""
         self._note(root, root_id, adopted=False)
 
     def drop(self, root: Path, root_id: str) -> None:
-        """Note nothing of a root that is about to go. `StoreError` if that cannot be."""
+        """Delete the note of a root that is about to be deleted. `StoreError` if that fails."""
         try:
             for file, _ in list(self._notes(root, root_id, root.stat())):
                 Disk().unlink(file)
@@ -94,7 +94,7 @@ class Adoptions:
             if root_id is None or name.startswith(_digest(root_id)):
                 try:
                     note = read_facts(file := _real(self.folder) / name)
-                except (OSError, ValueError):  # what cannot be read vouches for nothing
+                except (OSError, ValueError):  # an unreadable note vouches for nothing
                     continue
                 is_there = note.get("path") == path or note.get("device") == st.st_dev
                 is_it = note.get("inode") == st.st_ino and note.get("born") in (born, None)
@@ -126,7 +126,7 @@ class Adoptions:
             temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
             disk.place(file, temporary, json.dumps(note).encode())
             for other, _ in list(self._notes(root, root_id, st)):
-                if other != file:  # of when its disk had another number
+                if other != file:  # noted when its disk had another number
                     disk.unlink(other)
         except OSError as failure:
             raise StoreError(
@@ -136,7 +136,7 @@ class Adoptions:
 
 
 def exposed(root: Path) -> str:
-    """That any user of this machine may write in the folder of a root; nothing if not."""
+    """A sentence if any user of this machine may write in a root's folder; else empty."""
     try:
         if not root.stat().st_mode & stat.S_IWOTH:
             return ""
@@ -149,7 +149,7 @@ def exposed(root: Path) -> str:
 
 
 def not_adopted(root: Path) -> NotAdopted:
-    """What to say of a root that is no one's here."""
+    """The error for a root that is not adopted here."""
     return NotAdopted(
         f"the memory at {root} was not created here by you, so it is read-only and its claims have "
         "no authority",

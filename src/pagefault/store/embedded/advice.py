@@ -1,4 +1,4 @@
-"""What to do about what `verify` finds."""
+"""Advice on the problems that `verify` finds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADVICE: Final = Advice(
 
 
 def advice_on(wrong: Sequence[Problem], *, missing: int) -> Iterator[str]:
-    """What helps against these problems of a log that lacks so many records at its end."""
+    """Remedies for these problems of a log that lacks `missing` records at its end."""
     away = sum(one.what.startswith(UNCHECKED) for one in wrong)
     if away:
         yield MOUNT

@@ -1,10 +1,10 @@
-"""L4, the archive: where sealed segments are kept compressed, and how they get there and away.
+"""L4, the archive: compressed sealed segments, and moving them in and out.
 
-Invariant: no file of the archive exists without a stub in `log/` that names it. The stub is made
-first and removed last, so whoever erases knows of every copy, even of one that a crash left.
+Invariant: no file of the archive exists without a stub in `log/` that names it. The stub is created
+first and removed last, so erasing finds every copy, even one that a crash left behind.
 
-Of what is archived, the records that sessions are opened with stay in `log/` too (`kept`): an
-archive that is away takes away what is in it, and nothing else.
+The archived records that open sessions also stay in `log/` (`kept`): a missing archive makes only
+its own content unavailable.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from pagefault.store.embedded.files import is_file, read, status
 from pagefault.store.embedded.segment_format import FILE_BYTES_MAX, TEMPORARY
 
 MARK: Final = "archive.json"
-"""The file by which an archive is known: where it is missing, a disk is not mounted."""
+"""The file that marks an archive. If it is missing, a disk is not mounted."""
 
 
 class Archive:
-    """The archive of a root: `archive/` there (`given`), a directory or a link to one elsewhere
-    (`directory` is where that leads).
+    """The archive of a root: `archive/` in it (`given`), a directory or a link to one elsewhere
+    (`directory` is the link's target).
     """
 
     def __init__(self, log: Path) -> None:
@@ -50,7 +50,7 @@ class Archive:
 
     @property
     def directory(self) -> Path:
-        """Where it is, over the one link that a memory may have."""
+        """The archive's directory, through the one link that a memory may have."""
         return Path(os.path.realpath(self.given))
 
     def path(self, number: int, generation: int) -> Path:
@@ -64,27 +64,27 @@ class Archive:
         return is_file(self.directory / MARK)
 
     def require(self) -> None:
-        """Raise `ArchiveMissing` unless it is there."""
+        """Raise `ArchiveMissing` unless the archive is there."""
         if not self.is_there:
             raise ArchiveMissing(str(self.directory))
 
     def is_marked(self, root_id: str) -> bool:
-        """Whether its mark is just as it was made for this root."""
+        """Whether its mark is exactly the one made for this root."""
         return read(self.directory / MARK, FACTS_BYTES_MAX) == mark_of(root_id)
 
     def mark(self, root_id: str, disk: Disk) -> None:
-        """Say that this is the archive of that root."""
+        """Mark this as the archive of that root."""
         mark = self.directory / MARK
         disk.place(mark, mark.with_name(f"{MARK}.tmp"), mark_of(root_id))
 
     def stub(self, number: int, generation: int) -> Stub | None:
-        """The stub, or nothing if it is damaged. `FileNotFoundError` if there is none."""
+        """The stub, or None if it is damaged. `FileNotFoundError` if there is none."""
         return parse_stub(read(self.stub_path(number, generation), FILE_BYTES_MAX))
 
     def holds(self, number: int, generation: int) -> bool:
-        """Whether a stub and its file are here, both whole as far as their sizes tell.
+        """Whether a stub and its file exist, both of the right size.
 
-        Where the archive is not there, the stub is believed.
+        If the archive is missing, the stub is trusted.
         """
         try:
             data = read(self.stub_path(number, generation), FILE_BYTES_MAX)
@@ -99,11 +99,11 @@ class Archive:
         return self.log / kept_name(number, generation)
 
     def kept(self, number: int, generation: int) -> dict[Seq, codec.Record]:
-        """The records of an archived segment that stayed; none where the file is damaged."""
+        """The kept records of an archived segment; none if the file is damaged."""
         return self.find_kept(number, generation) or {}
 
     def find_kept(self, number: int, generation: int) -> dict[Seq, codec.Record] | None:
-        """The same, and nothing where that file is damaged."""
+        """The same, but None if the file is damaged."""
         try:
             lines = self.kept_lines(number, generation).splitlines(keepends=True)
             records = [codec.parse(line) for line in lines]
@@ -114,25 +114,25 @@ class Archive:
         return {Seq(record.seq): record for record in records}
 
     def kept_lines(self, number: int, generation: int) -> bytes:
-        """The lines that these are. `StoreCorrupt` if the file is damaged."""
+        """The lines of the kept records. `StoreCorrupt` if the file is damaged."""
         return unpack_kept(read(self.kept_path(number, generation), FILE_BYTES_MAX))
 
     def keep(
         self, number: int, generation: int, data: bytes, seqs: Collection[Seq], disk: Disk
     ) -> None:
-        """Let these records of a segment, whose bytes these are, stay; those of before do not."""
+        """Keep these records of a segment (its bytes are `data`), instead of those kept so far."""
         _place(self.kept_path(number, generation), keep(data, seqs), disk)
 
     def put(
         self, number: int, generation: int, data: bytes, disk: Disk, kept: Collection[Seq] = ()
     ) -> Path:
-        """Archive the bytes of a sealed segment, durably, and read them back."""
+        """Archive the bytes of a sealed segment, durably, and verify them by reading them back."""
         path = self.place(number, generation, *pack(data), disk)
         self.keep(number, generation, data, kept, disk)
         return path
 
     def place(self, number: int, generation: int, stub: Stub, packed: bytes, disk: Disk) -> Path:
-        """As `put`, for a segment that is packed already; nothing of it stays."""
+        """As `put`, for a segment that is already packed; keeps no records."""
         self.require()
         _place(self.stub_path(number, generation), stub.encode(), disk)
         path = self.path(number, generation)
@@ -162,9 +162,9 @@ def mark_of(root_id: str) -> bytes:
 
 
 def discard(leftover: Path, disk: Disk) -> None:
-    """Remove a file of the log directory that does not count, and what it stands for.
+    """Remove a file of the log directory that does not count, and the archived file it refers to.
 
-    A stub whose archive is not there stays: it tells that there may be a copy.
+    A stub whose archive is missing stays, because it shows that there may be a copy.
     """
     named = parse_stub_name(leftover.name)
     if named is None:

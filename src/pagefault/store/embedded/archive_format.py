@@ -39,10 +39,10 @@ from pagefault.store.embedded.segment_format import (
 )
 
 BLOCK_BYTES: Final = 65_536
-"""Of the segment in one member, or a little more: what a single read inflates."""
+"""The bytes of the segment in one member, or a little more: what a single read inflates."""
 
 _LEVEL: Final = 9
-_GZIP: Final = 31  # zlib's name for gzip with the largest window
+_GZIP: Final = 31  # zlib's number for gzip with the largest window
 _DEFLATE: Final = -15
 _GZIP_HEADER_BYTES: Final = 10  # ours: no name, no comment
 _STUB: Final = re.compile(r"([0-9]{8,})\.g([0-9]+)\.archived")
@@ -61,7 +61,7 @@ def kept_name(number: int, generation: int) -> str:
 
 
 def parse_stub_name(name: str) -> tuple[int, int] | None:
-    """Segment and generation, or nothing if no stub has such a name."""
+    """Segment and generation, or None if this is not a stub's name."""
     match = _STUB.fullmatch(name)
     if match is None:
         return None
@@ -71,7 +71,7 @@ def parse_stub_name(name: str) -> tuple[int, int] | None:
 
 
 def parse_packed_name(name: str) -> tuple[int, int] | None:
-    """Segment and generation, or nothing if no file of the archive has such a name."""
+    """Segment and generation, or None if this is not the name of an archive file."""
     return parse_name(name.removesuffix(".gz")) if name.endswith(".gz") else None
 
 
@@ -99,15 +99,15 @@ class Stub:
 
     @property
     def footer_at(self) -> int:
-        """Where the seal begins in the segment."""
+        """The offset of the seal in the segment."""
         return self.raw[-1] - len(self.footer_line)
 
     def members(self, offset: int, length: int) -> range:
-        """Which members hold these bytes of the segment."""
+        """The members that hold these bytes of the segment."""
         return range(bisect_right(self.raw, offset) - 1, bisect_left(self.raw, offset + length))
 
     def inflate(self, data: bytes, members: range) -> bytes:
-        """What the members say, `data` being theirs; see `inflate`."""
+        """The content of these members, whose compressed bytes are `data`; see `inflate`."""
         start = self.packed[members.start]
         return b"".join(
             inflate(
@@ -119,9 +119,7 @@ class Stub:
 
 
 def parse_stub(data: bytes, *, of_any_version: bool = False) -> Stub | None:
-    """The stub, or nothing if these bytes are none, or not as they were written. Versions as for
-    `parse_header`.
-    """
+    """The stub, or None if these bytes are not an intact one. Versions as for `parse_header`."""
     lines = data.splitlines(keepends=True)
     if len(lines) != 3 or not codec.is_sealed(lines[2]):
         return None
@@ -153,7 +151,7 @@ def parse_stub(data: bytes, *, of_any_version: bool = False) -> Stub | None:
 
 
 def pack(data: bytes) -> tuple[Stub, bytes]:
-    """A sealed segment as stub and archive file. `StoreCorrupt` if it is no sealed segment."""
+    """A sealed segment as stub and archive file. `StoreCorrupt` if it is not a sealed segment."""
     header_line = data[: data.find(b"\n") + 1]
     footer_line = data[data.rfind(b"\n", 0, -1) + 1 :]
     header, footer = parse_header(header_line), parse_footer(footer_line)
@@ -190,7 +188,7 @@ def keep(data: bytes, seqs: Collection[Seq]) -> bytes:
 
 
 def lines_of(data: bytes, seqs: Collection[Seq]) -> bytes:
-    """The lines of these records in a segment, as they are there."""
+    """The lines of these records in a segment, unchanged."""
     wanted, lines = frozenset(seqs), []
     for line in data.splitlines(keepends=True) if wanted else ():
         with suppress(StoreCorrupt):
@@ -200,7 +198,7 @@ def lines_of(data: bytes, seqs: Collection[Seq]) -> bytes:
 
 
 def unpack_kept(data: bytes) -> bytes:
-    """The lines that `keep` packed. `StoreCorrupt` if these are other bytes."""
+    """The lines that `keep` packed. `StoreCorrupt` for any other bytes."""
     member = zlib.decompressobj(_GZIP)
     try:
         lines = member.decompress(data, FILE_BYTES_MAX)
@@ -212,10 +210,10 @@ def unpack_kept(data: bytes) -> bytes:
 
 
 def inflate(member: bytes, length: int) -> bytes:
-    """`length` bytes, whatever happened to the member: what cannot be inflated is blank.
+    """`length` bytes, even of a damaged member: what cannot be inflated is blank.
 
-    So every other byte of a damaged segment is where it was, and its records say for themselves,
-    by their checksums, whether they are whole.
+    So every other byte of a damaged segment keeps its offset, and the checksums of its records show
+    which are intact.
     """
     try:
         whole = zlib.decompressobj(_GZIP).decompress(member, length + 1)
@@ -228,7 +226,7 @@ def inflate(member: bytes, length: int) -> bytes:
 
 
 def _inflate_some(deflated: bytes, length: int) -> bytes:
-    """What comes before the damage: so many bytes, or a little more."""
+    """The content before the damage: `length` bytes, or a little more."""
     told, state, step = bytearray(), zlib.decompressobj(_DEFLATE), 1024
     at = 0
     while at < len(deflated) and len(told) < length:
@@ -239,13 +237,13 @@ def _inflate_some(deflated: bytes, length: int) -> bytes:
         except zlib.error:
             if step == 1:
                 break
-            state, step = before, 1  # what came out of the good bytes of this step is lost
+            state, step = before, 1  # the output of this step's good bytes is lost
     return bytes(told)
 
 
 def inflate_all(data: bytes) -> bytes:
-    """A whole archive file without its stub, as far as it goes, and no further than a segment:
-    what unpacks to more is none.
+    """A whole archive file without its stub, as far as it can be inflated, up to the size of a
+    segment: anything larger is not one.
     """
     told, left = [], FILE_BYTES_MAX
     while data and left:

@@ -1,4 +1,4 @@
-"""A segment in the archive, read as if it were not: its offsets are those of the segment."""
+"""An archived segment, read like any other: its offsets are those of the segment."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _NONE = (Seq(1), NOTHING)
 
 
 class ArchivedSegment(Segment):
-    """Everything may raise `ArchiveMissing`, but what its stub tells (first, last, links, seal),
-    and the records that stayed.
+    """Every method may raise `ArchiveMissing`, except what its stub answers (first, last, links,
+    seal), and for the records that were kept.
     """
 
     archived = True
@@ -46,7 +46,7 @@ class ArchivedSegment(Segment):
         super().__init__(archive.path(number, generation), number, generation, handles, follows)
         self._archive = archive
         self._told: Stub | None = None
-        self._kept: dict[Seq, codec.Record] | None = None  # read where the archive is away
+        self._kept: dict[Seq, codec.Record] | None = None  # read if the archive is missing
 
     def record(self, seq: Seq) -> codec.Record:
         try:
@@ -95,7 +95,7 @@ class ArchivedSegment(Segment):
 
     def beside(self, data: bytes) -> list[Problem]:
         found = self._archive.find_kept(self.number, self.generation)
-        with suppress(FileNotFoundError):  # nothing stayed, or a forget is just rewriting it
+        with suppress(FileNotFoundError):  # nothing was kept, or a forget is rewriting it
             if found is None or lines_of(data, found) != self._archive.kept_lines(
                 self.number, self.generation
             ):
@@ -140,14 +140,14 @@ class ArchivedSegment(Segment):
         return parse_footer(data[begin:]), begin
 
     def _stub(self) -> Stub | None:
-        """Nothing if it is damaged: then the file alone must do."""
+        """None if it is damaged: then the file alone must do."""
         if self._told is None:
             with ReadGuard(self._name):
                 self._told = self._archive.stub(self.number, self.generation)
         return self._told
 
     def _packed(self) -> bytes:
-        """The archive's file; empty if it alone is lost. `Replaced` if this generation is gone."""
+        """The archive's file; empty if only it is lost. `Replaced` if this generation is gone."""
         try:
             with ReadGuard(self._name):
                 return read(self.path, FILE_BYTES_MAX)

@@ -1,4 +1,4 @@
-"""Moving sealed segments into the archive: at every moment one whole copy of each counts."""
+"""Moves sealed segments into the archive. At every moment one whole copy of each counts."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from pagefault.store.embedded.scan import Surroundings, problems, scan
 from pagefault.store.embedded.segment_format import FILE_BYTES_MAX, file_name
 
 KEEP: Final = 1
-"""How many sealed segments stay as they are: the pages that are faulted most."""
+"""How many sealed segments stay in the log: the newest, whose pages are faulted most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """What was moved into the archive, or would be."""
+    """What was archived, or would be."""
 
     directory: Path
     segments: tuple[int, ...]
     bytes_before: int
     bytes_after: int
-    archived: int  # segments that are in the archive now, those of earlier included
+    archived: int  # segments in the archive now, including earlier ones
     done: bool
 
 
@@ -54,13 +54,13 @@ def archive(
 ) -> Archived:
     """Move all sealed segments but the newest `keep` into the archive of the root at `path`.
 
-    `to` says where the archive is, the first time: a directory that is empty or does not exist;
-    without it, `archive/` in the root. Readers and writers find it there from then on. `needed`
-    tells which records stay in the root, too, wherever the archive may be: also of segments that
-    were archived before. A dry run compresses, to tell what would come of it, and changes nothing.
+    `to` sets the archive's directory the first time: empty or not existing yet; by default
+    `archive/` in the root. Readers and writers find it there from then on. `needed` returns the
+    records that also stay in the root, wherever the archive is, including those of segments
+    archived before. A dry run compresses, to report the sizes, and changes nothing.
 
-    Raises `BadInput`, `StoreBusy`, `StoreCorrupt` if a segment is damaged (those before it are
-    moved, it and the rest are as they were), `ArchiveMissing`.
+    Raises `BadInput`, `StoreBusy`, `ArchiveMissing`, and `StoreCorrupt` if a segment is damaged:
+    earlier ones are moved, it and the rest unchanged.
     """
     path = Path(os.path.realpath(path))
     check_there(path)
@@ -90,7 +90,7 @@ def archive(
             plain = path / "log" / file_name(number, generation)
             with suppress(FileNotFoundError):  # a forget rewrote it: the next run takes it
                 data = _sound(plain, number, generation)
-                stub, packed = pack(data)  # without the lock: it takes a second
+                stub, packed = pack(data)  # without the lock, as it takes a second
                 with lock.held():
                     _check_counts(path / "log", number, generation)
                     target.place(number, generation, stub, packed, disk)
@@ -118,7 +118,7 @@ def archive(
 
 
 def _check_counts(log: Path, number: int, generation: int) -> None:
-    """Raise `FileNotFoundError` if others have rewritten or archived this segment meanwhile."""
+    """Raise `FileNotFoundError` if another process has rewritten or archived this segment."""
     now = take_inventory(log)
     if now.generations.get(number) != generation or number in now.archived:
         raise FileNotFoundError(file_name(number, generation))
@@ -133,8 +133,8 @@ def _check_is_archived(log: Path, number: int, generation: int) -> None:
 def _keep_more(
     target: Archive, number: int, generation: int, wanted: Sequence[Seq], disk: Disk
 ) -> None:
-    """Let more of a segment stay that is in the archive, if more of it is needed by now, or what
-    stayed is damaged.
+    """Keep more records of an archived segment, if more are needed by now or the kept ones are
+    damaged.
     """
     stub = target.stub(number, generation)
     found = target.find_kept(number, generation)
@@ -150,7 +150,7 @@ def _keep_more(
 
 
 def _within(stub: Stub, wanted: Sequence[Seq]) -> Sequence[Seq]:
-    """Of these ascending records, those that a segment holds."""
+    """The records among these ascending ones that a segment holds."""
     return wanted[bisect_left(wanted, stub.header.first) : bisect_right(wanted, stub.footer.last)]
 
 
@@ -175,8 +175,8 @@ def _plan(path: Path, target: Archive, to: Path | None, keep: int) -> Archived:
 
 
 def _candidates(inventory: Inventory, keep: int) -> list[int]:
-    """Sealed segments that are not in the archive, oldest first. The last file never goes: it is
-    the one that is written to.
+    """Sealed segments that are not archived yet, oldest first. Never the last file, which is
+    written to.
     """
     if inventory.missing:
         name = file_name(inventory.missing[0], 0)
@@ -186,7 +186,7 @@ def _candidates(inventory: Inventory, keep: int) -> list[int]:
 
 
 def _sound(path: Path, number: int, generation: int) -> bytes:
-    """The bytes of a sealed segment, if nothing is wrong with them."""
+    """The bytes of a sealed segment, verified."""
     data = read(path, FILE_BYTES_MAX)
     wrong = problems(scan(data), Surroundings(path=path, number=number, generation=generation))
     if wrong:
@@ -199,7 +199,7 @@ def _sound(path: Path, number: int, generation: int) -> bytes:
 
 def _check_place(target: Archive, to: Path | None, root_id: str) -> None:
     if is_folder(target.directory) and not target.is_there and not take_inventory(target.log).stubs:
-        pass  # begun, and nothing is in it yet
+        pass  # begun, and still empty
     elif os.path.lexists(target.given):
         target.require()
         _check_mark(target.directory, root_id)
@@ -233,7 +233,7 @@ def _check_mark(directory: Path, root_id: str) -> None:
 
 
 def _establish(target: Archive, to: Path | None, root_id: str, disk: Disk) -> None:
-    """Make the archive, its mark first: without a mark it counts as not there."""
+    """Create the archive, its mark first: without a mark it counts as missing."""
     if target.is_there:
         return
     elsewhere = to is not None and not os.path.lexists(target.given)

@@ -1,11 +1,11 @@
-"""Backups: whole copies of a root, made while others write, and read back before they count.
+"""Backups: whole copies of a root, made while others write, and verified by reading them back.
 
-A copy is made beside its place, in `NAME.partial`, and gets that place by a rename once it was
-verified: what was killed or failed on the way never looks like a backup. It has no `root.json`
-before that either, so nothing opens it by mistake.
+A copy is made next to its target, in `NAME.partial`, and renamed to it once verified, so an
+interrupted copy never looks like a backup. Until then it has no `root.json`, so nothing opens it by
+mistake.
 
-Segments are copied in their order and the unsealed one last, in one read. So whatever was erased
-from what is copied, the record that says so (`forget_begun`, written before) is in the copy too.
+Segments are copied in order, the unsealed one last and in one read. So if a copied record is erased
+meanwhile, the record of that (`forget_begun`, written before) is in the copy, too.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ from pagefault.store.embedded.staging import STAGED_BYTES_MAX, Staging
 from pagefault.store.references import going, references
 
 PARTIAL: Final = ".partial"
-"""What the name of a backup ends in until it is one."""
+"""The suffix of a backup's name until it is verified."""
 
 ENDS: Final = "backup.json"
-"""Says with which record and link a backup ends: a log alone cannot tell that it was cut."""
+"""Has the last record and link of a backup: a log alone cannot show that it was truncated."""
 
 _PARTS: Final = {
     "turnstile",
@@ -80,7 +80,7 @@ _PARTS: Final = {
 _CUT_HINT: Final = (
     f"copy it again from where it was made; without its {ENDS} it is taken as far as it goes"
 )
-_TRIES: Final = 20  # looks at files that others keep replacing
+_TRIES: Final = 20  # attempts to read files that others keep replacing
 
 
 def backup(
@@ -94,10 +94,10 @@ def backup(
 ) -> Copied:
     """Copy the root at `source` to `target`, which must not exist.
 
-    Takes no lock of the source and changes nothing there: another process may write meanwhile. The
-    copy holds every record that was there when the call began, and maybe later ones. The index is
-    left out: it is derived; that of a root which is none of `adoptions` is not looked at either.
-    `progress(done, total)` is told bytes.
+    Takes no lock of the source and changes nothing there: other processes may write meanwhile. The
+    copy holds every record that existed when the call began, and maybe later ones. The index is
+    left out, because it is derived. If the root is not in `adoptions`, its index is not read
+    either. `progress(done, total)` is in bytes.
 
     Raises `BadInput` for a bad target, `StoreMissing`, `ArchiveMissing`, `StoreBusy` if another
     backup is being made there, `StoreCorrupt` if the source is damaged, `StoreError` if the medium
@@ -122,7 +122,7 @@ def restore(
 ) -> Copied:
     """Copy the backup at `source` to be the root at `target`, which must be empty or not exist.
 
-    It is verified before it takes its place. Errors as for `backup`.
+    The copy is verified before it takes its place. Errors as for `backup`.
     """
     source = Path(os.path.realpath(source))
     if not is_file(source / "root.json"):
@@ -179,8 +179,8 @@ def _copy(
 
 @contextmanager
 def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
-    """An empty directory for this block, nobody else's. What fails here leaves nothing; what is
-    killed leaves the directory, and the next one clears it away.
+    """An empty directory for this block alone. Removed on failure. If the process is killed, the
+    next backup removes it.
     """
     lock = RootLock(partial, clock=clock, wait_s=0)
     if os.path.lexists(partial) and not _is_ours(partial):
@@ -198,7 +198,7 @@ def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
 
 
 def _is_ours(partial: Path) -> bool:
-    """Whether a directory can be what a killed copy left: nothing else is cleared away."""
+    """Whether a directory can be the remains of an interrupted copy: nothing else is removed."""
     if not partial.is_dir() or partial.is_symlink():
         return False
     names = {path.name for path in partial.iterdir()}
@@ -226,7 +226,7 @@ def _explained(target: Path) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Tail:
-    """Where the copied records end."""
+    """The end of the copied records."""
 
     head: Seq = NOTHING
     link: bytes = b""
@@ -239,8 +239,8 @@ class _Copier:
     clock: Clock
     disk: Disk
     progress: Progress
-    acknowledged: Seq  # a record that was certainly durable once
-    is_backup: bool  # or a backup is being restored
+    acknowledged: Seq  # a record that is known to have been durable
+    is_backup: bool  # a backup is being restored
     _logs: dict[int, tuple[list[Path], bool]] = field(default_factory=dict)
     """For each segment its copied files, and whether it is sealed."""
     _done: int = 0
@@ -260,7 +260,7 @@ class _Copier:
                 missing = self._copy_blobs(facts, _needed(log), blobs)
             finally:
                 log.close()
-            # What one forgets at this moment is missing, and only another look at the log tells.
+            # During a forget its blobs are missing, which only another look at the log can explain.
             if not missing or (missing == before and not self._is_outdated()):
                 break
             before = missing
@@ -269,7 +269,7 @@ class _Copier:
         if self.is_backup:
             ends = {"head": tail.head, "link": short(tail.link).decode()}
             self._write(self.partial / ENDS, sealed.encode(ends))
-        with suppress(FileNotFoundError):  # of a scrub that was begun, and is gone on with there
+        with suppress(FileNotFoundError):  # of a scrub under way, which the copy continues
             staged = Staging(self.source).path
             self._write(self.partial / staged.name, read(staged, STAGED_BYTES_MAX))
         for name in ("secret", "root.json"):
@@ -292,7 +292,7 @@ class _Copier:
     # --- the log ------------------------------------------------------------------------------
 
     def _copy_log(self, facts: RootFacts) -> _Tail:
-        """Every segment there is, or again those that another generation took the place of."""
+        """Copy every segment, or again those that were replaced by a newer generation."""
         tail = _Tail(link=first_link(facts.id))
         number = 1
         while self._copy_segment(number, tail):
@@ -304,12 +304,12 @@ class _Copier:
         return tail
 
     def _check_end(self, tail: _Tail) -> None:
-        """Raise if the source is a backup that lost its end since it was made."""
+        """Raise if the source is a backup that has lost its end."""
         path = self.source / ENDS
         try:
             told = sealed.decode(read(path, FACTS_BYTES_MAX), unsealed=("head", "link"))
             head, link = int(told["head"]), str(told["link"])
-        except FileNotFoundError:  # a memory, or a copy that was made otherwise
+        except FileNotFoundError:  # a memory, or a copy made in another way
             return
         except (OSError, ValueError, KeyError, TypeError):
             raise self._damaged(f"{path} cannot be read", hint=_CUT_HINT) from None
@@ -321,7 +321,7 @@ class _Copier:
             raise self._damaged(what, hint=_CUT_HINT)
 
     def _copy_segment(self, number: int, tail: _Tail) -> bool:
-        """Copy one; whether another may follow it. `tail` is moved to where it ends."""
+        """Copy one segment and advance `tail` to its end; whether another may follow."""
         gap = 0
         for _ in range(_TRIES):
             inventory = take_inventory(self.source / "log")
@@ -331,13 +331,13 @@ class _Copier:
                     return False
                 if inventory.missing[0] == gap:
                     raise self._damaged(f"{file_name(gap, 0)} is missing")
-                gap = inventory.missing[0]  # of two that a writer made just now one may be listed
+                gap = inventory.missing[0]  # the listing may lack one of two new segments
                 continue
             try:
                 if number in inventory.archived:
                     return self._copy_archived(number, generation, tail)
                 return self._copy_plain(number, generation, tail)
-            except FileNotFoundError:  # it was rewritten since: look again
+            except FileNotFoundError:  # rewritten since: look again
                 continue
         raise _restless(self.source)
 
@@ -354,7 +354,7 @@ class _Copier:
         return footer is not None
 
     def _copy_archived(self, number: int, generation: int, tail: _Tail) -> bool:
-        """As it is in the archive, into an archive of the copy's own."""
+        """Copy it as it is in the archive, into the copy's own archive."""
         archive = Archive(self.source / "log")
         archive.require()
         stub = read(archive.stub_path(number, generation), FILE_BYTES_MAX)
@@ -380,7 +380,7 @@ class _Copier:
     def _whole_batches(
         self, path: Path, number: int, generation: int, data: bytes, tail: _Tail
     ) -> bytes:
-        """What counts of the last segment: a writer may be in the middle of a line."""
+        """The valid part of the last segment: a writer may be in the middle of a line."""
         result = scan(data)
         around = Surroundings(
             path=path,
@@ -402,7 +402,7 @@ class _Copier:
         return data[:kept]
 
     def _keep(self, number: int, files: dict[Path, bytes], *, sealed: bool) -> None:
-        """Hold these files of a segment, and none that an earlier round copied."""
+        """Hold these files of a segment, replacing those that an earlier round copied."""
         paths = sorted(files)
         if sealed and self._logs.get(number) == (paths, sealed):
             return  # a sealed generation never changes
@@ -441,10 +441,10 @@ class _Copier:
     def _copy_blobs(
         self, facts: RootFacts, named: dict[str, set[Seq]], blobs: DirectoryBlobs
     ) -> list[str]:
-        """Copy what records name, and no more; what of it is not there to be copied."""
+        """Copy only the blobs that records name. Returns those that the source lacks."""
         source = DirectoryBlobs(self.source / "blobs", secret=facts.secret, read_only=True)
         for name in set(blobs.names()) - named.keys():
-            blobs.delete(name)  # of a record that was forgotten while this copied
+            blobs.delete(name)  # its record was forgotten during the copy
         missing = []
         for name in sorted(named.keys() - set(blobs.names())):
             try:
@@ -480,20 +480,20 @@ class _Copier:
 
 
 def _needed(log: SegmentLog) -> dict[str, set[Seq]]:
-    """The blobs that records name, less those whose forgetting was begun: they go first."""
+    """The blobs that records name, except those of a forget under way: it deletes blobs first."""
     gone = going(log.of_type("forget_begun"))
     return {name: seqs for name, seqs in references(log).items() if not seqs <= gone}
 
 
 def _sizes(root: Path) -> Iterator[int]:
-    """Of everything that a backup holds."""
+    """The sizes of everything that a backup holds."""
     for part in ("root.json", "secret"):
         with suppress(OSError):
             yield status(root / part).st_size
     for folder in (root / "log", root / "blobs", Archive(root / "log").directory):
-        for directory, _, files in os.walk(folder):  # which follows no link below it
+        for directory, _, files in os.walk(folder):  # follows no link below it
             for name in files if is_folder(Path(directory)) else ():
-                with suppress(OSError):  # another process may be tidying up
+                with suppress(OSError):  # another process may be cleaning up
                     yield status(Path(directory, name)).st_size
 
 

@@ -1,4 +1,4 @@
-"""How records become rows of the index."""
+"""Turning batches of records into rows of the index."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from pagefault.store.soundness import sound
 
 _SQL: Final = Queries("index.sql")
 
-FRESH_MAX: Final = 256  # pages whose terms wait: a query scans them, in about a millisecond
-_SESSIONS_MAX: Final = 256  # sessions whose counts are remembered between batches
+FRESH_MAX: Final = 256  # pages whose terms are pending: a query scans them, in about a millisecond
+_SESSIONS_MAX: Final = 256  # sessions whose counts are cached between batches
 
 
 @dataclass(slots=True)
 class Tally:
-    """A session as the index counts it."""
+    """A session's counts in the index."""
 
     row: SessionTally
-    own_pages: int = 0  # what was said that it holds itself, and now
+    own_pages: int = 0  # its own transcript pages that are still stored
     own_length: int = 0
-    derived_pages: int = 0  # what was derived from that
-    bytes: int = 0  # that its records say
+    derived_pages: int = 0  # pages derived from those
+    bytes: int = 0  # of content in its records
     numbers: dict[str, int] = field(default_factory=dict)  # the largest of each prefix of its ids
 
     def values(self) -> tuple[object, ...]:
@@ -68,16 +68,16 @@ class Tally:
 
 
 def tally_of(values: Sequence[Any]) -> Tally:
-    """From the row of a session, as `Tally.values` wrote it."""
+    """The inverse of `Tally.values`: from a session's row."""
     own_pages, own_length, derived_pages, said, numbers = values[12:]
     row = SessionTally(*values[:12])
     return Tally(row, own_pages, own_length, derived_pages, said, json.loads(numbers))
 
 
 class Known:
-    """What the writing connection remembers of the file between two batches.
+    """What the writing connection caches of the file between two batches.
 
-    It holds only while nobody else writes and no transaction fails: then a new one is begun.
+    Valid only while nobody else writes and no transaction fails: then a new one is made.
     """
 
     def __init__(self, db: apsw.Connection) -> None:
@@ -104,12 +104,12 @@ class Known:
         return tally
 
     def shrink(self) -> None:
-        """Forget the sessions that were not used for longest. Not within a batch."""
+        """Drop the least recently used sessions. Not within a batch."""
         while len(self.tallies) > _SESSIONS_MAX:
             self.tallies.popitem(last=False)
 
     def code(self, word: str) -> int:
-        """The number that stands for a role, kind, modality, origin or type."""
+        """The number of a role, kind, modality, origin or type."""
         code = self.codes.get(word)
         if code is None:
             [(code,)] = _SQL.rows(self._db, "add_word", word)
@@ -117,7 +117,7 @@ class Known:
         return code
 
     def speaker(self, session: SessionNo, terms: str) -> int:
-        """The number that stands for who speaks in a session."""
+        """The number of a speaker in a session."""
         code = self.speakers.get((session, terms))
         if code is None:
             found = _SQL.rows(self._db, "find_speaker", session, terms)
@@ -142,8 +142,8 @@ class Batch:
         self._taken: list[tuple[int, str]] = []
         self._superseded: list[tuple[int, str, int]] = []
         self._aside: list[tuple[int, int, str]] = []
-        self.aside: list[Seq] = []  # of all that was added
-        self._places: set[int] = set()  # of the pages that wait, and below their ids
+        self.aside: list[Seq] = []  # those set aside, among all records added
+        self._places: set[int] = set()  # of pending pages; below, their ids
         self._ids: set[tuple[int, str]] = set()
 
     def add(self, entry: Event | Leaf) -> None:
@@ -152,7 +152,7 @@ class Batch:
         elif isinstance(entry, Leaf):
             self._add_page(entry)
         else:
-            self._add_whole(sound(entry))  # of the log it is already; it may be of who wrote it
+            self._add_whole(sound(entry))  # already in the log; another may have written it
 
     def _add_whole(self, event: Event) -> None:
         if isinstance(event.body, PageBody):
@@ -252,8 +252,8 @@ class Batch:
         self.aside.append(seq)
 
     def _collision(self, tally: Tally, leaf: Leaf, *, is_next: bool) -> str:
-        """Why a page cannot stand where its record says; nothing if it can. To be called before
-        the page is counted. Pages come in their order: then nothing has to be looked for.
+        """Why a page cannot have the place in its record; empty if it can. Call it before counting
+        the page. Pages that arrive in order need no look-up.
         """
         place = place_of(leaf.session, leaf.order)
         is_free = tally.row.pages <= leaf.order < DERIVED_ORDER
@@ -266,7 +266,7 @@ class Batch:
         return ""
 
     def write(self) -> None:
-        """Write what was collected, and begin anew."""
+        """Write the collected rows and start afresh."""
         db = self._db
         db.executemany(_SQL["add_events"], self._events)
         if self._pages:
@@ -292,14 +292,14 @@ class Batch:
 
     def _write_terms(self) -> None:
         if self._known.waiting + len(self._terms) <= FRESH_MAX:
-            # Sorted, so that no sentence can be read back from where it waits.
+            # Sorted, so that no sentence can be read back from the pending terms.
             rows = [(place, " ".join(sorted(text.split(" ")))) for place, text in self._terms]
             self._db.executemany(_SQL["add_fresh"], rows)
             self._known.waiting += len(self._terms)
             return
         drain(self._db)
         self._known.waiting = 0
-        self._terms.sort()  # by place: the full-text index takes them so at once
+        self._terms.sort()  # by place: the full-text index takes them fastest so
         self._db.executemany(_SQL["add_terms"], self._terms)
 
     def _open(self, event: Event, body: SessionOpened) -> None:
@@ -313,13 +313,13 @@ class Batch:
         return tally
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
-        """How many turns and pages a fork of `parent` after `upto` begins with."""
+        """The turns and pages that a fork of `parent` after `upto` begins with."""
         tally = self._tally(parent) if parent else None
         if tally is None:
             return 0, 0
         if upto >= tally.row.last_seq:
             return tally.row.turns, tally.row.pages
-        self.write()  # so that what this batch brought can be asked for, too
+        self.write()  # so that this batch's rows can be queried, too
         last = last_page(self._db, said_span(parent), upto)
         if last is not None:
             _, order, turn = last
@@ -334,11 +334,11 @@ class Batch:
 
 
 def drain(db: apsw.Connection) -> None:
-    """Bring the terms that wait to the others."""
+    """Move pending terms into the full-text index."""
     db.execute(_SQL["drain_fresh"])
 
 
 def last_page(db: apsw.Connection, span: Span, upto: Seq) -> tuple[int, int, int] | None:
-    """Place, order and turn of the last page of a span that is not later than `upto`."""
+    """Place, order and turn of the last page of a span up to `upto`."""
     row = _SQL.first(db, "last_page", span.first, span.last, upto)
     return None if row is None else (row[0], row[1], row[2])

@@ -1,4 +1,4 @@
-"""When a folder was made: what tells it from a later one that was given its inode's number."""
+"""A folder's birth time: what distinguishes it from a later one that reuses its inode number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BTIME_AT: Final = 80  # of struct statx: stx_btime, seconds in 8 bytes, nanosec
 
 
 def born_ns(folder: Path) -> int | None:
-    """Nanoseconds since 1970; None where nobody knows."""
+    """Nanoseconds since 1970; None if unknown."""
     born = getattr(os.stat(folder), "st_birthtime", None)  # of macOS and BSD
     return _statx_ns(folder) if born is None else int(born * 1e9)
 
@@ -32,7 +32,7 @@ def _statx_ns(folder: Path) -> int | None:
         return None
     seconds = _number(buffer.raw[_BTIME_AT : _BTIME_AT + 8])
     nanoseconds = _number(buffer.raw[_BTIME_AT + 8 : _BTIME_AT + 12])
-    return seconds * 1_000_000_000 + nanoseconds or None  # 0 is what some say that do not know
+    return seconds * 1_000_000_000 + nanoseconds or None  # some file systems report 0 for unknown
 
 
 def _number(raw: bytes) -> int:

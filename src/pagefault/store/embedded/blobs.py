@@ -18,17 +18,17 @@ from pagefault.store.embedded.segment_format import TEMPORARY
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 _PAIR: Final = re.compile(r"[0-9a-f]{2}")
-_TRIES: Final = 100  # of a put into folders that others take away
+_TRIES: Final = 100  # of a put, while others remove its folders
 
 BLOB_BYTES_MAX: Final = 1 << 30
-"""No artifact is larger, whatever the limit of a memory says; a larger file is not read."""
+"""The largest artifact, whatever a memory's own limit; a larger file is not read."""
 
 
 class DirectoryBlobs:
     """`BlobStore` in a directory, which several processes may use at once.
 
-    A blob is written under a temporary name and then renamed, so a name that exists is whole. What
-    a crash left half written stays until `gc`: another process may be writing it now.
+    A blob is written under a temporary name and then renamed, so a name that exists is complete.
+    What a crash left half written stays until `gc`: another process may be writing it now.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class DirectoryBlobs:
         disk: Disk | None = None,
         doubt: str = "",
     ) -> None:
-        """`doubt` is why `secret` cannot be the one that these were named with, if it cannot."""
+        """`doubt` says why `secret` cannot be the one that named these blobs; empty if it can."""
         self._directory = directory
         self._secret = secret
         self._read_only = read_only
@@ -49,7 +49,7 @@ class DirectoryBlobs:
         self._count = count()
 
     def put(self, data: bytes) -> str:
-        """As the contract says. A blob that is there but damaged is made whole again."""
+        """As in the contract. A damaged blob of that name is repaired."""
         if self._read_only:
             raise StoreReadOnly("these blobs were opened for reading")
         name = self._name(data)
@@ -57,12 +57,12 @@ class DirectoryBlobs:
         for tries_left in reversed(range(_TRIES)):
             try:
                 if self._is_there(path, data):
-                    self._disk.sync_directory(path.parent)  # its writer may not have got so far
+                    self._disk.sync_directory(path.parent)  # its writer may not have got that far
                     return name
                 self._disk.make_directory(path.parent)
                 self._disk.place(path, self._temporary(path), data)
                 return name
-            except FileNotFoundError as failure:  # who deleted another took the folder away
+            except FileNotFoundError as failure:  # another process deleted a blob and its folder
                 if not tries_left:
                     raise _failed(name, "written", failure) from failure
             except OSError as failure:
@@ -111,7 +111,7 @@ class DirectoryBlobs:
     def expire(self, name: str, before_s: float) -> bool:
         """Delete a blob that nobody has put since a time (in seconds since 1970).
 
-        Who puts it at this moment keeps it: it is put aside first, and back if it is fresh.
+        A concurrent put keeps it: the blob is moved aside first, and moved back if it is fresh.
         """
         if self._read_only:
             raise StoreReadOnly("these blobs were opened for reading")
@@ -131,7 +131,7 @@ class DirectoryBlobs:
         return True
 
     def put_at(self, name: str) -> tuple[float, int] | None:
-        """When a blob was last put, in seconds since 1970, and its bytes; nothing if it is gone."""
+        """When a blob was last put (seconds since 1970), and its size in bytes; None if gone."""
         try:
             st = status(self._path(name))
         except FileNotFoundError:
@@ -139,13 +139,13 @@ class DirectoryBlobs:
         return st.st_mtime, st.st_size
 
     def names(self) -> Iterator[str]:
-        """Every name, in order, as of when each directory was reached."""
+        """Every name, in order, as of reading each directory."""
         for path in self._files():
             if _NAME.fullmatch(path.name):
                 yield path.name
 
     def leftovers(self) -> Iterator[Path]:
-        """Blobs half written, or being written."""
+        """Blobs that are half written, or being written."""
         return (path for path in self._files() if path.name.endswith(TEMPORARY))
 
     def _files(self) -> Iterator[Path]:
@@ -157,8 +157,8 @@ class DirectoryBlobs:
                         yield inside / name
 
     def remove_empty_folders(self) -> None:
-        """Remove what was left of blobs by a version that left it: the name of a folder is the
-        beginning of their names, which with the secret confirms a guess at their bytes.
+        """Remove empty folders that an older version left: a folder's name is the beginning of its
+        blobs' names, which with the secret confirms a guess at their bytes.
         """
         for first in _folders(self._directory):
             for second in _folders(self._directory / first):
@@ -166,14 +166,14 @@ class DirectoryBlobs:
             self._disk.remove_directory(self._directory / first)
 
     def _leave(self, inside: Path) -> None:
-        """After a deletion: let no folder tell how the name of what was in it began."""
+        """After a deletion, leave no folder that shows how the blob's name began."""
         with suppress(FileNotFoundError):  # another process did the same
             self._disk.sync_directory(inside)
             if self._disk.remove_directory(inside):
                 self._disk.remove_directory(inside.parent)
 
     def _is_there(self, path: Path, data: bytes) -> bool:
-        """Whether it is, whole; it counts as put now, so that no `gc` takes it."""
+        """Whether the blob exists and is intact. Marks it as put now, so that no `gc` takes it."""
         try:
             fd = open_file(path)
             try:
@@ -183,8 +183,8 @@ class DirectoryBlobs:
                 ) != data:
                     return False
                 os.utime(fd)
-                # `expire` may have put it aside before it was young; who finds it here after the
-                # mark was made finds what `expire` will give back or never take.
+                # `expire` may have moved it aside before it was marked. If it is found here after
+                # the mark, `expire` will restore it or never take it.
                 return os.path.samestat(st, status(path))
             finally:
                 os.close(fd)
@@ -204,7 +204,7 @@ class DirectoryBlobs:
 
 
 def _folders(path: Path) -> list[str]:
-    """The folders of blobs in one: two digits each."""
+    """The folders of blobs in one folder: two digits each."""
     try:
         return [name for name in names(path) if _PAIR.fullmatch(name) and is_folder(path / name)]
     except OSError:

@@ -1,13 +1,12 @@
-"""Connections to one SQLite file: one that writes, and as many as ever read at one time.
+"""Connections to one SQLite file: one writer, and as many readers as there are concurrent reads.
 
-In WAL mode readers and the writer do not block one another. A database in memory exists once, so
-there one connection serves all, in turn. A file that another process replaced by a new one is not
-read: half of what was known of the old one would be wrong of the new.
+In WAL mode readers and the writer do not block one another. An in-memory database exists once, so
+one connection serves everybody in turn. A file that another process has replaced is not read:
+cached knowledge of the old one would be wrong for the new.
 
-Each page of the file, and of its write-ahead log, ends in a checksum of it, which SQLite's checksum
-VFS (https://sqlite.org/cksumvfs.html) writes and compares at every read. It comes with the wheels
-of apsw; where it does not, files are made without checksums, and damage shows only where SQLite
-stumbles over it.
+Each page of the file, and of its write-ahead log, ends in a checksum, which SQLite's checksum VFS
+(https://sqlite.org/cksumvfs.html) writes, and verifies on every read. It is part of apsw's wheels.
+Without it, files are created without checksums, and damage shows only when SQLite stumbles over it.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from pagefault.store.embedded.files import check_plain, is_file
 MEMORY: Final = ":memory:"
 
 SUFFIXES: Final = ("-wal", "-shm", "-journal", "")
-"""Of the names of the files that a database is made of, the database itself last."""
+"""Suffixes of the files that make up a database, the database itself last."""
 
-_BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
-_STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
+_BUSY_MS: Final = 5_000  # how long to wait for another process before raising `StoreBusy`
+_STATEMENTS: Final = 128  # prepared statements cached per connection; we have about seventy
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
-_REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
+_REST_PAGES: Final = 64  # few enough to copy while the writer waits
 _COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
-_COPYING_S: Final = 0.005  # between two looks whether others are done with the file
+_COPYING_S: Final = 0.005  # between checks whether others are done with the file
 _CACHE_KIB: Final = 6 * 1024  # the writer's
-_LOOK_STEPS: Final = 200_000  # of SQLite's machine, between two questions whether to give way
-_READER_CACHE_KIB: Final = 2 * 1024  # of each reader; beyond it the system's cache is as good
+_LOOK_STEPS: Final = 200_000  # SQLite VM instructions between calls of `give_way`
+_READER_CACHE_KIB: Final = 2 * 1024  # of each reader; above it the system's cache is as good
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
 _FAILED_HINT: Final = (
@@ -50,22 +49,22 @@ _FAILED_HINT: Final = (
 )
 
 
-_CHECKED: Final = "cksmvfs"  # as the extension `cksumvfs` names itself
-_CHECKSUM_BYTES: Final = 8  # at the end of each page; a file with as many left free has checksums
+_CHECKED: Final = "cksmvfs"  # the name that the extension `cksumvfs` registers
+_CHECKSUM_BYTES: Final = 8  # at the end of each page; a file that reserves as many has checksums
 
 
 class IndexUnusable(StoreError):
-    """The index is missing, damaged or made otherwise: make it again from the log."""
+    """The index is missing, damaged or of another format: rebuild it from the log."""
 
     hint = "nothing is lost: `pagefault rebuild` makes the index again from the log"
 
 
 class IndexDamaged(IndexUnusable):
-    """Its bytes are not those that were written."""
+    """Its bytes are not the ones that were written."""
 
 
 class IndexReplaced(IndexUnusable):
-    """Another process made the index anew while it was open, or being opened, for reading."""
+    """Another process rebuilt the index while it was open, or being opened, for reading."""
 
     hint = "open this memory again"
 
@@ -74,7 +73,7 @@ _T = TypeVar("_T")
 
 
 class _Moment(threading.local):
-    """One state of the file that a thread reads, and what it has found there."""
+    """A thread's snapshot of the file, and what was looked up in it."""
 
     db: apsw.Connection | None = None
     known: dict[Hashable, Any] | None = None
@@ -91,8 +90,8 @@ class Connections:
         may_be_unchecked: bool = False,
         disk: Disk | None = None,
     ) -> None:
-        """Opens the file, or makes an empty one a database. One without checksums, where it could
-        have them, is `IndexUnusable`, unless it `may_be_unchecked`.
+        """Open the file, creating a database if it is empty. Raises `IndexUnusable` for one without
+        checksums where they are available, unless it `may_be_unchecked`.
         """
         self._path = str(path)
         self._disk = disk or Disk()
@@ -100,23 +99,23 @@ class Connections:
         self._vfs = None if self._path == MEMORY else checking_vfs()
         self._read_only = read_only
         self._is_one = self._path == MEMORY
-        self._inode = 0  # of the file that the first connection read
+        self._inode = 0  # of the file that the first connection opened
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
         self._moment = _Moment()
         self._opened: list[apsw.Connection] = []
-        self._idle: list[apsw.Connection] = []  # readers, the last used last: its cache is warm
+        self._idle: list[apsw.Connection] = []  # readers, last used last: its cache is warm
         self._is_closed = False
         self._opened_lock = threading.Lock()
         self._wal_pages = 0
         self._checkpointing: threading.Thread | None = None
         self._writer = self._open()
         if not read_only and not self._is_one:
-            self._writer.transaction_mode = "IMMEDIATE"  # or it could fail for having read first
+            self._writer.transaction_mode = "IMMEDIATE"  # or a write after a read could fail
             self._writer.set_wal_hook(self._grown)
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
-        """The writing connection, within a transaction that fails as a whole."""
+        """The writing connection, in a transaction that commits or fails as a whole."""
         if self._read_only:
             raise StoreReadOnly("this index was opened for reading")
         with self._lock, _translated(self._path), _transaction(self._writer):
@@ -124,13 +123,13 @@ class Connections:
 
     @contextmanager
     def bare(self) -> Iterator[apsw.Connection]:
-        """The writing connection without a transaction, for what may not stand in one."""
+        """The writing connection without a transaction, for statements that may not run in one."""
         with self._lock, _translated(self._path):
             yield self._writer
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
-        """A connection that sees one state of the file until the block ends."""
+        """A connection that sees one snapshot of the file until the block ends."""
         if self._moment.db is not None:
             with _translated(self._path):
                 yield self._moment.db
@@ -149,7 +148,7 @@ class Connections:
 
     @contextmanager
     def moment(self) -> Iterator[None]:
-        """Within this block all that this thread reads is of one state of the file."""
+        """Within this block this thread's reads all see one snapshot of the file."""
         if self._moment.db is not None:
             yield
             return
@@ -161,7 +160,7 @@ class Connections:
                 self._moment.db = self._moment.known = None
 
     def once(self, what: Hashable, find: Callable[[], _T]) -> _T:
-        """What `find` tells of the file; within a moment found once. It is named by `what`."""
+        """The result of `find`, cached under the key `what` within a moment."""
         known = self._moment.known
         if known is None:
             return find()
@@ -172,10 +171,10 @@ class Connections:
 
     @contextmanager
     def apart(self, give_way: Callable[[], bool]) -> Iterator[apsw.Connection]:
-        """A connection of its own, for reading: for a long look, which is in nobody's way.
+        """A separate connection for a long read, which blocks nobody.
 
-        Each statement sees one state of the file. `give_way` is asked now and then; once it says
-        so, the block ends with `GaveWay`. A database in memory has one connection alone.
+        Each statement sees one snapshot of the file. `give_way` is polled; once it returns true,
+        the block ends with `GaveWay`. An in-memory database has only its one connection.
         """
         if self._is_one:
             with self.bare() as db:
@@ -194,11 +193,11 @@ class Connections:
                 connection.close(True)
 
     def checkpoint_if_due(self) -> bool:
-        """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
-        Whether that began just now.
+        """If the write-ahead log has grown, copy it into the file in a separate thread. Returns
+        whether that was started.
 
-        Nobody waits for that but whoever writes at its very end: only once all is copied does that
-        log begin anew, so the last pages are copied while nothing is written here.
+        It blocks only the writer, and only at the very end: SQLite restarts the log only once all
+        of it is copied, so the last pages are copied while nothing is written here.
         """
         if self._checkpointing is not None and not self._checkpointing.is_alive():
             self._checkpointing = None
@@ -207,14 +206,14 @@ class Connections:
         thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
         try:
             start(thread)
-        except RuntimeError:  # no thread is to be had: then here
+        except RuntimeError:  # no thread available: copy here
             self._copy()
         else:
             self._checkpointing = thread
         return True
 
     def _copy(self) -> None:
-        with suppress(StoreError), _translated(self._path):  # what fails is tried again
+        with suppress(StoreError), _translated(self._path):  # failures are retried later
             own = apsw.Connection(
                 self._path,
                 flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
@@ -228,14 +227,14 @@ class Connections:
                         break
                 with self._lock:
                     own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                    self._wal_pages = 0  # until the next transaction tells
+                    self._wal_pages = 0  # until the next transaction reports it
             finally:
                 own.close()
 
     def empty_log(self) -> None:
-        """Copy the whole write-ahead log into the file, and leave no byte of it, durably.
-        `StoreBusy` if somebody reads an earlier state, or copies it too, for longer than SQLite
-        waits for a lock.
+        """Copy the whole write-ahead log into the file, and durably leave no byte of it.
+        `StoreBusy` if somebody reads an earlier snapshot, or also checkpoints, for longer than
+        SQLite waits for a lock.
         """
         if self._checkpointing is not None:
             self._checkpointing.join()
@@ -245,15 +244,15 @@ class Connections:
                 try:
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                     break
-                except apsw.BusyError:  # SQLite does not wait for another that copies
+                except apsw.BusyError:  # SQLite does not wait for another checkpoint
                     if time.monotonic() >= deadline:
                         raise
                 time.sleep(_COPYING_S)
         self._sync_emptied()
 
     def _sync_emptied(self) -> None:
-        """Make it durable that the write-ahead log was emptied: what was forgotten stands in the
-        frames that it had. No lock of SQLite's is on that file, so closing it releases none.
+        """Make the truncation of the write-ahead log durable: its old frames hold forgotten data.
+        SQLite has no lock on that file, so closing it releases none.
         """
         path = Path(f"{self._path}-wal")
         if self._is_one or not is_file(path):
@@ -272,20 +271,20 @@ class Connections:
         return apsw.SQLITE_OK
 
     def copied(self) -> Connections:
-        """A copy of the file as it is now, in memory."""
+        """An in-memory copy of the current file."""
         copy = Connections(MEMORY, read_only=False)
         with self.read() as db, copy.bare() as own, own.backup("main", db, "main") as copying:
             copying.step()
         return copy
 
     def abandon(self) -> None:
-        """The file will be another's: closing this later leaves what has its name alone."""
+        """The file is about to be replaced: a later close leaves the file of that name alone."""
         with self._lock, _translated(self._path):
             self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
     def close(self) -> None:
-        """Waits for threads that are inside a block: whoever gave up awaiting one left it there.
-        None enters another.
+        """Waits for threads inside a block, since a cancelled await leaves its thread there. No
+        thread enters afterwards.
         """
         checkpointing = self._checkpointing
         if checkpointing is not None:
@@ -297,10 +296,10 @@ class Connections:
         with self._opened_lock, _translated(self._path):
             self._idle.clear()
             while self._opened:
-                self._opened.pop().close()  # who writes last: it clears SQLite's own log away
+                self._opened.pop().close()  # the writer last: it removes SQLite's write-ahead log
 
     def _reader(self) -> apsw.Connection:
-        """A connection that no other thread has. Whoever is done with it puts it back."""
+        """A connection that no other thread has. The caller puts it back when done."""
         if self._is_closed:
             raise StoreClosed
         try:
@@ -313,10 +312,10 @@ class Connections:
         return connection
 
     def _discard(self, connection: apsw.Connection) -> None:
-        """Let go of a reader: the next block opens another.
+        """Discard a reader: the next block opens another.
 
-        Where an error ended a block, its frames may hold a query that is not at its end, and with
-        it the state of the file that it saw: whoever came next would see the past.
+        After an error its frames may hold an unfinished query, and with it a snapshot: the next
+        user would see the past.
         """
         with self._opened_lock, suppress(ValueError):  # unless all were closed meanwhile
             self._opened.remove(connection)
@@ -340,10 +339,10 @@ class Connections:
             try:
                 connection.set_busy_timeout(_BUSY_MS)
                 if not read_only:
-                    if self._vfs is not None:  # of a file that is empty: else it is as it is
+                    if self._vfs is not None:  # takes effect in an empty file only
                         connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
                     connection.pragma("journal_mode", "wal")
-                    connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
+                    connection.pragma("synchronous", "normal")  # the index can be rebuilt
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
                 connection.pragma("cache_size", -cache_kib)
                 connection.pragma("temp_store", "memory")
@@ -358,15 +357,15 @@ class Connections:
         return connection
 
     def _check_same(self, connection: apsw.Connection, before: int) -> None:
-        """Or a connection would read one file, and the other's write-ahead log."""
+        """Otherwise a connection could read one file with the other's write-ahead log."""
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
         if self._inode_now() != before:
             raise self._replaced()
         self._inode = before
 
     def _check_checked(self, connection: apsw.Connection, *, read_only: bool) -> None:
-        """Whoever writes pages without checksums into a file that has them would spoil it; and
-        what is to have them, and has not, would be believed unchecked.
+        """Writing pages without checksums would spoil a file that has them; and a file that should
+        have them, and does not, would be trusted unchecked.
         """
         if self._is_one:
             return
@@ -384,7 +383,7 @@ class Connections:
         return IndexReplaced(f"{self._path} was made anew meanwhile")
 
     def _inode_now(self) -> int:
-        """Of the file of this name; 0 if there is none just now."""
+        """The inode of the file of this name; 0 if there is none."""
         try:
             return os.lstat(self._path).st_ino
         except OSError:
@@ -392,11 +391,11 @@ class Connections:
 
 
 def add_checksums(path: Path) -> None:
-    """Give each page of a file that was made without it a checksum, where there is a VFS for that.
-    Nobody may have it open.
+    """Add page checksums to a file that was created without them, if the VFS is available. Nobody
+    may have it open.
 
-    The file's own header says whether it has them, and a damaged one may say that it has not:
-    what SQLite finds damage in is left as it is.
+    The file's own header says whether it has them, and damage can make it say no: a file in which
+    SQLite finds damage is left unchanged.
     """
     vfs = checking_vfs()
     if vfs is None:
@@ -416,12 +415,12 @@ def add_checksums(path: Path) -> None:
 
 
 def checking_vfs() -> str | None:
-    """The VFS that keeps a checksum of each page; `None` where there is none, or where this process
-    has chosen a default of its own, which the checking one would pass over.
+    """The name of the VFS with page checksums. `None` if there is none, or if this process has
+    chosen another default VFS, which the checking one would bypass.
     """
     with _LOADING:
         names = apsw.vfs_names()
-        if names[0] != _USUAL:  # loaded now, ours would go through to that, also once it is gone
+        if names[0] != _USUAL:  # loaded now, ours would wrap that one, even after it is gone
             return None
         if _CHECKED not in names:
             try:
@@ -431,22 +430,22 @@ def checking_vfs() -> str | None:
                     return None
                 with closing(apsw.Connection(MEMORY)) as db:
                     sqlite_extra.load(db, "cksumvfs")
-            except (ImportError, apsw.Error):  # an apsw without extensions, or that may load none
+            except (ImportError, apsw.Error):  # no extensions, or not allowed to load them
                 return None
             finally:
-                apsw.set_default_vfs(names[0])  # others in this process choose for themselves
+                apsw.set_default_vfs(names[0])  # the process keeps its own default
     return _CHECKED
 
 
 _LOADING: Final = threading.Lock()
-_USUAL: Final = "unix"  # SQLite's default, which the checking VFS goes through to
+_USUAL: Final = "unix"  # SQLite's default, which the checking VFS wraps
 
 _NO_LOCK: Final = nullcontext()
 
 
 def check_files(path: str) -> None:
-    """Raise `IndexUnusable` unless what SQLite will open are files of ours: it goes by their names,
-    and would write through a hard link, or wait for ever at a pipe.
+    """Raise `IndexUnusable` unless the files that SQLite will open are ours. SQLite goes by their
+    names, and would write through a hard link, or block forever on a pipe.
     """
     try:
         for suffix in SUFFIXES:
@@ -458,9 +457,9 @@ def check_files(path: str) -> None:
 
 @contextmanager
 def _transaction(connection: apsw.Connection, *, reads: bool = False) -> Iterator[None]:
-    """A transaction that fails as a whole, and with what made it fail: some errors end it inside
-    SQLite, which then complains that there is nothing left to roll back. One that only `reads` may
-    have met such an error, and somebody has dealt with it: then nothing is left to end.
+    """A transaction that fails as a whole and raises the original error: some errors end it inside
+    SQLite, which then complains that there is nothing to roll back. In one that only `reads`, such
+    an error may already be handled; then there is nothing to end.
     """
     failure: BaseException | None = None
     try:
@@ -479,10 +478,10 @@ def _transaction(connection: apsw.Connection, *, reads: bool = False) -> Iterato
 
 @contextmanager
 def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
-    """SQLite's errors as ours.
+    """Translates SQLite's errors into ours.
 
-    Even a reader needs a little space, for the -shm beside the file. Whoever only wants to read
-    (`opened_to_read`) is told that this index is unusable, and makes one in memory.
+    Even a reader needs a little space, for the -shm beside the file. With `opened_to_read`, a lack
+    of it is `IndexUnusable`, and the caller builds an index in memory.
     """
     try:
         yield

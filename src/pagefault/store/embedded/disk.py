@@ -1,10 +1,10 @@
-"""What the store asks of the operating system, and what it assumes of the answer.
+"""The store's calls to the operating system, and what it assumes of them.
 
-Assumptions: a file that was written, synced, renamed and whose directory was synced survives a
-power cut whole; a write that was not synced may survive in part, its blocks in any order, or not at
-all, and a name that was not synced may be the old one or the new; after a failed sync nothing is
-known, so nobody retries one. Tests pass a `Disk` that fails where they want. No call follows a
-link: see `files.py`.
+Assumptions: a file that was written, synced and renamed, and whose directory was synced, survives a
+power failure intact. An unsynced write may survive in part, its blocks in any order, or not at all,
+and an unsynced name may be the old or the new one. After a failed sync nothing is known, so nobody
+retries one. Tests pass a `Disk` that fails at chosen points. No call follows a link: see
+`files.py`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Disk:
         return os.write(fd, data)
 
     def sync(self, fd: int) -> None:
-        """The file's bytes and its length are on stable storage."""
-        if sys.platform == "darwin":  # fsync leaves them in the drive's cache there
+        """Put the file's bytes and length on stable storage."""
+        if sys.platform == "darwin":  # where fsync leaves them in the drive's cache
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(fd)
 
     def sync_directory(self, path: Path) -> None:
-        """The names in the directory are on stable storage."""
+        """Put the names in the directory on stable storage."""
         with folder(path) as place:
             fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
             try:
@@ -42,7 +42,7 @@ class Disk:
                 os.close(fd)
 
     def create(self, path: Path) -> int:
-        """A new file, open for appending, readable by its owner alone. It must not exist."""
+        """Create a file, open for appending, readable by its owner alone. It must not exist."""
         return open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
 
     def append_to(self, path: Path) -> int:
@@ -56,7 +56,7 @@ class Disk:
             os.rename(old.name, new.name, src_dir_fd=source, dst_dir_fd=target)
 
     def unlink(self, path: Path) -> None:
-        """Remove a name; that there is none is as good."""
+        """Remove a name; a missing one is fine."""
         with suppress(FileNotFoundError), folder(path.parent) as place:
             os.unlink(path.name, dir_fd=place)
 
@@ -66,9 +66,9 @@ class Disk:
             os.rmdir(path.name, dir_fd=place)
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory and what leads to it, and their names durable: also of one that is
-        there, as whoever made it may have been killed in between. One that stands in what this
-        process may not read was not made by it.
+        """Make a directory and its parents, and make their names durable: even of an existing one,
+        whose creator may have been killed in between. This process did not make a directory inside
+        one that it may not read.
         """
         if is_folder(path):
             with suppress(PermissionError):
@@ -77,14 +77,14 @@ class Disk:
         self.make_directory(path.parent)
         with folder(path.parent) as place, suppress(FileExistsError):
             os.mkdir(path.name, 0o700, dir_fd=place)
-        with folder(path):  # or what has this name is none
+        with folder(path):  # or the name is taken by something else
             pass
         self.sync_directory(path.parent)
 
-    # --- from the calls above -----------------------------------------------------------------
+    # --- built from the calls above ------------------------------------------------------------
 
     def remove_directory(self, path: Path) -> bool:
-        """Remove a directory, durably, if it is empty; whether it was."""
+        """Durably remove a directory if it is empty; whether it was."""
         try:
             self.rmdir(path)
         except OSError as failure:
@@ -95,7 +95,7 @@ class Disk:
         return True
 
     def write_all(self, fd: int, data: bytes) -> None:
-        """Write every byte: in one call if the system takes it whole, which it may refuse to."""
+        """Write every byte: in one call, unless the system writes only a part."""
         written = self.write(fd, data)
         if written == len(data):
             return
@@ -104,7 +104,7 @@ class Disk:
             rest = rest[self.write(fd, rest) :]
 
     def place(self, path: Path, temporary: Path, data: bytes) -> None:
-        """Make `path` hold exactly `data`, durably: nobody ever sees a part of it.
+        """Make `path` hold exactly `data`, durably and atomically.
 
         Both names must be in one directory. A crash may leave the temporary name behind.
         """
@@ -118,7 +118,7 @@ class Disk:
                 os.close(fd)
             self.rename(temporary, path)
         except OSError:
-            with suppress(OSError):  # on a full disk, give back what it took
+            with suppress(OSError):  # on a full disk, give back the space
                 self.unlink(temporary)
             raise
         self.sync_directory(path.parent)

@@ -1,17 +1,17 @@
-"""Long lists of places, read from the pages of SQLite's full-text index itself.
+"""Long doclists, read directly from the pages of SQLite's full-text index.
 
-`MATCH` steps from row to row; a list of a hundred thousand places is read from its pages, as FTS5
-describes them (https://sqlite.org/fts5.html, "Data Structures"), some five times as fast. SQLite
-promises to keep its file formats. All the same nothing is guessed: whatever is not as described
-here gives no list, and the caller asks with `MATCH`.
+`MATCH` steps from row to row. Reading a list of a hundred thousand places from its pages, as FTS5
+documents them (https://sqlite.org/fts5.html, "Data Structures"), is about five times as fast.
+SQLite promises to keep its file formats. Even so nothing is guessed: any deviation from the format
+described here gives no list, and the caller uses `MATCH`.
 
-The index is some segments, each an ordered run of leaves. A leaf is
+The index is a few segments, each an ordered run of leaves. A leaf is
 
     first rowid's offset (2 bytes), size (2 bytes), terms with their lists, offsets of its terms;
 
-a term after the first leaves out what it has in common with the one before. A list without details
-is rowids, each the distance from the one before, but for the first and the first of a leaf. All
-numbers are varints, the most significant bits first.
+every term but the first omits the prefix that it shares with the one before. A list without details
+is rowids, each as the difference from the one before, except for the first and the first of a leaf.
+All numbers are varints, most significant bits first.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers
 
 LEAVES_MIN: Final = 2
-"""Of the largest segment; a list that takes less is read as quickly by `MATCH`."""
+"""In leaves of the largest segment; `MATCH` reads a shorter list as quickly."""
 
 _SQL: Final = Queries("index.sql")
-_VERSION: Final = 4  # of the format; 5 knows of terms that were deleted in place
-_ORIGINS: Final = b"\xff\x00\x00\x01"  # the structure record tells where deleted rows came from
+_VERSION: Final = 4  # of the format; 5 adds terms deleted in place
+_ORIGINS: Final = b"\xff\x00\x00\x01"  # the structure record tracks the origins of deleted rows
 _HEADER: Final = 4  # bytes of a leaf
 _SEGMENT_BITS: Final = 37  # leaf 7 of segment 3 is row 3 << 37 | 7
 _MAIN: Final = b"0"  # before every term that is no prefix
-_NUMBER_MAX: Final = 8  # bytes of a varint; the ninth would not be like the others
+_NUMBER_MAX: Final = 8  # bytes of a varint; a ninth would be encoded differently
 
 
 class _Segment(NamedTuple):
     number: int
-    first: int  # leaf
+    first: int  # leaf numbers
     last: int
 
 
 class Doclists:
-    """The long lists at one moment of the file. For one transaction that reads."""
+    """The long lists of one snapshot of the file. For one read transaction."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
         self._segments: list[_Segment] | None = None
 
     def find(self, word: str) -> Numbers | None:
-        """Where a word of the index stands, ascending; `None` if `MATCH` should be asked."""
+        """The ascending places of a word of the index; `None` if the caller should use `MATCH`."""
         if self._segments is None:
             self._segments = _segments(self._db)
             self._numbers = json.dumps([segment.number for segment in self._segments])
@@ -68,21 +68,21 @@ class Doclists:
         return _places([piece for span in spans for piece in self._pieces(span, key)])
 
     def _pieces(self, span: _Segment, key: bytes) -> list[bytes]:
-        """The parts of a term's list, one of each leaf that has one; no leaf after them is read."""
+        """The parts of a term's list, one per leaf that has one; later leaves are not read."""
         rows = (span.number << _SEGMENT_BITS | leaf for leaf in (span.first, span.last))
         with closing(self._db.execute(_SQL["leaves"], (*rows,))) as leaves:
             return [*_pieces((leaf for (leaf,) in leaves), key)]
 
 
 def _within(segment: _Segment, first: int | None, last: int | None) -> _Segment:
-    """The part of a segment from one leaf to another: what was merged away stands there no more."""
+    """The part of a segment between two leaves: leaves that were merged away are not there."""
     first = max(first or 0, segment.first)
     return _Segment(segment.number, first, segment.last if last is None else max(last, first))
 
 
 def _segments(db: apsw.Connection) -> list[_Segment]:
-    """The largest first. None if the index is not made as we know it, or has rows that are deleted
-    but still there.
+    """The segments, largest first. Empty if the format is not the expected one, or if it has rows
+    that are deleted but still present.
     """
     found = _SQL.first(db, "segments")
     if found is None or found[1] != _VERSION or found[0][4:8] != _ORIGINS:
@@ -102,7 +102,7 @@ def _segments(db: apsw.Connection) -> list[_Segment]:
 
 
 def _pieces(leaves: Iterator[bytes], key: bytes) -> Iterator[bytes]:
-    """The parts of a term's list, one of each leaf that has one, from the leaf where it begins."""
+    """The parts of a term's list, one per leaf, from the leaf where it begins."""
     head = next(leaves, None)
     if head is None:
         return
@@ -126,12 +126,12 @@ def _pieces(leaves: Iterator[bytes], key: bytes) -> Iterator[bytes]:
 
 
 def _list_of(leaf: bytes, size: int, key: bytes) -> tuple[int, int] | None:
-    """Where the list of a term begins and ends in the leaf where the term would stand."""
+    """The bounds of a term's list in the leaf where the term would be."""
     common = 0
     offsets = list(accumulate(_varints(leaf[size:])))
     for number, offset in enumerate(offsets):
         if number and leaf[offset] > common < 128:
-            continue  # still before it; so are nearly all
+            continue  # still before it, as nearly all are
         kept, at = _varint(leaf, offset) if number else (0, offset)
         if kept > common:
             continue
@@ -148,7 +148,7 @@ def _list_of(leaf: bytes, size: int, key: bytes) -> tuple[int, int] | None:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number, and where the next byte stands. Of as many bytes as it takes, up to eight."""
+    """A number, and the offset after it. It may have up to eight bytes."""
     byte = data[at]
     value = byte & 127
     while byte > 127:
@@ -159,7 +159,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _varints(data: bytes) -> list[int]:
-    if data.isascii():  # no number takes two bytes: so it is in most leaves
+    if data.isascii():  # no number takes two bytes: true of most leaves
         return list(data)
     numbers, value = [], 0
     for byte in data:
@@ -171,14 +171,14 @@ def _varints(data: bytes) -> list[int]:
 
 
 def _places(pieces: list[bytes]) -> Numbers | None:
-    """The rowids in these pieces of lists, ascending; `None` if there is anything else in them."""
+    """The rowids in these pieces of lists, ascending; `None` if the pieces hold anything else."""
     data = np.frombuffer(b"".join(pieces), dtype=np.uint8)
     is_last = data < 128
     if not len(data) or not is_last[-1]:
         return None
     numbers = data[is_last].astype(np.int64)
     others = np.flatnonzero(~is_last)
-    of = others - np.arange(len(others))  # the number that each of the other bytes is part of
+    of = others - np.arange(len(others))  # the number that each remaining byte belongs to
     bits = 7
     at = np.flatnonzero(np.append(of[1:] != of[:-1], True)[: len(of)])  # the last of each number
     while len(at):
@@ -189,11 +189,11 @@ def _places(pieces: list[bytes]) -> Numbers | None:
         at = before[(at > 0) & (of[before] == of[at])]
         bits += 7
     if not numbers.all():
-        return None  # a zero marks a row that is deleted
+        return None  # a zero marks a deleted row
     starts = np.cumsum([0, *map(len, pieces[:-1])])
     firsts = starts - np.searchsorted(others, starts)
     numbers[firsts[1:]] -= np.add.reduceat(numbers, firsts)[:-1]
     places = np.cumsum(numbers)
     if (numbers[firsts[1:]] <= 0).any():
-        places.sort(kind="stable")  # quick, as there are a few long runs
+        places.sort(kind="stable")  # quick for a few long runs
     return places

@@ -1,4 +1,4 @@
-"""What the small files of a memory say: `root.json`, `archive.json`, `backup.json`."""
+"""Reading the small JSON files: `root.json`, `archive.json`, `backup.json`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ FACTS_BYTES_MAX: Final = 65_536
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """The object in a small file of JSON. `ValueError` if it holds none: so is what no such file
-    ever held, be it deep or a number without end. `OSError` if it cannot be read.
+    """The object in a small JSON file. `ValueError` for anything that such a file never holds, be
+    it deep nesting or an endless number. `OSError` if it cannot be read.
     """
     return parse_facts(read(path, FACTS_BYTES_MAX))
 
 
 def parse_facts(data: bytes) -> dict[str, Any]:
-    """The same, of its bytes."""
+    """The same, from its bytes."""
     try:
         facts = json.loads(data, parse_float=_refuse, parse_constant=_refuse)
     except RecursionError:

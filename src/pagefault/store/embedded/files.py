@@ -1,12 +1,12 @@
-"""The files of a memory, reached without following a link.
+"""Access to the files of a memory without following links.
 
-A memory's folder may come from elsewhere: version control and archives of files carry links, pipes
-and hard links, and a link named `lock` would have us write wherever it points. So every file of
-ours is opened here, step by step from the top (`openat`), and each step refuses a link; what is
-opened is a plain file, or it is refused by name. A root's own path, and where its archive is, may
-lead over links: whoever names a root resolves that once (`os.path.realpath`), and no more after.
+A memory's folder may come from elsewhere: version control and archives carry links, pipes and hard
+links, and a link named `lock` would make us write to its target. So every file of ours is opened
+here, one path component at a time (`openat`), and each step refuses a link. Anything but a plain
+file is refused by name. The paths of a root and of its archive may contain links: the caller
+resolves them once (`os.path.realpath`), and none is followed after that.
 
-What is refused is an `OSError`, as what the system refuses is.
+Refusals are `OSError`s, like the system's own.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _KINDS: Final = (
 
 
 class NotPlain(OSError):
-    """What has the name of a file of ours is none: a link, a pipe, a folder. Nothing was done."""
+    """A file of ours is not a plain file, but a link, a pipe or a folder. Nothing was done."""
 
 
 @contextmanager
 def folder(path: Path | str) -> Iterator[int]:
-    """A descriptor of this folder, for this block, for `dir_fd` alone. `NotPlain` names a link."""
+    """A descriptor of this folder for this block, only for `dir_fd`. `NotPlain` names a link."""
     if _NO_LINK_AT_ALL:
         fd = os.open(path, os.O_DIRECTORY | os.O_CLOEXEC | _NO_LINK_AT_ALL)
     else:
@@ -52,8 +52,8 @@ def folder(path: Path | str) -> Iterator[int]:
 
 
 def _walk(path: str) -> int:
-    """To open a memory takes sixty walks: they are made on strings, as a `Path` costs more than
-    the system's calls.
+    """Opening a memory takes sixty walks, so they work on strings: a `Path` costs more than the
+    system calls.
     """
     top = "/" if path.startswith("/") else ""
     names = [name for name in path.split("/") if name not in ("", ".")]
@@ -73,8 +73,8 @@ def _walk(path: str) -> int:
 
 
 def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-    """Open a plain file. `NotPlain` if it is none, or is to be written in place and has another
-    name somewhere (a hard link): then who reads it there would see it change.
+    """Open a plain file. `NotPlain` if it is something else, or if it is to be written in place and
+    has another name (a hard link), whose readers would see the change.
     """
     around, name = os.path.split(path)
     with folder(around) as fd:
@@ -87,7 +87,7 @@ def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> 
         except OSError as failure:
             raise OSError(failure.errno, failure.strerror, str(path)) from None
     try:
-        _check_file(os.fstat(file), path, flags)  # it may be another by now
+        _check_file(os.fstat(file), path, flags)  # it may have been replaced since
     except BaseException:
         os.close(file)
         raise
@@ -95,15 +95,15 @@ def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> 
 
 
 def check_plain(path: Path | str) -> None:
-    """Raise `NotPlain` unless this is a plain file of one name, or nothing: for who opens it by
-    its path.
+    """Raise `NotPlain` unless this is a plain file with one name, or nothing. For callers that open
+    it by path.
     """
     with suppress(FileNotFoundError):
         _check_file(status(path), path, os.O_RDWR)
 
 
 def read(path: Path, bytes_max: int) -> bytes:
-    """A whole file. `NotPlain` if it is larger than any of its kind: it is not read at all."""
+    """A whole file. `NotPlain` without reading it if it is larger than any of its kind."""
     fd = open_file(path)
     try:
         size = os.fstat(fd).st_size
@@ -119,13 +119,13 @@ def read(path: Path, bytes_max: int) -> bytes:
 
 
 def names(path: Path) -> list[str]:
-    """What a folder holds, in order. `FileNotFoundError` if there is none."""
+    """The names in a folder, sorted. `FileNotFoundError` if there is no folder."""
     with folder(path) as fd:
         return _names_in(fd)
 
 
 def _names_in(fd: int) -> list[str]:
-    readable = os.open(".", os.O_RDONLY | _BASE, dir_fd=fd)  # the other serves `dir_fd` alone
+    readable = os.open(".", os.O_RDONLY | _BASE, dir_fd=fd)  # the other is for `dir_fd` only
     try:
         return sorted(os.listdir(readable))
     finally:
@@ -133,24 +133,24 @@ def _names_in(fd: int) -> list[str]:
 
 
 def listing(path: Path) -> dict[str, os.stat_result]:
-    """What a folder holds, in order, and what each is. `FileNotFoundError` if there is none."""
+    """The sorted entries of a folder, with their status. `FileNotFoundError` if there is none."""
     with folder(path) as fd:
         found = {}
         for name in _names_in(fd):
-            with suppress(FileNotFoundError):  # gone since
+            with suppress(FileNotFoundError):  # removed meanwhile
                 found[name] = os.lstat(name, dir_fd=fd)
         return found
 
 
 def status(path: Path | str) -> os.stat_result:
-    """Of whatever has this name, a link included. `FileNotFoundError` if nothing has."""
+    """The status of a name, without following a link. `FileNotFoundError` if it does not exist."""
     around, name = os.path.split(path)
     with folder(around) as fd:
         return os.lstat(name, dir_fd=fd)
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether a plain file has this name."""
+    """Whether this is a plain file."""
     try:
         return stat.S_ISREG(status(path).st_mode)
     except OSError:
@@ -158,7 +158,7 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder has this name."""
+    """Whether this is a folder."""
     try:
         with folder(path):
             return True
@@ -167,7 +167,7 @@ def is_folder(path: Path) -> bool:
 
 
 def file_kind(mode: int) -> str:
-    """What a file that is none is, in words."""
+    """The kind of something that is not a plain file, in words."""
     return next((words for is_it, words in _KINDS if is_it(mode)), "no plain file")
 
 

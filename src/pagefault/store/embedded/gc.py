@@ -1,8 +1,8 @@
-"""Unreferenced files in a root: blobs that no record names, and half-written files.
+"""Garbage collection in a root: blobs that no record names, and half-written files.
 
 A process that is killed between putting a blob and appending the record that names it leaves the
-blob; one that is killed while writing a file leaves a part of it. Both look the same as what
-another process is doing right now, so only what is old enough is garbage.
+blob; one that is killed while writing a file leaves a part of it. Neither can be told from what
+another process is writing now, so only old enough files are garbage.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.references import References
 
 SAFE_S: Final = 3_600
-"""How old garbage must be: far longer than any process takes from a blob to its record."""
+"""Minimum age of garbage: far longer than any process takes from a blob to its record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Garbage:
-    """What was found (and deleted, if `done`)."""
+    """The garbage found (and deleted, if `done`)."""
 
     blobs: tuple[str, ...]
     blob_bytes: int
     leftovers: tuple[Path, ...]
     leftover_bytes: int
-    young: int  # of either, too young to be judged
-    beside: tuple[Path, ...]  # partial copies beside the root: said, never deleted
+    young: int  # of either, too recent to judge
+    beside: tuple[Path, ...]  # partial copies beside the root: reported, never deleted
     done: bool
 
 
@@ -64,10 +64,10 @@ def collect(
     adoptions: Adoptions | None = None,
     progress: Progress | None = None,
 ) -> Garbage:
-    """Find the garbage of the root at `path`, and with `delete` delete it, beside whoever writes.
+    """Find garbage of the root at `path`, and with `delete` delete it. Others may be writing.
 
-    Raises `StoreCorrupt`, with nothing deleted, if the log is damaged: a record that cannot be
-    read may name any blob. `ArchiveMissing` likewise, `StoreBusy`, `StoreMissing`.
+    Raises `StoreCorrupt`, with nothing deleted, if the log is damaged, as an unreadable record may
+    name any blob; `ArchiveMissing` likewise, `StoreBusy`, `StoreMissing`.
     """
     path = Path(os.path.realpath(path))
     check_there(path)
@@ -75,7 +75,7 @@ def collect(
     before_s = clock.now_ms() / 1000 - older_than_s
     facts = read_root(path)
     store = DirectoryBlobs(path / "blobs", secret=facts.secret, read_only=not delete, disk=disk)
-    present = list(store.names())  # before the log is read: whoever puts more is young
+    present = list(store.names())  # before the log is read: blobs put later are young
     lock = RootLock(path, clock=clock)
     blobs: list[str] = []
     blob_bytes = young = 0
@@ -121,14 +121,14 @@ def collect(
 class _Needs:
     """The blobs that records need, while other processes write more of them.
 
-    To read a log takes long, so it is read without the lock. Under the lock only what was appended
-    meanwhile is read, and one blob deleted: nobody waits for longer than that.
+    Reading a log takes long, so it is read without the lock. Under the lock only what was appended
+    since is read, and one blob deleted, so others wait no longer than that.
     """
 
     def __init__(
         self, path: Path, facts: RootFacts, clock: Clock, adoptions: Adoptions | None
     ) -> None:
-        self._aside: set[str] = set()  # named by what `repair` set aside
+        self._aside: set[str] = set()  # named in data that `repair` set aside
         self._quarantine = path / "quarantine"
         self._log = SegmentLog(
             path / "log",
@@ -143,10 +143,7 @@ class _Needs:
         self._references: References | None = None
 
     def read(self, present: Sequence[str], progress: Progress | None) -> None:
-        """Read it all: what records name, and what of `present` stands in what `repair` set aside.
-
-        `StoreCorrupt` if any of it is damaged.
-        """
+        """Read which blobs records name, and which of `present` are in what `repair` set aside."""
         self._references = References(self._log)
         self._check(self._log.verify(progress))
         for aside in _plain_in(self._quarantine):
@@ -154,7 +151,7 @@ class _Needs:
             self._aside |= {name for name in present if name.encode() in data}
 
     def has(self, name: str) -> bool:
-        """Whether anything needs a blob, as far as the log was read."""
+        """Whether anything needs a blob, in the log as read so far."""
         assert self._references is not None
         return name in self._references.names or name in self._aside
 
@@ -179,7 +176,7 @@ class _Needs:
 
 
 def _leftovers(path: Path) -> Iterator[Path]:
-    """Files that a killed process left: not whole, or in another's place."""
+    """Files that a killed process left behind: incomplete, or superseded."""
     yield from take_inventory(path / "log").leftovers
     archive = Archive(path / "log")
     for folder, patterns in (
@@ -198,7 +195,7 @@ def _leftovers(path: Path) -> Iterator[Path]:
 
 
 def _plain_in(folder: Path) -> list[Path]:
-    """The plain files in a folder; none of one that is not there, or is a link."""
+    """The plain files in a folder; none if the folder is missing or a link."""
     try:
         return [folder / name for name, st in listing(folder).items() if S_ISREG(st.st_mode)]
     except OSError:
@@ -206,7 +203,7 @@ def _plain_in(folder: Path) -> list[Path]:
 
 
 def _beside(path: Path) -> Iterator[Path]:
-    """Backups and restores that were cut short, as far as they lie beside the root."""
+    """Interrupted backups and restores that are beside the root."""
     for partial in sorted(path.parent.glob(f"*{PARTIAL}")):
         if is_folder(partial / "log") and is_file(partial / "lock"):
             yield partial

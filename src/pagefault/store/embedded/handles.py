@@ -1,4 +1,4 @@
-"""Files open for reading: few at a time, each held while somebody reads from it."""
+"""A bounded cache of files open for reading, each held while in use."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Handles:
                     os.close(handle.fd)
 
     def drop(self, path: str) -> None:
-        """Forget `path`: the next `hold` opens it afresh."""
+        """Drop `path` from the cache: the next `hold` opens it afresh."""
         with self._lock:
             self._drop(path)
 

@@ -1,16 +1,16 @@
-"""The index in SQLite: what makes pages quick to find. Disposable, a fold of the log.
+"""The index in SQLite: a disposable fold of the log that makes pages quick to find.
 
 Invariants, true between any two public calls:
  (1) `applied_seq` changes in the transaction that applies the records up to it.
  (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
- (3) A session's `own_pages` and `own_length` are those of its rows in `page`, derived ones apart,
-     and `derived_pages` is the number of these.
+ (3) A session's `own_pages` and `own_length` are those of its rows in `page` without derived ones,
+     and `derived_pages` is the number of derived ones.
  (4) A session's `bytes` are those of its rows in `event`.
- (5) No text stands in the file, only terms; a forgotten page leaves none behind.
- (6) What was applied was synced to the log, but for what follows the record `unsynced_after`.
+ (5) The file has no text, only terms; a forgotten page leaves none behind.
+ (6) What was applied was synced to the log, except what follows the record `unsynced_after`.
 
-A file made by another schema, another analyzer or for another root is not read: `IndexUnusable`.
-One that proves damaged while in use is made anew, where `on_damage` says how, and asked again.
+A file of another schema, analyzer or root is not read: `IndexUnusable`. An index that turns out to
+be damaged while in use is rebuilt, if `on_damage` says how, and queried again.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGE_PAGES: Final = 16
-"""Of the full-text index, written at a time when its parts are merged: some milliseconds."""
+"""Pages of the full-text index written per merge step: some milliseconds."""
 
 SCHEMA: Final = 11
-"""Changes with the tables and with what stands in them. No migration: the index is made again."""
+"""Changes with the tables and their content. No migration: the index is rebuilt."""
 
 _SQL: Final = Queries("index.sql")
 
@@ -97,11 +97,11 @@ _T = TypeVar("_T")
 def _mended(
     ask: Callable[Concatenate[SqliteIndex, _P], _T],
 ) -> Callable[Concatenate[SqliteIndex, _P], _T]:
-    """The same, and once more of an index made anew, where this one proves damaged.
+    """Retry the method on a rebuilt index if this one turns out to be damaged.
 
-    Bytes that are not those that were written show as a page that does not fit its checksum, or,
-    where pages have none, as rows that make no sense. Only the file tells these from a mistake of
-    ours, so it is looked through before it is blamed.
+    Changed bytes show as a page that does not match its checksum, or, in a file without checksums,
+    as rows that make no sense. Only the file distinguishes these from a bug of ours, so it is
+    checked before it is blamed.
     """
 
     @wraps(ask)
@@ -125,15 +125,15 @@ def _mended(
 
 
 class SqliteIndex:
-    """A `PageIndex`. Made by `create` or `open`; one thread applies, any number ask."""
+    """A `PageIndex`. Made by `create` or `open`; one thread applies, any number query."""
 
     takes_leaves = True
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._known: Known | None = None  # of the writer; nothing after a failure
+        self._known: Known | None = None  # the writer's cache; None after a failure
         self._version = -1  # of the file, as the writer left it
-        self._is_untidy = True  # something was applied since `tidy` last found nothing to do
+        self._is_untidy = True  # something was applied since `tidy` last had nothing to do
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
@@ -148,7 +148,7 @@ class SqliteIndex:
     def create(cls, path: Path | str, *, root_id: str) -> SqliteIndex:
         """An empty index in a new file, or in memory for the path `:memory:`."""
         if str(path) != MEMORY:
-            try:  # made here, so that its owner alone can read it; SQLite's own files follow it
+            try:  # made here, readable by its owner alone; SQLite's other files inherit that
                 os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             except FileExistsError:
                 raise StoreError(f"{path} already exists") from None
@@ -164,7 +164,7 @@ class SqliteIndex:
     def open(
         cls, path: Path | str, *, root_id: str, read_only: bool = False, disk: Disk | None = None
     ) -> SqliteIndex:
-        """The index in an existing file; `IndexUnusable` if it must be made again.
+        """The index in an existing file; `IndexUnusable` if it must be rebuilt.
 
         A reader sees what another process applies meanwhile.
         """
@@ -189,15 +189,15 @@ class SqliteIndex:
             connections.close()
 
     def copied(self) -> SqliteIndex:
-        """The same in memory, for who may not write the file."""
+        """An in-memory copy, for callers that may not write the file."""
         return SqliteIndex(self._connections.copied())
 
     def abandon(self) -> None:
-        """The file will be another's: closing this leaves what has its name alone."""
+        """The file is about to be replaced: closing this leaves the file of that name alone."""
         self._connections.abandon()
 
     def _mend(self, spoilt: Connections, damage: IndexUnusable) -> None:
-        """Go on with an index made anew, unless another thread saw to that; or raise the damage."""
+        """Switch to a rebuilt index, unless another thread has; or raise the damage."""
         with self._mending:
             if self._connections is not spoilt:
                 return
@@ -210,7 +210,7 @@ class SqliteIndex:
             self._known, self._version, self._is_untidy, self._sizes = None, -1, True, {}
 
     def _damage(self) -> IndexDamaged | None:
-        """What is wrong with the file, if anything is."""
+        """What is wrong with the file; None if nothing is."""
         try:
             wrong = self.check()
         except IndexDamaged as damage:
@@ -242,7 +242,7 @@ class SqliteIndex:
                 db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
                 aside = batch.aside
         except BaseException:
-            self._known = None  # it had run ahead of the file
+            self._known = None  # it was ahead of the file
             raise
         known.applied = fresh[-1].seq
         known.shrink()
@@ -251,13 +251,13 @@ class SqliteIndex:
         return aside
 
     def _knowing(self, db: apsw.Connection) -> Known:
-        """What is known of the file; begun anew if another connection has written to it since."""
+        """The cached knowledge of the file; renewed if another connection has written to it."""
         if self._known is None or db.data_version("main") != self._version:
             self._known = Known(db)
         return self._known
 
     def _note_version(self) -> None:
-        """Note the file as this connection leaves it: any other change will show."""
+        """Note the file's version after our own write, so that any other change shows."""
         with self._connections.bare() as db:
             self._version = db.data_version("main")
 
@@ -274,7 +274,7 @@ class SqliteIndex:
 
     @_mended
     def note_synced(self) -> None:
-        """Everything that was applied is on stable storage by now."""
+        """Note that everything applied is durable by now."""
         if self.promised_seq() < self.applied_seq():
             with self._connections.write() as db:
                 db.execute(_SQL["all_synced"])
@@ -307,7 +307,7 @@ class SqliteIndex:
 
     @_mended
     def revise(self, events: Sequence[Event]) -> None:
-        """As `forget` leaves no byte, so does this."""
+        """Leaves no byte of the old versions, as `forget` does."""
         self.forget([one.seq for one in events if isinstance(one.body, Erased)], ())
         with self._connections.write() as db:
             known = Known(db)
@@ -338,7 +338,7 @@ class SqliteIndex:
         if not self._is_untidy:
             return False
         if self._connections.checkpoint_if_due():
-            return True  # the next sync waits for that copy: whoever writes has waited enough
+            return True  # the next sync waits for that copy, which is delay enough for a writer
         try:
             with self._connections.write() as db:
                 known = self._knowing(db)
@@ -491,8 +491,8 @@ class SqliteIndex:
         return Matching(places=every[order], said_ms=np.concatenate(said_ms)[order])
 
     def _origins(self, wanted: SearchFilter) -> list[str]:
-        """Every origin that this admits, of those that are written. Names of tools are read anew:
-        one that was forgotten, and came again, has another code.
+        """Every stored origin that the filter admits. Tool names are looked up again each time: a
+        name that was forgotten and came back has another code.
         """
         if all(origin in ORIGINS for origin in wanted.origins):
             return list(wanted.origins)
@@ -573,7 +573,7 @@ class SqliteIndex:
                     counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
-    # --- finding ------------------------------------------------------------------------------
+    # --- search -------------------------------------------------------------------------------
 
     def moment(self) -> AbstractContextManager[None]:
         return self._connections.moment()
@@ -588,7 +588,7 @@ class SqliteIndex:
         near: NDArray[np.int64] | None = None,
         count_max: int = COUNT_MAX,
     ) -> Candidates:
-        # NumPy takes a tenth of a second to import: only who searches pays for it.
+        # NumPy takes a tenth of a second to import: only searches pay for it.
         import numpy as np
 
         from pagefault.store.embedded.postings import SqlitePostings
@@ -607,7 +607,7 @@ class SqliteIndex:
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
             for column, these in enumerate(any_of):
                 again, count = among(places, lists[column]), 1
-                while again.any():  # where none stands so often, none stands oftener
+                while again.any():  # a term that occurs nowhere so often occurs nowhere more often
                     counts[:, column] += again
                     count += 1
                     if count > count_max:
@@ -674,9 +674,9 @@ class SqliteIndex:
     def _at(
         self, db: apsw.Connection, scope: Scope, places: Collection[int]
     ) -> list[tuple[Span, str]]:
-        """The spans of a scope, and which of these places each has, as a JSON array."""
+        """The spans of a scope, each with those of these places that are in it, as a JSON array."""
         spans = self._spans(db, scope)
-        if scope.is_several:  # one statement for all, as their places are told alike
+        if scope.is_several:  # one statement for all, as their places share an origin
             import numpy as np
 
             from pagefault.store.embedded.postings import within
@@ -686,7 +686,7 @@ class SqliteIndex:
         return [(span, _array_within(span, places)) for span in spans]
 
     def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[bool, Seq, _Part]]:
-        """What a scope is of: whether each is of derived pages, up to where, and what it holds."""
+        """The parts of a scope: for each whether it is derived, its upper bound, its content."""
 
         def parts() -> list[tuple[bool, Seq, _Part]]:
             kinds = (False, True) if scope.is_several else (scope.of_derived,)
@@ -707,11 +707,11 @@ class SqliteIndex:
     def _part(
         self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool
     ) -> _Part:
-        """What one part of a scope holds. Of what was said, a session that is seen whole keeps
-        count itself; of what was derived from it, there is little, and it is counted.
+        """The content of one part of a scope. A session seen whole keeps count of its own
+        transcript pages; its derived pages are few, and are counted here.
 
-        Of what is seen in part the numbers are remembered, for as long as nothing of the session is
-        forgotten: then what it holds falls behind what it ever held, here and in any process.
+        For a part of a session the numbers are cached until something of the session is forgotten:
+        then its pages fall below the number that it ever had, in this and any process.
         """
         if of_derived:
             whole = derived_span(session)
@@ -739,7 +739,7 @@ class SqliteIndex:
         return part
 
     def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[list[Span], int, float]:
-        """Where the pages of a scope stand, how many they are, and their mean length."""
+        """The spans of a scope, the number of its pages, and their mean length."""
         if scope.is_everything:
             [(pages, said, length)] = _SQL.rows(db, "everything")
             return [ALL], pages, length / max(said, 1)
@@ -785,23 +785,23 @@ class SqliteIndex:
         )
 
     def _code_array(self, words: Iterable[str]) -> str:
-        """Codes of these words as a JSON array. A word never met has none and matches nothing."""
+        """The codes of these words as a JSON array. An unknown word has none: nothing matches."""
         if not self._codes.keys() >= set(words):
             with self._connections.read() as db:
                 [newest] = _SQL.first(db, "newest_word") or (0,)
-                if newest > max(self._words, default=0):  # no code is given twice
+                if newest > max(self._words, default=0):  # codes are never reused
                     self._learn(db)
         return json.dumps([self._codes[word] for word in words if word in self._codes])
 
     def _learn(self, db: apsw.Connection) -> dict[int, str]:
-        """Read the words again: another process may have written some."""
+        """Read the words again: another process may have added some."""
         rows: list[tuple[Any, ...]] = db.execute(_SQL["words"]).fetchall()
         self._words = {code: word for code, word in rows}  # noqa: C416
         self._codes = {word: code for code, word in self._words.items()}
         return self._words
 
 
-# A dict is ten times quicker than calling the enumeration, and a search makes hundreds of rows.
+# A dict is ten times as fast as calling the enumeration, and a search makes hundreds of rows.
 _ROLES: Final = {str(role): role for role in Role}
 _KINDS: Final = {str(kind): kind for kind in Kind}
 _MODALITIES: Final = {str(modality): modality for modality in Modality}
@@ -817,7 +817,7 @@ _CHECKS: Final = {
 
 
 class _Part(NamedTuple):
-    """One part of a scope: where its pages stand, how many they are, how many terms they have."""
+    """One part of a scope: its span, the number of its pages, and of their terms."""
 
     span: Span
     pages: int
@@ -829,7 +829,7 @@ _EVER: Final = Seq(2**62)
 
 
 def _array_within(span: Span, places: Collection[int]) -> str:
-    """Those of these places, told from the span's origin, that are in it; as a JSON array."""
+    """The places among these (relative to the span's origin) that are in the span; a JSON array."""
     if span == ALL:
         return json.dumps(sorted(places))
     first, last, origin = span

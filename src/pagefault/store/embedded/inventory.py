@@ -1,10 +1,10 @@
-"""Which files of a log directory count, which were left over by a crash, and which are none of its.
+"""Classifies the files of a log directory: valid segments, leftovers of a crash, and strays.
 
-Segments are numbered without a gap, so a file is believed to be one if its number follows those
-before it. Where a gap is before it, segments may be lost, and then it says itself that it is one:
-it has the first line of that number, or a whole record. Else, and where the gap is wider than any
-loss that leaves something behind it, it is a stray: named, and passed over. So is what has the name
-of a segment and is no plain file, or is larger than any.
+Segments are numbered without gaps, so a file counts as one if its number follows those before it.
+After a gap, segments may be lost; then the file itself must prove that it is one, by the first line
+of that number or an intact record. Otherwise, or if the gap is wider than any plausible loss, it is
+a stray: reported, and ignored. So is anything with a segment's name that is not a plain file, or is
+larger than any segment.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from pagefault.store.embedded.segment_format import (
 )
 
 GAP_MAX: Final = 1_000
-"""Segments that may be missing between two: 10 GB of a log."""
+"""The most segments that may be missing between two: 10 GB of a log."""
 
-_PEEK: Final = 1 << 20  # of a file after a gap: its first line, or a record, stands in that
+_PEEK: Final = 1 << 20  # of a file after a gap: enough for its first line, or a record
 
-_USUAL_BYTES: Final = 16 << 20  # few segments are larger: most files are not looked into here
-_LOOKS: Final = 64  # into one that is
+_USUAL_BYTES: Final = 16 << 20  # few segments are larger: most files are not read here
+_LOOKS: Final = 64  # samples of a larger one
 _LOOK_BYTES: Final = 4_096
 _MARKS: Final = (b'{"v":"', b',"crc":"', b'{"pagefault":"segment"')
 
@@ -45,7 +45,7 @@ _Candidate = tuple[int, bool, str]
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """Something in a log directory that is no part of the log."""
+    """Something in a log directory that is not part of the log."""
 
     path: Path
     what: str
@@ -57,10 +57,10 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """`generations` is what counts: for each segment there is, its highest whole generation.
+    """`generations` is what counts: for each segment, its highest complete generation.
 
-    Those in `archived` are in the archive; where a segment is in both places, the log's counts.
-    `stubs` are all that have a stub, counting or left over, and so may have bytes in the archive.
+    Those in `archived` are in the archive; if a segment is in both places, the log's copy counts.
+    `stubs` lists all segments with a stub, valid or left over, whose bytes may be in the archive.
     """
 
     generations: dict[int, int]
@@ -76,8 +76,8 @@ class Inventory:
 
 
 def take_inventory(directory: Path) -> Inventory:
-    """Look at the names, and into files only where two claim to be the same segment, where one
-    stands after a gap, or is unusually large.
+    """Classify files by name. A file is read only if two claim to be the same segment, after a gap,
+    or if it is unusually large.
     """
     by_number: dict[int, list[_Candidate]] = {}
     leftovers: list[Path] = []
@@ -128,7 +128,7 @@ def _listed(directory: Path) -> dict[str, os.stat_result]:
 
 
 def _wrong_with(name: str, st: os.stat_result) -> str:
-    """Why this cannot be a file of the log, whatever its name says; nothing if it can be."""
+    """Why this cannot be a file of the log, whatever its name; empty if it can."""
     is_named_so = name.endswith((TEMPORARY, ".jsonl", ".archived"))
     if stat.S_ISREG(st.st_mode):
         is_large = is_named_so and st.st_size > FILE_BYTES_MAX
@@ -145,8 +145,8 @@ def _wrong_with(name: str, st: os.stat_result) -> str:
 def _set_apart(
     directory: Path, by_number: dict[int, list[_Candidate]], large: Collection[str]
 ) -> Iterator[Stray]:
-    """Take from `by_number` what is no segment: what stands after a gap, and large files of
-    something else, which would be read whole.
+    """Remove from `by_number` what is not a segment: files after a gap that do not prove to be one,
+    and large files of other content, which would be read whole.
     """
     last = 0
     for number in sorted(by_number):
@@ -173,7 +173,7 @@ def _set_apart(
 
 
 def _says_so(path: Path, number: int) -> bool:
-    """Whether a file shows, as it begins, that it is this segment."""
+    """Whether the beginning of a file shows that it is this segment."""
     try:
         fd = open_file(path)
         try:
@@ -193,8 +193,8 @@ def _says_so(path: Path, number: int) -> bool:
 
 
 def _may_hold(path: Path) -> bool:
-    """Whether anything that looks like a record stands where one looks into a file: whatever a
-    disk did to a segment, it did not do it everywhere.
+    """Whether a sample of a file has anything that looks like a record: whatever damage a disk did
+    to a segment, it did not do it everywhere.
     """
     try:
         fd = open_file(path)
@@ -210,7 +210,7 @@ def _may_hold(path: Path) -> bool:
         finally:
             os.close(fd)
     except OSError:
-        return True  # whoever reads it will say so
+        return True  # the reader will report it
 
 
 def _is_record(line: bytes) -> bool:
@@ -229,7 +229,7 @@ def _counts(directory: Path, number: int, candidate: _Candidate, *, sealed: bool
 
 
 def _is_whole(path: Path, *, sealed: bool) -> bool:
-    """Whether a generation has its first line and, where it must, its seal."""
+    """Whether a generation has its first line and, if required, its seal."""
     try:
         fd = open_file(path)
         try:

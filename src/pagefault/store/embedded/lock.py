@@ -1,9 +1,8 @@
-"""One critical section at a time in a memory root: an advisory lock that the kernel lets go of when
-its holder dies.
+"""A root's writer lock: an advisory lock that the kernel releases when its holder dies.
 
-Two files make it fair. `lock` is what counts; before it comes `turnstile`: who wants the lock
-takes the turnstile, waits for the lock, takes it, and lets the turnstile go. Whoever releases the
-lock and wants it again so stands behind the one that waits already.
+Two files make it fair. `lock` is the lock itself, and `turnstile` comes before it: a process takes
+the turnstile, waits for the lock, takes it, and releases the turnstile. So a process that releases
+the lock and wants it again queues behind one that is already waiting.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from pagefault.model.errors import StoreBusy, StoreError, StoreMissing
 from pagefault.store.embedded.files import open_file, read
 
 TEXT_BYTES: Final = 512
-"""What says who holds a file has this length always: written in one call, over what stood there."""
+"""The fixed length of a holder's description: one write call replaces the previous one."""
 
 COMMAND_MAX: Final = 60
-"""Characters of a program's name that are told. Its arguments never are: they may be texts, names
-and queries, and the file that tells them outlives what is forgotten.
+"""Maximum length of a program's name. Its arguments are never written: they may be texts, names and
+queries, and the file outlives what is forgotten.
 """
 
 _PAUSE_FIRST_S: Final = 0.0001
 _PAUSE_LAST_S: Final = 0.005
 _PAUSE_GROWTH: Final = 1.5
 _HASTY_S: Final = 0.02
-_COURTESY_S: Final = 0.25  # longer than any queue; who stopped in the turnstile is passed by then
+_COURTESY_S: Final = 0.25  # longer than any queue; a process stopped there is bypassed by then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """Which process holds something, for the person who finds it held."""
+    """The process that holds something, described for people who find it held."""
 
     pid: int
     host: str
@@ -74,7 +73,7 @@ class Process:
 
 
 def decode_process(text: bytes) -> Process | None:
-    """What `Process.encode` wrote, or nothing if that cannot be read."""
+    """The inverse of `Process.encode`; None if the text cannot be read."""
     try:
         told = json.loads(text)
         return Process(
@@ -88,12 +87,12 @@ def decode_process(text: bytes) -> Process | None:
 
 
 class RootLock:
-    """Holding it is being the one that writes to a root, at this moment.
+    """Held by the process that is writing to a root.
 
     It is never stolen: the lock is the kernel's (`flock`), the file's text is only for people, and
-    stale text after a kill is harmless. The files stay, as removing one would let two processes
-    lock two files of one name. Two `RootLock`s exclude one another in one process, too. A forked
-    child shares its parent's: what is open in a process is not to be used in its fork.
+    stale text after a kill is harmless. The files stay, because removing one would let two
+    processes lock two files of one name. Two `RootLock`s exclude each other within one process,
+    too. A forked child shares its parent's lock: do not use in a fork what its parent opened.
     """
 
     def __init__(
@@ -110,11 +109,11 @@ class RootLock:
         self._is_hasty = self._was_busy = False
         self._sleep = sleep
         self._text = Process.here(clock).encode()
-        self._turnstile = self._lock = -1  # opened when they are first needed, and kept
+        self._turnstile = self._lock = -1  # opened on first use, and kept
 
     def acquire(self) -> None:
-        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long;
-        `StoreMissing` if the root was deleted since: whoever makes another locks another file.
+        """Acquire, waiting if need be. `StoreBusy`, with the holder's name, on timeout;
+        `StoreMissing` if the root was deleted, as a recreated root has another lock file.
         """
         if self._turnstile < 0:
             self._turnstile = open_to_lock(self._root / "turnstile")
@@ -145,24 +144,24 @@ class RootLock:
                 f"{self._root} was deleted while open, so nothing can be written there",
                 hint="end this process, and restore the memory if you have a copy",
             )
-        # On a full disk the lock holds all the same: only the text for people is missing.
+        # On a full disk the lock still holds: only the text for people is missing.
         with suppress(OSError):
             if os.pread(self._lock, TEXT_BYTES, 0) != self._text:
                 os.pwrite(self._lock, self._text, 0)
 
     def hurry(self, wait_s: float) -> None:
-        """Wait no longer than that from now on, and hardly at all where the last wait was in vain:
-        others wait behind whoever waits here.
+        """Wait at most `wait_s` from now on, and hardly at all if the last wait failed: others
+        queue behind this one.
         """
         self._wait_s, self._is_hasty = min(wait_s, self._wait_s), True
 
     def release(self) -> None:
-        """Let go. Harmless when repeated."""
+        """Release. Idempotent."""
         if self._lock >= 0:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go, and close the files. Harmless when repeated."""
+        """Release, and close the files. Idempotent."""
         for fd in (self._lock, self._turnstile):
             if fd >= 0:
                 os.close(fd)
@@ -170,7 +169,7 @@ class RootLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Taken for this block, and the files closed after it."""
+        """Held for this block; the files are closed after it."""
         try:
             self.acquire()
             yield
@@ -179,14 +178,14 @@ class RootLock:
 
 
 class _Waiting:
-    """Asks again and again, ever less often, for so many seconds of sleep in all."""
+    """Retries with growing pauses, for at most so many seconds of sleep in all."""
 
     def __init__(self, left_s: float, sleep: Callable[[float], None]) -> None:
         self._left_s = left_s
         self._sleep = sleep
 
     def until(self, taken: Callable[[], bool], *, at_most_s: float = float("inf")) -> bool:
-        """Whether it was had before the time ran out. Asks once at the least."""
+        """Whether it was taken in time. Tries at least once."""
         pause_s = _PAUSE_FIRST_S
         while not taken():
             if self._left_s <= 0 or at_most_s <= 0:
@@ -199,7 +198,7 @@ class _Waiting:
 
 
 def read_process(root: Path) -> Process | None:
-    """Who wrote into the lock file last, if it can be read. It may be gone: ask the lock itself."""
+    """The last writer of the lock file, if readable. It may be gone: the lock itself decides."""
     try:
         return decode_process(read(root / "lock", TEXT_BYTES))
     except OSError:
@@ -207,7 +206,7 @@ def read_process(root: Path) -> Process | None:
 
 
 def open_to_lock(path: Path) -> int:
-    """The descriptor of a file that is there to be locked, made if there is none."""
+    """The descriptor of a lock file, created if it is missing."""
     try:
         return open_file(path, os.O_RDWR | os.O_CREAT)
     except OSError as failure:
@@ -219,7 +218,7 @@ def open_to_lock(path: Path) -> int:
 
 
 def take(fd: int) -> bool:
-    """Whether the lock of this file could be had at once."""
+    """Whether the lock of this file could be taken at once."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Opening a log: which files count, where it ends, and what a crash left to clear away."""
+"""Opening a log: which files are valid, where it ends, and what to clean up after a crash."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT_HINT: Final = (
 
 @dataclass(slots=True)
 class Opened:
-    """A log as it was found. `fd` is its unsealed segment's, for appending; -1 if none is."""
+    """A log as found. `fd` is open for appending to the unsealed segment; -1 if there is none."""
 
     head: Seq
     link: bytes
@@ -44,7 +44,7 @@ class Opened:
 
 
 class Opener:
-    """Looks at a log once. What may be written at all is `latch`'s to say."""
+    """Examines a log once. `latch` decides whether anything may be written."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Opener:
                 self._opened = Opened(NOTHING, self.first_link)
                 self._survey()
                 return self._opened
-            except Replaced:  # another process is rewriting while we look: look again
+            except Replaced:  # another process is rewriting it: look again
                 continue
         raise StoreError(f"the files in {self.directory} keep changing", hint="try again")
 
@@ -79,7 +79,7 @@ class Opener:
         self._opened.strays = inventory.strays
         if self.latch.refusal is None:
             with self.latch.read_only_if_unwritable(self.directory):
-                # Whoever wrote it may have been killed before the names it made were durable.
+                # Its writer may have been killed before the names it created were durable.
                 self.disk.sync_directory(self.directory)
                 for path in inventory.leftovers:
                     discard(path, self.disk)
@@ -116,7 +116,7 @@ class Opener:
             self._opened.missing.append(too_short(path, self._opened.head, self.acknowledged))
 
     def _survey_last(self) -> None:
-        """Read what the last segment holds, and decide what its end means."""
+        """Read the last segment, and decide what its end means."""
         segment = self._opened.segments[-1]
         first, link = self._expected(len(self._opened.segments) - 1)
         data = segment.content()
@@ -128,7 +128,7 @@ class Opener:
                 with self.latch.read_only_if_unwritable(self.directory):
                     fd = self.disk.append_to(segment.path)
                     try:
-                        self.disk.sync(fd)  # as below: its seal may be all that was not
+                        self.disk.sync(fd)  # as below: only its seal may be unsynced
                     finally:
                         os.close(fd)
             return
@@ -158,7 +158,7 @@ class Opener:
                 try:
                     if torn is not None:
                         self.disk.truncate(fd, torn.kept)
-                    # Its last batches may never have been synced, and from now on they count.
+                    # Its last batches may never have been synced, and from now on they are valid.
                     self.disk.sync(fd)
                     if torn is not None:
                         self._opened.recovery = replace(torn, performed=True)
@@ -168,7 +168,7 @@ class Opener:
                 self._opened.fd = fd
 
     def _begin_again(self, segment: Segment, torn: Recovery) -> None:
-        """The last segment was begun and holds nothing: as if it had not been begun."""
+        """The last segment was begun and is empty: as if it had not been begun."""
         self._opened.segments.pop()
         self._opened.recovery = torn
         if self._opened.segments:
@@ -182,7 +182,7 @@ class Opener:
                 self._opened.recovery = replace(torn, performed=True)
 
     def _expected(self, index: int) -> tuple[Seq | None, bytes | None]:
-        """What a segment must begin with: nothing is known if the one before is damaged."""
+        """What a segment must begin with: unknown if the one before is damaged."""
         number = self._opened.segments[index].number
         if number == 1:
             return Seq(1), self.first_link
@@ -196,7 +196,7 @@ class Opener:
 
 
 def short(head: Seq, acknowledged: Seq) -> StoreCorrupt:
-    """What to say of a log that lost its end: whole records that had been acknowledged."""
+    """The error for a log that lost its end: whole records that had been acknowledged."""
     return StoreCorrupt(
         f"the log ends at {head}, and the index has seen {acknowledged}: "
         f"{acknowledged - head} acknowledged record(s) are missing",
@@ -205,7 +205,7 @@ def short(head: Seq, acknowledged: Seq) -> StoreCorrupt:
 
 
 def too_short(path: Path, head: Seq, acknowledged: Seq) -> Problem:
-    """The same, as something that is wrong with the log's last file."""
+    """The same, as a problem of the log's last file."""
     what = "missing: the log ends before them, and the index has seen them"
     try:
         size = status(path).st_size
@@ -223,11 +223,11 @@ def segment_of(
     *,
     archived: bool = False,
 ) -> Segment:
-    """A segment among others: from those before it comes where it ought to begin."""
+    """A segment among others, which give the seq that it should begin with."""
 
     def follows() -> Seq:
         earlier = [one for one in segments if one.number < number]
-        for one in earlier:  # in their order: each may have to ask the one before
+        for one in earlier:  # in order: each may have to ask the one before
             one.load()
         return Seq(earlier[-1].last + 1) if earlier else Seq(1)
 

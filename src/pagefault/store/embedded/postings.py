@@ -1,4 +1,4 @@
-"""Where the terms of a query stand, read from SQLite's full-text index."""
+"""Postings of query terms, read from SQLite's full-text index."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pagefault.store.place import ALL, Span
 from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
-SPANS_MAX: Final = 8  # that a word is looked for in one by one
+SPANS_MAX: Final = 8  # up to which a word is looked up span by span
 _NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
 class SqlitePostings:
-    """The lists of terms in some spans, at one moment of the file, each read once.
+    """The postings of terms in some spans, from one snapshot of the file, each read once.
 
-    Places are told by their distance from their span's origin, and ascend. A long list of all there
-    is, is read from the leaves of the index; any other by one statement that returns one value,
-    during which the interpreter's lock is free.
+    Places are relative to their span's origin, ascending. A long list of a whole term is read from
+    the leaves of the index. Any other is read by one statement that returns one value, and releases
+    the GIL meanwhile.
     """
 
     def __init__(self, db: apsw.Connection, spans: Sequence[Span]) -> None:
@@ -40,8 +40,8 @@ class SqlitePostings:
         ]
 
     def places(self, term: str, count: int) -> Numbers:
-        """Where the term stands at least so often; where any stands that begins so, if it looks for
-        that, which counts once.
+        """Places where the term occurs at least `count` times. If it is a prefix, places of any
+        word with that prefix, which counts once.
         """
         begins = beginning(term)
         if begins and count > 1:
@@ -57,14 +57,14 @@ class SqlitePostings:
         return self._lists[word]
 
     def places_of_any(self, terms: Sequence[str], count: int) -> Numbers:
-        """Where any of the terms stands at least so often."""
+        """Places where any of the terms occurs at least `count` times."""
         if len(terms) == 1:
             return self.places(terms[0], count)
         return distinct(np.concatenate([self.places(term, count) for term in terms]))
 
     def _found(self, word: str) -> list[Numbers]:
-        """Its list in each span. Where there are several whose places are told alike, the list of
-        all there is is read once: a statement for each of hundreds takes longer.
+        """A word's list in each span. If many spans share an origin, its whole list is read once,
+        as a statement for each of hundreds takes longer.
         """
         spans = self._spans
         if len(spans) > SPANS_MAX and not any(span.origin for span in spans):
@@ -82,7 +82,7 @@ class SqlitePostings:
 
 
 def within(places: Numbers, spans: Sequence[Span]) -> Numbers:
-    """Those of these places, ascending, that are in one of the spans. No place is in two."""
+    """The places among these, ascending, that are in one of the (disjoint) spans."""
     ordered = sorted(spans)
     first, last = (np.array([one[at] for one in ordered], dtype=np.int64) for at in (0, 1))
     at = np.searchsorted(first, places, side="right") - 1
@@ -90,7 +90,7 @@ def within(places: Numbers, spans: Sequence[Span]) -> Numbers:
 
 
 def numbers(text: str) -> Numbers:
-    """A JSON array of whole numbers."""
+    """A JSON array of integers."""
     inner = text[1:-1]
     if not inner:
         return np.empty(0, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Who has a root open for writing: a file for each, locked for as long as its process lives.
+"""Openings of a root for writing: a file for each, locked while its process lives.
 
-The kernel tells the living from the dead (`flock`), so a pid that came back means nothing. What a
-suspended process cannot do is beat: its beat grows old, and then its leases may be taken over.
+The kernel tells live processes from dead ones (`flock`), so a reused pid means nothing. A suspended
+process cannot beat: its beat grows old, and then its leases may be taken over.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pagefault.model.threads import start
 from pagefault.store.embedded.files import folder, names, open_file
 from pagefault.store.embedded.lock import TEXT_BYTES, Process, decode_process
 
-_BEATS_PER_LEASE: Final = 6  # so that a beat that comes late costs nobody a lease
+_BEATS_PER_LEASE: Final = 6  # so that one late beat costs no lease
 _BEAT_EVERY_S_MIN: Final = 0.01
 _BEAT_BYTES: Final = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """Another opening of this root that lives. `beat_age_s` is 0 where nothing tells its age."""
+    """Another live opening of this root. `beat_age_s` is 0 if unknown."""
 
     instance: str
     process: Process | None
@@ -47,8 +47,8 @@ class Presence:
     def __init__(
         self, root: Path, *, clock: Clock, minter: IdMinter, lease_s: float, beats: bool = True
     ) -> None:
-        """`OSError` if nothing can be made there, `StoreError` if no thread can be started. With
-        `beats=False`, only `beat` beats.
+        """`OSError` if no file can be made there, `StoreError` if no thread can be started. With
+        `beats=False`, it beats only when `beat` is called.
         """
         self.directory = root / "instances"
         self._clock = clock
@@ -58,7 +58,7 @@ class Presence:
             os.mkdir(self.directory.name, 0o700, dir_fd=place)
         self._clear_the_dead()
         self.instance, self._path, self._fd = self._make()
-        with suppress(OSError):  # on a full disk: it lives, and nobody can tell who it is
+        with suppress(OSError):  # on a full disk: it lives, but cannot be identified
             os.pwrite(self._fd, Process.here(clock).encode(), 0)
         self.beat()
         self._thread: threading.Thread | None = None
@@ -78,20 +78,20 @@ class Presence:
             self._thread = thread
 
     def beat(self) -> None:
-        """Say that this opening is well, now."""
+        """Record that this opening is responsive now."""
         with suppress(OSError):
             os.pwrite(self._fd, _beat(self._clock.monotonic_s()), TEXT_BYTES)
 
     def find(self, instance: str) -> Instance | None:
-        """The opening of this name, if it lives and is another."""
+        """The opening of this name, if it is alive and not this one."""
         return None if instance == self.instance else living(self.directory, instance, self._clock)
 
     def others(self) -> list[Instance]:
-        """Every other opening that lives."""
+        """Every other live opening."""
         return list(all_living(self.directory, self._clock, but=self.instance))
 
     def close(self) -> None:
-        """Leave. Harmless when repeated."""
+        """Leave. Idempotent."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
@@ -112,7 +112,7 @@ class Presence:
             path = self.directory / instance
             try:
                 fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            except FileExistsError:  # two that mint by the same seed
+            except FileExistsError:  # two that mint from the same seed
                 continue
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return instance, path, fd
@@ -125,8 +125,8 @@ class Presence:
 
 
 def check_alone(root: Path, clock: Clock, what: str, *, but: str = "") -> None:
-    """Raise `StoreBusy`, naming them, while others than `but` have this root open. Under the root's
-    lock.
+    """Raise `StoreBusy`, naming them, while openings other than `but` have this root open. Call it
+    under the root's lock.
     """
     others = list(all_living(root / "instances", clock, but=but))
     if others:
@@ -144,7 +144,7 @@ def living(directory: Path, instance: str, clock: Clock) -> Instance | None:
     except OSError:
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two that ask must not meet
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: concurrent checks must not collide
         return None
     except OSError:
         told = os.pread(fd, TEXT_BYTES + _BEAT_BYTES, 0)
@@ -156,7 +156,7 @@ def living(directory: Path, instance: str, clock: Clock) -> Instance | None:
 
 
 def _beat(now_s: float) -> bytes:
-    """When this was, with its checksum: who is taken for suspended loses its sessions."""
+    """A time with its checksum: a holder that looks suspended loses its sessions."""
     text = f"{now_s:.3f}"
     return (
         f"{text} {google_crc32c.value(text.encode()):08x}".ljust(_BEAT_BYTES - 1).encode() + b"\n"
@@ -164,7 +164,7 @@ def _beat(now_s: float) -> bytes:
 
 
 def _read_beat(told: bytes) -> float | None:
-    """When that was, or nothing if these are not the bytes of a beat."""
+    """The time of a beat, or None if these bytes are not one."""
     text = told.split(b" ", 1)[0]
     try:
         beat = float(text)
@@ -174,10 +174,10 @@ def _read_beat(told: bytes) -> float | None:
 
 
 def all_living(directory: Path, clock: Clock, *, but: str = "") -> Iterator[Instance]:
-    """Every opening in this directory that lives, save one."""
+    """Every live opening in this directory, except one."""
     try:
         listed = names(directory)
-    except OSError:  # there is none, or what has its name is no folder: nobody writes there
+    except OSError:  # missing, or not a folder: nobody writes there
         return
     for name in listed:
         found = living(directory, name, clock) if name != but else None

@@ -1,9 +1,9 @@
-"""What to believe of the last segment when a log is opened, and what to cut.
+"""Recovery of the last segment when a log is opened: what to trust, and what to cut.
 
-A record that does not read back is one of two things. If it is the last one, and nothing whole
-comes after it, and nobody was told that it is safe, then a writer died while writing it: a torn
-tail, which is cut. Anything else was damaged after it was acknowledged: nothing is cut, the rest
-is served for reading, and `repair` is offered.
+An unreadable record has one of two causes. If it is the last one, nothing intact follows it, and it
+was not acknowledged, then a writer died while writing it: a torn tail, which is cut. Anything else
+was damaged after it was acknowledged: nothing is cut, the rest can be read, and `repair` is
+offered.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Tear(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What opening found at the tail and left out. Nobody had been told that it was stored."""
+    """What opening found at the tail and left out. None of it had been acknowledged."""
 
     path: Path
     tear: Tear
-    kept: int  # bytes of the file that are whole
+    kept: int  # intact bytes of the file
     bytes_cut: int
-    records_cut: int  # whole records of a batch that is not; a record in part is not counted
-    performed: bool = False  # cut on the disk, not only left out (when opened for reading)
+    records_cut: int  # intact records of an incomplete batch, without a partial record
+    performed: bool = False  # cut on disk, not only ignored (when opened for reading)
 
     def __str__(self) -> str:
         done = "were cut" if self.performed else "are left out"
@@ -42,16 +42,16 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A torn tail or damage, never both: where there is damage nothing is cut."""
+    """A torn tail or damage, never both: if there is damage, nothing is cut."""
 
     wrong: tuple[Problem, ...] = ()
     torn: Recovery | None = None
 
 
 def judge_tail(data: bytes, result: Scan, around: Surroundings, acknowledged: Seq) -> Verdict:
-    """Whether what stands after the last whole batch is a torn tail or damage.
+    """Whether what follows the last complete batch is a torn tail or damage.
 
-    Records up to `acknowledged` were certainly safe once.
+    Records up to `acknowledged` are known to have been durable.
     """
     if result.footer is not None:
         return Verdict()
@@ -92,7 +92,7 @@ def judge_tail(data: bytes, result: Scan, around: Surroundings, acknowledged: Se
 
 
 def _judge_header(data: bytes, result: Scan, around: Surroundings, acknowledged: Seq) -> Verdict:
-    """A file without a single whole line: begun and torn, if one line is all there ever was."""
+    """A file without a single intact line: a torn beginning, if it never had more than one line."""
     one_line = b"\n" not in data[:-1]
     hidden = max((last_hidden(data, stretch) for stretch in result.stretches), default=NOTHING)
     if one_line and not hidden and around.first is not None and around.first > acknowledged:

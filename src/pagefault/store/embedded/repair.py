@@ -1,4 +1,4 @@
-"""Reading a whole log critically, and setting aside what damage has made unreadable."""
+"""Verifying a whole log, and setting aside what damage has made unreadable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pagefault.store.references import targets
 _NONE = (Seq(1), NOTHING)
 
 UNCHECKED: Final = "not checked"
-"""What is said of a segment that cannot be reached begins so."""
+"""The beginning of a problem of a segment that cannot be reached."""
 
 
 # --- verifying --------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def verify(
     acknowledged: Seq,
     progress: Progress | None = None,
 ) -> list[Problem]:
-    """Everything that is wrong with the segments that this log has now."""
+    """All problems of the segments that this log has now."""
     told: list[Problem] = []
     scrubbed = _Scrubbed()
     segments = log.listed()
@@ -86,23 +86,23 @@ def verify(
 
 
 class Readable(Protocol):
-    """The segments of a log, by their position. Others may rewrite them meanwhile."""
+    """The segments of a log, by position. Others may rewrite them meanwhile."""
 
     def listed(self) -> Sequence[Segment]: ...
 
     def whole(self, index: int) -> tuple[Segment, bytes, list[Problem]]:
-        """The segment in this position, its bytes that count, and what is wrong around them. Where
-        it is the last and not sealed, what follows its last whole batch does not count.
+        """The segment at this position, its valid bytes, and the problems around them. If it is the
+        last and not sealed, what follows its last complete batch is not valid.
         """
         ...
 
     def header(self, index: int) -> Header | None:
-        """Its first line; nothing if that is damaged."""
+        """Its first line; None if that is damaged."""
         ...
 
 
 def _believed(segment: Segment) -> tuple[Seq | None, bytes | None, int]:
-    """What must follow a segment that cannot be read now, by what its stub says."""
+    """What must follow a segment that cannot be read now, according to its stub."""
     footer = segment.footer if segment.sealed else None
     return (
         Seq(footer.last + 1) if footer else None,
@@ -113,7 +113,7 @@ def _believed(segment: Segment) -> tuple[Seq | None, bytes | None, int]:
 
 @dataclass(slots=True)
 class _Scrubbed:
-    """Records that read otherwise than they were written, and the scrubs that vouch for them."""
+    """Records that differ from how they were written, and the scrubs that vouch for them."""
 
     commitments: dict[Seq, tuple[str, Path]] = field(default_factory=dict)
     begun: list[ScrubBegun] = field(default_factory=list)
@@ -127,8 +127,8 @@ class _Scrubbed:
                 self.begun.append(body)
 
     def unvouched(self) -> Iterator[Problem]:
-        """Those that no scrub vouches for. The last one that changed a record counts; where one of
-        its records was forgotten since, nobody can tell what it vouched for.
+        """Rewritten records that no scrub vouches for. The last scrub of a record counts. If one of
+        a scrub's records was forgotten since, what it vouched for can no longer be verified.
         """
         open_ = dict(self.commitments)
         for body in reversed(self.begun):
@@ -145,8 +145,8 @@ class _Scrubbed:
 
 
 def _records(data: bytes, result: Scan, path: Path, scrubbed: _Scrubbed) -> Iterator[Problem]:
-    """What is wrong inside records whose lines are whole."""
-    owed = 0  # records that the batch before still lacks
+    """Problems inside records whose lines are intact."""
+    owed = 0  # records still missing from the current batch
     for found in result.found:
         record = codec.parse(data[found.offset : found.end])
         what = ""
@@ -173,12 +173,12 @@ def _records(data: bytes, result: Scan, path: Path, scrubbed: _Scrubbed) -> Iter
 class RepairReport:
     """What a repair did; all empty if there was nothing to do."""
 
-    lost: list[tuple[Seq, Seq]] = field(default_factory=list)  # inclusive, now `lost` records
+    lost: list[tuple[Seq, Seq]] = field(default_factory=list)  # inclusive ranges, now `lost`
     quarantined: list[Path] = field(default_factory=list)
     rewritten: list[Path] = field(default_factory=list)
     unrepaired: list[Problem] = field(
         default_factory=list
-    )  # readable, yet not as they were written
+    )  # readable, but no longer as it was written
 
 
 class _MakeHeader(Protocol):
@@ -234,7 +234,7 @@ class Repairer:
         following: Segment | None,
         report: RepairReport,
     ) -> Mended | None:
-        """Make a new generation of a segment that needs one."""
+        """Make a new generation of a segment, if it needs one."""
         is_last = following is None
         after = _begins(segment, following)
         around = Surroundings(
@@ -316,9 +316,9 @@ class Repairer:
         link: bytes,
         report: RepairReport,
     ) -> tuple[Seq, bytes]:
-        """Make a segment in place of one that is missing: every record of it is lost.
+        """Make a segment in place of a missing one, with all its records lost.
 
-        The first of several missing ones takes all the seqs, as nobody can tell how they lay.
+        The first of several missing segments takes all the seqs, as their distribution is unknown.
         """
         begins = (
             result.header.first if result.header else result.found[0].seq if result.found else first
@@ -339,7 +339,7 @@ class Repairer:
         ends: bytes | None = None,
         sealed: bool,
     ) -> Mended:
-        """Make a segment of lost records alone; `ends` is the link after it, if that is known."""
+        """Make a segment of lost records only; `ends` is the link after it, if known."""
         mended = mend(
             b"",
             Scan(size=0),
@@ -366,14 +366,14 @@ class Repairer:
 
 
 def _begins(segment: Segment, following: Segment | None) -> Header | None:
-    """The first line of the segment right after this one, if there is one and it can be read."""
+    """The first line of the segment right after this one, if it exists and is readable."""
     if following is None or following.number != segment.number + 1:
         return None
     return following.header
 
 
 def _ends(segment: Segment, following: Header | None) -> Seq | None:
-    """The seq that a segment should end with, by the first line of the one after it."""
+    """The seq that a segment should end with, from the first line of the one after it."""
     if following is None or following.segment != segment.number + 1:
         return None
     return Seq(following.first - 1)

@@ -1,7 +1,6 @@
-"""New generations of a segment, as bytes: with some records erased, or with the damage set aside.
+"""New generations of a segment, as bytes: with records erased or replaced, or damage set aside.
 
-Every line that need not change is copied as it is, so fields that this version does not know
-survive.
+Unaffected lines are copied unchanged, so fields unknown to this version survive.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ from pagefault.store.embedded.segment_format import (
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The bytes of a new generation, and where things are in them."""
+    """The bytes of a new generation, and their layout."""
 
     data: bytes
     header: Header
     header_end: int
     lengths: list[int]  # of the records' lines
-    changed: int  # records that are not as they were
+    changed: int  # number of changed records
 
 
 def without(data: bytes, seqs: Collection[Seq], generation: int, last: Seq) -> Rewritten:
-    """A segment with these records erased. `StoreCorrupt` if it is not whole up to `last`."""
+    """A segment with these records erased. `StoreCorrupt` if it is not intact up to `last`."""
     return _changed(data, dict.fromkeys(seqs, codec.erase), generation, last)
 
 
 def with_lines(data: bytes, lines_of: Mapping[Seq, bytes], generation: int, last: Seq) -> Rewritten:
-    """A segment with these lines in the place of those of the same records. Errors likewise."""
+    """A segment with the lines of these records replaced. Same errors."""
     changes = {seq: partial(_put, new) for seq, new in lines_of.items()}
     return _changed(data, changes, generation, last)
 
@@ -55,8 +54,8 @@ def _put(new: bytes, line: bytes, previous: bytes) -> bytes:
 def revised(
     data: bytes, events: Mapping[Seq, Event], last: Seq, salt: Callable[[], bytes]
 ) -> dict[Seq, bytes]:
-    """The lines of a segment's records once they say what these events do; an event that is erased
-    gives the line that erasing gives. Errors likewise.
+    """The new lines of a segment's records, with the content of these events. For an erased event,
+    the line that erasing gives. Same errors.
     """
 
     def line_of(event: Event, line: bytes, previous: bytes) -> bytes:
@@ -70,7 +69,7 @@ def revised(
 
 
 _Change = Callable[[bytes, bytes], bytes]
-"""The line that stands in the place of one, given that and the link before it."""
+"""A replacement for a line, given that and the link before it."""
 
 
 def _changed(data: bytes, changes: Mapping[Seq, _Change], generation: int, last: Seq) -> Rewritten:
@@ -105,7 +104,7 @@ def _lines_made(
 
 
 def _link_before(body: list[bytes], index: int, header: Header) -> bytes:
-    """The link before a record; nothing where that record is damaged: then it is never checked."""
+    """The link before a record; b"" if the record before is damaged: then it is not checked."""
     if index == 0:
         return header.link
     try:
@@ -120,7 +119,7 @@ class Mended:
 
     new: Rewritten
     lost: list[Seq]
-    aside: list[Stretch]  # bytes of the old generation that are in no line of the new one
+    aside: list[Stretch]  # bytes of the old generation that are in no new line
     link: bytes  # after its last record
 
 
@@ -136,8 +135,8 @@ def mend(
 ) -> Mended:
     """A segment with every record from its first to `last`: read, salvaged, or marked as lost.
 
-    `lost_line` makes the line of a lost record, given the link before it. The chain continues
-    from the stored link of the record after; where none follows, from `link` if that is known.
+    `lost_line` makes the line of a lost record, given the link before it. The chain continues from
+    the stored link of the next record, or, if there is none, from `link` if that is known.
     """
     kept = {one.seq: data[one.offset : one.end] for one in result.found}
     aside: list[Stretch] = []
@@ -148,7 +147,7 @@ def mend(
             if header.first <= seq <= last and seq not in kept:
                 kept[seq] = line
                 aside.append(Stretch(offset, start - offset))
-                offset = start + len(line) - 1  # its newline may be what was damaged
+                offset = start + len(line) - 1  # its newline may be the damaged byte
         aside.append(Stretch(offset, end - offset))
     body: list[bytes] = []
     lost: list[Seq] = []

@@ -1,12 +1,12 @@
-"""A memory root: the directory that holds log, index and blobs, and how it is opened.
+"""A memory root: the directory with log, index and blobs, and how it is opened.
 
-    root.json    id, project and format of this root; secret    what its hashes are keyed with
-    log/         the truth                            index.db  derived: delete it at any moment
-    blobs/       large bytes                          lock      held by whoever writes right now
-    instances/   who has it open for writing          turnstile where they queue for the lock
+    root.json    id, project and format of this root; secret    the key of its hashes
+    log/         the source of truth               index.db  derived: may be deleted at any time
+    blobs/       large bytes                       lock      held by the current writer
+    instances/   who has it open for writing       turnstile the queue for the lock
 
-Opening recovers: a torn tail is cut, the index is caught up or built anew, an interrupted forget
-is finished. What could not be written is opened for reading, and `Store.refusal` says why.
+Opening recovers: it cuts a torn tail, brings the index up to date, and completes an interrupted
+forget. A root that cannot be written is opened for reading, and `Store.refusal` says why.
 """
 
 from __future__ import annotations
@@ -82,23 +82,23 @@ def open_store(
     anew: bool = False,
     adoptions: Adoptions | None = None,
 ) -> Store:
-    """Open the root at `path`, making it if there is none and it may be written.
+    """Open the root at `path`, creating it if there is none and it may be written.
 
     Raises `StoreBusy` if another process is writing for longer than `lock_wait_s`, or if the index
-    must be made anew while others use it; `StoreMissing` if there is nothing to read;
+    must be rebuilt while others use it; `StoreMissing` if there is nothing to read;
     `StoreIncompatible` if a newer version made it. A session's lease may be taken over once its
-    holder has not been seen for `lease_s`. `progress` is told of a rebuilt index; with `anew` it is
-    rebuilt in any case, or else the reason why it cannot be is raised.
+    holder has not been seen for `lease_s`. `progress` follows a rebuild of the index. `anew` forces
+    a rebuild, and raises if it is impossible.
 
-    A root that is none of `adoptions` is only read, its log alone, and nothing in its folder is
-    made or changed; a root that is made becomes one of them. Without any, the caller vouches.
+    A root that is not in `adoptions` is only read, from its log alone, and nothing in its folder is
+    changed. A created root is added to them. Without `adoptions` the caller vouches for the root.
     """
     disk = disk or Disk()
-    path = Path(os.path.realpath(path))  # where its user keeps it; from here on no link counts
+    path = Path(os.path.realpath(path))  # where the user keeps it; no link is followed after this
     is_adopted = _is_adopted(path, adoptions)
     if anew and not is_adopted:
         raise not_adopted(path)
-    # Where the medium allows no more, it is only read, and a write says why.
+    # If the medium is read-only, the root is only read, and writes say why.
     read_only = read_only or not is_adopted or _is_unwritable(path)
     with ExitStack() as stack:
         lock: RootLock | None = None
@@ -109,7 +109,7 @@ def open_store(
             stack.callback(lock.close)
             lock.acquire()
             if anew:
-                check_alone(path, clock, "rebuilding")  # or it would go from under a writer
+                check_alone(path, clock, "rebuilding")  # or a writer would lose its index
             _clear_unfinished(path)
         if not os.path.lexists(path / "root.json"):
             if read_only:
@@ -124,7 +124,7 @@ def open_store(
                 adoptions=adoptions,
             )
         root = read_root(path, or_doubt=True)
-        # That of a root which nobody vouches for is not looked at: who knows what it was made of?
+        # The index of an unadopted root is not opened: its content is not trusted.
         found = _Found()
         if is_adopted:
             found = _open_index(path, root.id, read_only=read_only, disk=disk)
@@ -202,8 +202,8 @@ def _is_unwritable(path: Path) -> bool:
 def _present(
     log: SegmentLog, path: Path, clock: Clock, minter: IdMinter, lease_s: float
 ) -> Presence | None:
-    """A sign that this process has the root open for writing; none, and the log refuses from now
-    on, where it cannot be put up.
+    """The sign that this process has the root open for writing. If it cannot be made, None, and the
+    log refuses writes from now on.
     """
     try:
         return Presence(path, clock=clock, minter=minter, lease_s=lease_s)
@@ -213,31 +213,29 @@ def _present(
 
 
 def _is_adopted(path: Path, adoptions: Adoptions | None) -> bool:
-    """Whether the root at `path` may be written, by who vouches for it; one that is to be made may
-    be.
-    """
+    """Whether the root at `path` may be written, according to `adoptions`; a new one may be."""
     if adoptions is None or not os.path.lexists(path / "root.json"):
         return True
     try:
         root_id: str | None = read_root(path, or_doubt=True).id
-    except StoreCorrupt:  # which root it is cannot be told: what is noted of its folder counts
+    except StoreCorrupt:  # its id is unreadable: the notes on its folder decide
         root_id = None
     return adoptions.holds(path, root_id)
 
 
 def check_adopted(path: Path, adoptions: Adoptions | None) -> None:
-    """Raise `NotAdopted` unless somebody vouches for the root at `path`."""
+    """Raise `NotAdopted` unless the root at `path` is adopted."""
     if not _is_adopted(Path(os.path.realpath(path)), adoptions):
         raise not_adopted(path)
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What an index was made of. Where the log is damaged, the old one was left as it is."""
+    """The input of a rebuilt index. If the log is damaged, the old index was kept."""
 
     records: int
-    unread: int  # of these, records that cannot be read
-    aside: int = 0  # and those that can, and that no fold can take
+    unread: int  # among these, records that cannot be read
+    aside: int = 0  # and readable ones that no fold can take
 
 
 def rebuild(
@@ -248,10 +246,10 @@ def rebuild(
     adoptions: Adoptions | None = None,
     progress: Progress | None = None,
 ) -> Rebuilt:
-    """Build the index anew from the log; until it is whole, the old one stands.
+    """Rebuild the index from the log; the old one stays until the new one is complete.
 
-    `StoreBusy`, naming them, while others have the root open for writing; `StoreCorrupt` if the
-    log lost its end, as only the old index tells of that.
+    `StoreBusy`, naming them, while others have the root open for writing; `StoreCorrupt` if the log
+    lost its end, because only the old index shows that.
     """
     path = Path(os.path.realpath(path))
     check_there(path)
@@ -269,7 +267,7 @@ def rebuild(
 def repair(
     path: Path, *, clock: Clock, minter: IdMinter, adoptions: Adoptions | None = None
 ) -> RepairReport:
-    """Set damaged records aside and make the rest writable again; then build the index anew.
+    """Set damaged records aside and make the rest writable again; then rebuild the index.
 
     `StoreBusy`, naming them, while others have the root open for writing.
     """
@@ -305,7 +303,7 @@ def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
         yield
 
 
-# --- which index is used ------------------------------------------------------------------------
+# --- choosing the index -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,29 +317,29 @@ class _Home:
 
 @dataclass(slots=True)
 class _Found:
-    """The index of a root as it was found, or why there must be another, if there ever was one."""
+    """The index of a root as found, or the reason to rebuild it, if there ever was one."""
 
     index: SqliteIndex | None = None
     why: str = ""
     is_damaged: bool = False
-    unwritable: StoreReadOnly | None = None  # why it can only be read, or not even that
-    promised: Seq = NOTHING  # the last record that it knows was durable once
-    applied: Seq = NOTHING  # the last record that is in it
+    unwritable: StoreReadOnly | None = None  # why it is read-only, or cannot even be read
+    promised: Seq = NOTHING  # the last record that it knows to have been durable
+    applied: Seq = NOTHING  # the last record applied to it
 
     def close(self) -> None:
         if self.index is not None:
             self.index.close()
 
     def drop(self, why: str, *, is_damaged: bool = False) -> None:
-        """There must be another."""
+        """Discard it: it must be rebuilt."""
         with suppress(StoreError):
             self.close()
         self.index, self.why, self.is_damaged = None, why, is_damaged
 
 
 def _open_index(path: Path, root_id: str, *, read_only: bool, disk: Disk | None = None) -> _Found:
-    """The index at `path`. Where it can only be opened for reading, or not even that (on a full
-    disk there may be no room for its -shm), nothing can be written.
+    """The index at `path`. If it can only be opened for reading, or not at all (a full disk may
+    have no room for its -shm), nothing can be written.
     """
     file = path / "index.db"
     unwritable: StoreReadOnly | None = None
@@ -359,7 +357,7 @@ def _open_index(path: Path, root_id: str, *, read_only: bool, disk: Disk | None 
                 index.close()
                 raise
             return _Found(index, unwritable=unwritable, promised=promised, applied=applied)
-        except IndexReplaced:  # another process makes it anew just now
+        except IndexReplaced:  # another process is rebuilding it
             continue
         except IndexUnusable as problem:
             is_new = not (path / "log").exists() and not file.exists()
@@ -377,20 +375,19 @@ def _open_index(path: Path, root_id: str, *, read_only: bool, disk: Disk | None 
 
 
 def _check_index(found: _Found, log: SegmentLog, *, anew: bool) -> None:
-    """Drop an index that catching up would not make that of this log.
+    """Drop an index that catching up would not turn into that of this log.
 
     An index is the fold of records 1 to `applied`; catching up folds `applied + 1` to the log's
-    head. The result is the fold of the whole log if and only if records 1 to `applied` are still
-    what they were. The log appends, and has two ways besides to change what is behind: it may lose
-    its end (a crash under `sync=os`, a backup put back), so that `applied` is past the head and the
-    numbers in between will mean other records; and it may forget. A forgetting that came after
-    `applied` took from records that are folded already, and nothing that follows says what they
-    held. In doubt the index is dropped: making it again costs time, keeping it may show what is
-    gone.
+    head. The result is the fold of the whole log if and only if records 1 to `applied` have not
+    changed. Apart from appending, the log can change in two ways. It may lose its end (a crash
+    under `sync=os`, a restored backup): then `applied` is past the head, and the seqs in between
+    will be other records. And it may forget: a forget after `applied` erased records that are
+    already folded, and no later record says what they held. In doubt the index is dropped:
+    rebuilding it costs time, keeping it may show what is gone.
 
-    Where segments are missing the head is not the end, and says nothing against the index. What
-    this gets wrong: an old `log/` put back by hand that grew beyond `applied` under another index
-    looks like the log that this one is of. `verify` compares the two.
+    If segments are missing, the head is not the end, and is no evidence against the index. What
+    this gets wrong: an old `log/` restored by hand that grew beyond `applied` under another index
+    looks like this index's log. `verify` compares the two.
     """
     if found.index is None:
         return
@@ -410,7 +407,7 @@ def _catch_up(
     clock: Clock,
     progress: Progress | None,
 ) -> None:
-    """Fold into the store's index what the log has beyond it; or drop it, if that fails."""
+    """Fold into the store's index what the log has beyond it; drop the index if that fails."""
     index = found.index
     assert index is not None
     try:
@@ -418,13 +415,13 @@ def _catch_up(
             store.catch_up(progress, synced=True)
             index.note_synced()
         elif store.reads_only and found.applied < log.head() and _nobody_writes(path, clock):
-            # Whoever wrote was killed before the index had it, or the index lost its end.
+            # The writer was killed before it was indexed, or the index lost its end.
             store.behind = log.head() - found.applied
             store.index = index.copied()
             store.follows = True
             index.close()
             store.catch_up(progress)
-        store.index.events(STORE, types=RECEIPTS)  # what follows asks it for these
+        store.index.events(STORE, types=RECEIPTS)  # later code queries it for these
     except StoreBusy:
         raise
     except StoreError as failure:
@@ -436,8 +433,8 @@ def _catch_up(
 
 
 def _check_buildable(log: SegmentLog, path: Path, clock: Clock, why: str) -> None:
-    """Raise `StoreBusy`, naming them, if others would lose the index from under them; where not
-    all of the log is here, let nothing be written.
+    """Raise `StoreBusy`, naming them, if others would lose their index. If part of the log is out
+    of reach, refuse writes.
     """
     if away := log.away():
         log.refuse_from_now(
@@ -451,9 +448,8 @@ def _check_buildable(log: SegmentLog, path: Path, clock: Clock, why: str) -> Non
 
 
 def acknowledged_in(path: Path, root_id: str, adoptions: Adoptions | None = None) -> Seq:
-    """A record of the root at `path` that was certainly durable once, as its index has seen it: if
-    it cannot be read, it was damaged, and no writer died over it. 0 if no index tells; one that
-    nobody vouches for is not asked.
+    """A record of the root at `path` that was durable once, according to its index: if it cannot be
+    read, it is damaged, not a torn write. 0 if there is no index; an unadopted one is not asked.
     """
     if not _is_adopted(path, adoptions):
         return NOTHING
@@ -463,8 +459,8 @@ def acknowledged_in(path: Path, root_id: str, adoptions: Adoptions | None = None
 
 
 def _build(store: Store, home: _Home, progress: Progress | None) -> None:
-    """Fold the whole log into a new index, beside the old one, and put it in its place; where that
-    cannot be written, into one in memory.
+    """Fold the whole log into a new index beside the old one, and replace that; if the place cannot
+    be written, build it in memory.
     """
     log = store.log
     assert isinstance(log, SegmentLog)
@@ -495,8 +491,8 @@ def _index_anew(
     *,
     replaced: SqliteIndex | None = None,
 ) -> SqliteIndex:
-    """An index that `fold` has filled, in place of the file that there was: that stands until it
-    is whole. `replaced` is who has that open.
+    """An index filled by `fold`, in place of the old file, which stays until the new one is
+    complete. `replaced` is the index that has the old one open.
     """
     new, file = home.path / "index.db.new", home.path / "index.db"
     with closing(SqliteIndex.create(new, root_id=home.root_id)) as index:
@@ -510,9 +506,8 @@ def _index_anew(
 
 
 def _make_anew(store: Store, home: _Home, clock: Clock, damage: IndexUnusable) -> SqliteIndex:
-    """The whole log folded into an index in place of one that proved damaged while it was in use:
-    in memory for who only reads, else in its file. `StoreBusy`, naming them, if others would lose
-    the file from under them.
+    """Rebuild an index that turned out to be damaged while in use: in memory for a reader, else in
+    its file. `StoreBusy`, naming them, if others would lose the file.
     """
     path, damaged = home.path, store.index
     assert isinstance(damaged, SqliteIndex)
@@ -543,7 +538,7 @@ def _make_anew(store: Store, home: _Home, clock: Clock, damage: IndexUnusable) -
 
 
 def _clear_unfinished(path: Path) -> None:
-    """Remove an index that a killed process did not finish. Under the root's lock."""
+    """Remove an index that a killed process did not finish. Call it under the root's lock."""
     with suppress(OSError):
         for name in names(path):
             if name.startswith("index.db.new"):
@@ -558,8 +553,8 @@ def _read_only(path: Path, failure: OSError | StoreError) -> StoreReadOnly:
 
 
 def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
-    """Whether something was forgotten that an index up to `applied` still knows: catching up
-    folds in what was appended, and nothing that was there tells what became of it.
+    """Whether something was forgotten that an index up to `applied` still has: catching up folds in
+    appended records only, and none shows what became of those.
     """
     if applied >= log.head():
         return False

@@ -1,9 +1,9 @@
-"""`root.json` and `secret`: who a root is, what its hashes are keyed with, and what mends both.
+"""`root.json` and `secret`: a root's identity, the key of its hashes, and the repair of both.
 
 Invariants:
- (1) `secret` is written before `root.json`: a root that is there has its secret.
- (2) Both tell damage: `root.json` is sealed, and holds enough of the secret to know it again.
- (3) A damaged secret hides nothing but what it keys; a damaged `root.json` hides all.
+ (1) `secret` is written before `root.json`: a root that exists has its secret.
+ (2) Damage to either shows: `root.json` is sealed, and has enough of the secret to recognise it.
+ (3) A damaged secret affects only what it keys; a damaged `root.json` hides everything.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from pagefault.store.embedded.inventory import take_inventory
 from pagefault.store.embedded.segment_format import Header, file_name, parse_header
 
 FORMAT: Final = 4
-"""Of a root as a whole. 1, 2 and 3 had a log of the format before: `upgrade.py` knows them."""
+"""The format of a root as a whole. 1, 2 and 3 had an earlier log format: see `upgrade.py`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RootFacts:
-    """Who a root is: its id, its project, and what its hashes are keyed with."""
+    """A root's identity: its id, its project, and the key of its hashes."""
 
     id: str
     project: str
     secret: bytes
-    doubt: str = ""  # why it cannot be the secret that this root was made with
+    doubt: str = ""  # why this cannot be the secret that the root was made with
 
 
 def make_root(
@@ -54,12 +54,12 @@ def make_root(
     entropy: Callable[[int], bytes],
     adoptions: Adoptions | None,
 ) -> None:
-    """Make a root of an empty folder, and one of `adoptions`. Under the lock."""
+    """Make a root of an empty folder and adopt it. Call it under the lock."""
     if _has_log(path):
         check_there(path)
     root_id, secret = minter.mint(), entropy(32)
     facts = {"format": FORMAT, "id": root_id, "project": project, "made_ms": clock.now_ms()}
-    if adoptions is not None:  # first: who is killed in between has made no root
+    if adoptions is not None:  # first: a kill in between leaves no root
         adoptions.add(path, root_id)
     key = path / "secret"
     with explained(path):
@@ -68,8 +68,8 @@ def make_root(
 
 
 def check_there(path: Path, hint: str = "`root` or PAGEFAULT_HOME says where") -> None:
-    """Raise `StoreMissing`, with this hint, if there is no memory at `path`; `StoreCorrupt` if
-    there is one that nobody can open.
+    """Raise `StoreMissing`, with this hint, if there is no memory at `path`; `StoreCorrupt` if it
+    exists but cannot be opened.
     """
     if os.path.lexists(path / "root.json"):
         return
@@ -86,13 +86,13 @@ def _has_log(path: Path) -> bool:
         return bool(names(path / "log"))
     except FileNotFoundError:
         return False
-    except OSError:  # something has its name
+    except OSError:  # its name is taken by something else
         return True
 
 
 def read_root(path: Path, *, or_doubt: bool = False, of_any_format: bool = False) -> RootFacts:
-    """What `root.json` and `secret` say. `StoreCorrupt` if they do not; with `or_doubt`, not for a
-    secret that is another than it was: without it nothing can be written safely, but all read.
+    """The content of `root.json` and `secret`. `StoreCorrupt` if damaged; with `or_doubt`, a
+    changed secret does not raise: without it everything can be read, but nothing written safely.
 
     `StoreIncompatible` for a root of another format, unless it may be `of_any_format`.
     """
@@ -112,7 +112,7 @@ def read_root(path: Path, *, or_doubt: bool = False, of_any_format: bool = False
             hint="`pagefault repair` mends a flipped bit; else put root.json and secret back from "
             "a backup",
         ) from problem
-    except OSError as failure:  # it says nothing of what stands in these files
+    except OSError as failure:  # says nothing about their content
         raise StoreError(
             f"{failure.filename or path} cannot be opened: {failure.strerror}",
             hint="close other files or allow more of them (`ulimit -n`)"
@@ -140,11 +140,11 @@ def _check_format(path: Path, facts: dict[str, Any]) -> None:
 
 
 UPGRADING: Final = "upgrading"
-"""What a `root.json` says as long as the log that belongs to its format may not be in its place."""
+"""In a `root.json` while the log of its format may not be in place yet."""
 
 
 def set_format(path: Path, disk: Disk, *, is_upgrading: bool) -> None:
-    """Say that a root is of this format, or will be once its upgrade has ended. Under the lock."""
+    """Record that a root has this format, or will after its upgrade. Call it under the lock."""
     facts = facts_in(path) | {"format": FORMAT, UPGRADING: is_upgrading}
     if not is_upgrading:
         del facts[UPGRADING]
@@ -159,12 +159,12 @@ def set_format(path: Path, disk: Disk, *, is_upgrading: bool) -> None:
 
 
 def facts_in(path: Path) -> dict[str, Any]:
-    """What `root.json` says, of whatever format. `ValueError` if it is damaged."""
+    """The content of `root.json`, of any format. `ValueError` if it is damaged."""
     return sealed.decode(read(path / "root.json", FACTS_BYTES_MAX), unsealed=_UNSEALED)
 
 
 _UNSEALED: Final = ("format", "id", "project", "made_ms")
-"""What `root.json` said in the first version of format 1, which sealed nothing."""
+"""The keys of `root.json` in the first version of format 1, which did not seal it."""
 
 
 _SECRET_DIGITS: Final = b"0123456789abcdef"
@@ -172,14 +172,14 @@ _SECRET_LENGTH: Final = 64
 
 
 def _check(secret: bytes) -> str:
-    """What `root.json` keeps of the secret: enough to know it again, and nothing of it."""
+    """What `root.json` keeps of the secret: enough to recognise it, and none of it."""
     return codec.short(
         hmac.digest(secret, b"pagefault secret", "sha256")[: codec.CUT_BYTES]
     ).decode()
 
 
 def _is_secret(text: bytes, facts: dict[str, Any]) -> bool:
-    """Whether this is the secret as it was written, as far as a root can tell."""
+    """Whether this is the secret as written, as far as the root can verify it."""
     if len(text) != _SECRET_LENGTH or not set(text) <= set(_SECRET_DIGITS):
         return False
     return "check" not in facts or _check(bytes.fromhex(text.decode())) == facts["check"]
@@ -198,11 +198,11 @@ def _place_root(path: Path, facts: dict[str, Any], disk: Disk) -> None:
     disk.place(file, file.with_name("root.json.tmp"), sealed.encode(facts))
 
 
-# --- mending it ---------------------------------------------------------------------------------
+# --- repair --------------------------------------------------------------------------------------
 
 
 def mend_root(path: Path, disk: Disk) -> list[Path]:
-    """Mend `root.json`, `secret` and the archive's mark where they are damaged, and tell which."""
+    """Repair `root.json`, `secret` and the archive's mark if damaged. Returns what was repaired."""
     mended: list[Path] = []
     file, key = path / "root.json", path / "secret"
     try:
@@ -226,8 +226,8 @@ def mend_root(path: Path, disk: Disk) -> list[Path]:
 
 
 def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
-    """What `root.json` said before it was damaged: as it was, if one bit flipped, else what the
-    segments say; it is set aside then.
+    """The content of `root.json` before it was damaged: recovered if one bit flipped, else taken
+    from the segments, with the damaged file set aside.
     """
     file = path / "root.json"
     damaged = _bytes_of(file)
@@ -254,7 +254,7 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
         "format": FORMAT,
         "id": root,
         "project": project,
-        "made_ms": 0,  # nobody knows any more, and nothing rests on it
+        "made_ms": 0,  # unknown now, and nothing depends on it
     }
     secret = _bytes_of(path / "secret")
     return (
@@ -265,7 +265,7 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
 
 
 def _bytes_of(file: Path) -> bytes:
-    """What stands in a small file; nothing, where it cannot be read."""
+    """The bytes of a small file; empty if it cannot be read."""
     try:
         return read(file, FACTS_BYTES_MAX)
     except (OSError, ValueError):
@@ -278,7 +278,7 @@ def _header(path: Path) -> Header | None:
 
 
 def _secret_again(text: bytes, facts: dict[str, Any]) -> bytes | None:
-    """The secret of which this text differs in one digit, if there is one."""
+    """The secret that differs from this text in one digit, if there is one."""
     if "check" not in facts or len(text) != _SECRET_LENGTH:
         return None
     for at in range(len(text)):
@@ -291,7 +291,7 @@ def _secret_again(text: bytes, facts: dict[str, Any]) -> bytes | None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Within this block a failure is that of making a memory, and says what helps."""
+    """Within this block failures are reported as those of creating a memory, with a remedy."""
     try:
         yield
     except OSError as problem:

@@ -1,7 +1,7 @@
-"""What stands in the bytes of one segment: records, and whatever is not as it was written.
+"""Scanning the bytes of one segment: its records, and everything that is not as it was written.
 
-Everything here is a function of bytes. What to do about it is decided in `recovery` (at opening)
-and `repair` (when asked).
+Everything here is a pure function of bytes. `recovery` (on opening) and `repair` (on request)
+decide what to do about it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BEGINNING: Final = b'{"v":"'
 _ENDING: Final = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
 _RECORD_BYTES_MIN: Final = 64  # far less than the links in one take
 _NEXT: Final = re.compile(rb'\n(?=\{"v":"[^\n]{%d})' % (_RECORD_BYTES_MIN - len(_BEGINNING)))
-_ENDINGS_MAX: Final = 16  # tried for one beginning: within a record none stands, by its escapes
+_ENDINGS_MAX: Final = 16  # tried per beginning: escaping keeps endings out of records
 _INSIDE_MAX: Final = 8  # beginnings within a record: a newer version's payload may hold some
 
 
@@ -36,8 +36,8 @@ _INSIDE_MAX: Final = 8  # beginnings within a record: a newer version's payload 
 class Problem:
     """Something in the log that is not as it was written.
 
-    Records `first` to `last` are affected (none if `first > last`); the bytes are those from
-    `offset` on, `length` of them (0 where bytes are missing rather than wrong).
+    Records `first` to `last` are affected (none if `first > last`); the bytes start at `offset` and
+    are `length` long (0 if bytes are missing rather than wrong).
     """
 
     path: Path
@@ -60,7 +60,7 @@ class Problem:
 
 
 class Found(NamedTuple):
-    """A whole record, and where it is."""
+    """An intact record, and its position."""
 
     seq: Seq
     offset: int
@@ -76,7 +76,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Bytes that are no record, header or footer."""
+    """Bytes that are not a record, header or footer."""
 
     offset: int
     length: int
@@ -88,18 +88,18 @@ class Stretch:
 
 @dataclass(slots=True)
 class Scan:
-    """Everything that stands in one file, in order. Seqs rise; they may have gaps."""
+    """The content of one file, in order. Seqs ascend; they may have gaps."""
 
     size: int
     header: Header | None = None
     footer: Footer | None = None
     found: list[Found] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
-    unlinked: list[Found] = field(default_factory=list)  # whole, but not chained to the one before
+    unlinked: list[Found] = field(default_factory=list)  # intact, but not chained to the one before
 
     @property
     def records_end(self) -> int:
-        """Where the footer begins, or would."""
+        """The offset of the footer, present or not."""
         return self.found[-1].end if self.found else self.header_end
 
     @property
@@ -108,7 +108,7 @@ class Scan:
 
 
 def scan(data: bytes) -> Scan:
-    """Look at every line: checksum, seq and link. `StoreIncompatible` if one is too new."""
+    """Check every line: checksum, seq and link. `StoreIncompatible` if one is too new."""
     result = Scan(size=len(data))
     expected: int | None = None
     link: bytes | None = None
@@ -125,7 +125,7 @@ def scan(data: bytes) -> Scan:
             if is_next and link and not codec.follows(link, line, record, own=own):
                 result.unlinked.append(found)
             result.found.append(found)
-            # What followed a lost record was chained to what is lost: its own link is believed.
+            # The record after a lost one is chained to what was lost: its own link is trusted.
             expected, link = record.seq + 1, None if found.lost else own
         else:
             _spoil(result.stretches, offset, end)
@@ -149,7 +149,7 @@ def _spoil(stretches: list[Stretch], offset: int, end: int) -> None:
 
 
 def lines(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each line begins and ends, its newline included; the last may lack one."""
+    """The bounds of each line, including its newline; the last may lack one."""
     offset = 0
     while offset < len(data):
         end = data.find(b"\n", offset) + 1 or len(data)
@@ -158,15 +158,15 @@ def lines(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _lines_or_more(data: bytes) -> Iterator[tuple[int, int]]:
-    """As `lines`, but many short ones together where none of them can be a record: a file of empty
-    lines has millions.
+    """As `lines`, but yields runs of lines that are too short for a record together: a file of
+    empty lines has millions.
     """
     offset = 0
     while offset < len(data):
         end = data.find(b"\n", offset) + 1 or len(data)
         if end - offset < _RECORD_BYTES_MIN and end < len(data):
             following = _NEXT.search(data, end - 1)
-            # The last line is looked for once: it may be most of the file.
+            # The last line is searched for once: it may be most of the file.
             upto = following.end() if following else data.rfind(b"\n", 0, len(data) - 1) + 1
             end = max(end, upto)
         yield offset, end
@@ -174,9 +174,9 @@ def _lines_or_more(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Whole records inside bytes that are no lines: their offsets, and the lines they were.
+    """Intact records within bytes that are not lines: their offsets, and their lines.
 
-    Damage to a newline joins two lines or splits one; what stood beside it can still be read.
+    A damaged newline joins two lines or splits one; what is beside it is still readable.
     """
     begun: deque[_Begun] = deque(maxlen=_INSIDE_MAX + 1)
     at = 0
@@ -186,7 +186,7 @@ def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
         for one in begun:
             if one.tried >= _ENDINGS_MAX:
                 continue
-            # Where another begins before this ending, the damage is in this one: tried once more.
+            # If another record begins before this ending, the damage is in this one: one more try.
             one.tried = one.tried + 1 if one is begun[-1] else _ENDINGS_MAX
             line = data[one.offset : at] + b"\n"
             if _record(line):
@@ -197,14 +197,14 @@ def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(slots=True)
 class _Begun:
-    """Where a record may begin, and with how many endings it was tried."""
+    """Where a record may begin, and how many endings were tried."""
 
     offset: int
     tried: int = 0
 
 
 def _begun_between(data: bytes, start: int, end: int) -> list[_Begun]:
-    """Where records may begin there, of many the last."""
+    """Possible beginnings of records between two offsets; if there are many, the last ones."""
     found: list[_Begun] = []
     while len(found) <= _INSIDE_MAX and (end := data.rfind(_BEGINNING, start, end)) >= 0:
         found.append(_Begun(end))
@@ -212,7 +212,7 @@ def _begun_between(data: bytes, start: int, end: int) -> list[_Begun]:
 
 
 def last_hidden(data: bytes, stretch: Stretch) -> Seq:
-    """The last record that begins after the damage, which then is no torn tail; 0 if none does."""
+    """The last record that begins after the damage, which is then no torn tail; 0 if none."""
     found = salvage(data[stretch.offset : stretch.end])
     return Seq(max((codec.parse(line).seq for offset, line in found if offset), default=0))
 
@@ -222,7 +222,7 @@ def last_hidden(data: bytes, stretch: Stretch) -> Seq:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a segment ought to be, by its name and its neighbours (where those are not silent)."""
+    """What a segment should be, by its name and its neighbours (where those are known)."""
 
     path: Path
     number: int
@@ -234,8 +234,8 @@ class Surroundings:
 
 
 def problems(result: Scan, around: Surroundings) -> list[Problem]:
-    """What is wrong with a segment. What stands after its last record is left to `recovery`,
-    unless the segment is sealed and so can have no torn tail.
+    """The problems of a segment. What follows its last record is left to `recovery`, unless the
+    segment is sealed and so can have no torn tail.
     """
     path, none = around.path, (Seq(1), NOTHING)
     told: list[Problem] = []

@@ -1,8 +1,8 @@
-"""Small files of JSON that tell damage: one line, closed with its checksum like a line of the log.
+"""Small JSON files that detect damage: one line, closed with a checksum like a line of the log.
 
-CRC-32C tells any two lines of up to 655 bytes apart that differ in fewer than six bits (Koopman and
-Chakravarty, DSN 2004), and longer ones in fewer than four: so a line in which one bit flipped can
-have come of one sealed line only, and is mended by trying every bit.
+CRC-32C distinguishes lines of up to 655 bytes that differ in fewer than six bits (Koopman and
+Chakravarty, DSN 2004), and longer ones that differ in fewer than four. So a line in which one bit
+flipped can stem from only one sealed line, and is repaired by trying every bit.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def encode(facts: dict[str, Any]) -> bytes:
 
 
 def decode(data: bytes, *, unsealed: Collection[str] = ()) -> dict[str, Any]:
-    """What `encode` was given. `ValueError` if these are other bytes.
+    """The inverse of `encode`. `ValueError` for any other bytes.
 
-    An object of just the keys `unsealed` is taken as it stands: files of before were not sealed.
+    An object with exactly the keys `unsealed` is accepted unsealed, as older versions wrote it.
     """
     facts = parse_facts(data)
     if codec.is_sealed(data):
@@ -33,7 +33,7 @@ def decode(data: bytes, *, unsealed: Collection[str] = ()) -> dict[str, Any]:
 
 
 def unflipped(data: bytes) -> bytes | None:
-    """The sealed line of which this one differs in a single bit, if there is one."""
+    """The sealed line that differs from this one in a single bit, if there is one."""
     for at in range(len(data)):
         for bit in range(8):
             line = data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :]

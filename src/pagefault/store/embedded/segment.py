@@ -1,4 +1,4 @@
-"""One file of the log, as its readers see it."""
+"""One file of the log, for readers."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from pagefault.store.embedded.segment_format import (
 )
 
 CHUNK: Final = 16 * STRIDE
-"""Records that a reader of many takes at once: about 200 kB."""
+"""Records that a bulk reader takes at once: about 200 kB."""
 
 _PEEK: Final = 4096
-_TAIL_PEEK: Final = 65536  # holds the seal of a 10 MB segment several times over
+_TAIL_PEEK: Final = 65536  # enough for the seal of a 10 MB segment several times over
 
 
 class Replaced(Exception):
-    """The file is no longer part of the log: a newer generation took its place. Look again."""
+    """The file is no longer part of the log: a newer generation replaced it. Look again."""
 
 
 class Segment:
-    """Where the records of one file are.
+    """The positions of the records in one file.
 
     Invariants:
-     (1) A file only grows; what is written anew is another generation, and another `Segment`.
+     (1) A file only grows; a rewrite is another generation, and another `Segment`.
      (2) The writer adds a record's place before anybody can ask for it, so readers take no lock.
      (3) Either `_offsets` holds the offset of every 16th record, without a gap, or the file is
-         damaged and `_exact` holds the place of each record that can be read.
+         damaged and `_exact` holds the place of each readable record.
     """
 
     archived = False
@@ -59,7 +59,7 @@ class Segment:
         handles: Handles,
         follows: Callable[[], Seq],
     ) -> None:
-        """`follows` tells the seq it ought to begin with, for when it cannot tell itself."""
+        """`follows` returns the seq that it should begin with, for when the file cannot say."""
         self.path = path
         self.number = number
         self.generation = generation
@@ -76,11 +76,11 @@ class Segment:
         self._end = 0  # of the records
         self._loaded = False
 
-    # --- what it holds ------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------
 
     @property
     def first(self) -> Seq:
-        """The seq that it begins with, even if it holds no record."""
+        """The seq that it begins with, even if it has no records."""
         if self._first is None:
             header = parse_header(self._first_line())
             if header is None:
@@ -92,19 +92,19 @@ class Segment:
 
     @property
     def header(self) -> Header | None:
-        """Its first line; nothing if that is damaged."""
+        """Its first line; None if that is damaged."""
         _ = self.first
         return self._header
 
     @property
     def last(self) -> Seq:
-        """The seq that it ends with; one less than `first` if it holds none."""
+        """The seq that it ends with; one less than `first` if it is empty."""
         self.load()
         return self._last
 
     @property
     def end(self) -> int:
-        """Where its records end, in bytes."""
+        """The end of its records, in bytes."""
         self.load()
         return self._end
 
@@ -114,7 +114,7 @@ class Segment:
         return self.footer is not None
 
     def load(self) -> None:
-        """Read what a sealed segment says of itself; scan it if that does not hold together."""
+        """Read a sealed segment's seal; scan the file if that is inconsistent."""
         if self._loaded:
             return
         header, footer, seal_at = parse_header(self._first_line()), *self._last_line()
@@ -125,7 +125,7 @@ class Segment:
             self._loaded = True
             return
         if header is None:
-            self._first = self._follows()  # with no data at hand: it may load those before, too
+            self._first = self._follows()  # with no data in hand: it may load others
         data = self.content()
         result = scan(data)
         around = Surroundings(
@@ -139,7 +139,7 @@ class Segment:
     def take(
         self, data: bytes, result: Scan, around: Surroundings, wrong: Sequence[Problem] = ()
     ) -> None:
-        """Believe a scan. `wrong` is what else is known to be."""
+        """Accept a scan. `wrong` lists problems found otherwise."""
         self.problems = [*problems(result, around), *wrong]
         self._header, self.footer = result.header, result.footer
         found = result.found
@@ -160,14 +160,14 @@ class Segment:
         self._loaded = True
 
     def begin(self, header: Header, end: int, lengths: Sequence[int] = ()) -> None:
-        """Hold what was just written: a header up to `end`, and records of these lengths."""
+        """Take over what was just written: a header up to `end`, and records of these lengths."""
         self._header, self._first = header, header.first
         self._last, self._end = Seq(header.first - 1), end
         self._loaded = True
         self.grow(lengths)
 
     def grow(self, lengths: Sequence[int]) -> None:
-        """These records were just written at the end. Only the writer calls this."""
+        """Add records that were just written at the end. Only the writer calls this."""
         assert self._first is not None
         count, end = self._last + 1 - self._first, self._end
         for length in lengths:
@@ -179,7 +179,7 @@ class Segment:
         self._last = Seq(self._first + count - 1)
 
     def shorten(self, end: int, last: Seq) -> None:
-        """The file was cut at `end`, after `last`. Only at opening, before anybody reads."""
+        """Note that the file was cut at `end`, after `last`. Only on opening, before any reader."""
         self._end, self._last = end, last
         del self._offsets[(last - self.first + STRIDE) // STRIDE :]
 
@@ -200,7 +200,7 @@ class Segment:
         return self._one(seq, *self._span(seq, 1))
 
     def records(self, seq: Seq, upto: Seq) -> list[codec.Record | StoreCorrupt]:
-        """The records from `seq` on, as many as one read gives; a damaged one is its error."""
+        """The records from `seq` on, as many as one read yields; for a damaged one its error."""
         self.load()
         upto = min(upto, self._last)
         if self._exact is not None or not self.first <= seq <= upto:
@@ -223,7 +223,7 @@ class Segment:
         return told
 
     def block(self, seq: Seq) -> tuple[Seq, list[bytes]]:
-        """The lines that are read with this record's, and the record that the first should be of.
+        """The lines that are read together with this record's, and the seq expected of the first.
         Errors as for `record`.
         """
         data, skip = self._span(seq, 1)
@@ -240,22 +240,22 @@ class Segment:
     # --- rewriting ----------------------------------------------------------------------------
 
     def put(self, disk: Disk, generation: int, data: bytes) -> Path:
-        """Make another generation of this segment, durably, where this one is."""
+        """Durably make another generation of this segment, in the same place."""
         path = self.path.with_name(file_name(self.number, generation))
         disk.place(path, path.with_name(path.name + TEMPORARY), data)
         return path
 
     def destroy(self, disk: Disk) -> None:
-        """Remove this generation, durably."""
+        """Durably remove this generation."""
         disk.unlink(self.path)
         disk.sync_directory(self.path.parent)
 
     def wrapping(self) -> list[Problem]:
-        """What is wrong with what the segment is wrapped in, if it is."""
+        """Problems of the segment's wrapping, if any."""
         return []
 
     def beside(self, data: bytes) -> list[Problem]:
-        """What is wrong with what stands beside a segment of these bytes, if anything does."""
+        """Problems of what is stored beside a segment of these bytes, if any."""
         return []
 
     # --- inside -------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class Segment:
             return problem
 
     def _span(self, seq: Seq, records: int) -> tuple[bytes, int]:
-        """The block that `seq` is in, `records` long or more, and how many lines precede it."""
+        """The block with `seq`, at least `records` long, and the number of lines before it."""
         self.load()
         if self._exact is not None:
             if seq not in self._exact:
@@ -292,7 +292,7 @@ class Segment:
                 return record
         except StoreCorrupt:
             pass
-        for _, line in salvage(data):  # a newline may be damaged: then the count is off
+        for _, line in salvage(data):  # a damaged newline shifts the count
             record = codec.parse(line)
             if record.seq == seq:
                 return record
@@ -319,7 +319,7 @@ class Segment:
         return data[: data.find(b"\n") + 1]
 
     def _last_line(self) -> tuple[Footer | None, int]:
-        """The footer and where it begins; nothing if the last line is none."""
+        """The footer and its offset; None if the last line is not a footer."""
         with ReadGuard(self._name), self._handles.hold(self._name) as fd:
             size = os.fstat(fd).st_size
         peek = _TAIL_PEEK
@@ -333,7 +333,7 @@ class Segment:
 
 
 class ReadGuard:
-    """Within this block, a file that is gone is `Replaced` and one that fails is `StoreError`."""
+    """Within this block, a missing file is `Replaced` and a failing one `StoreError`."""
 
     __slots__ = ("_name",)
 

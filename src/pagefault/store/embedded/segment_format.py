@@ -1,4 +1,4 @@
-"""How one file of the log is made: its name, its first line and its last.
+"""The format of one file of the log: its name, its first line and its last.
 
     00000001.g0.jsonl      segment 1, generation 0 (rewriting makes the next generation)
 
@@ -7,7 +7,7 @@
     …records…
     {"seal":1,"records":9,"last":9,"link":…,"offsets":[…],"crc":…}          only once it is full
 
-A seal says where every 16th record begins, so a sealed segment is never scanned to find one.
+The seal has the offset of every 16th record, so a sealed segment is never scanned to find one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from pagefault.model.ids import Seq
 from pagefault.store import codec
 
 TEMPORARY: Final = ".new"
-"""What the name of a file ends in until it is whole."""
+"""The suffix of a file's name until it is complete."""
 
 FILE_BYTES_MAX: Final = 80 << 20
-"""No segment is larger: it ends after 10 MB with the batch that it then holds, and a batch is what
-one call may say. A larger file is none of ours, and is not read.
+"""The upper bound of a segment: it ends after 10 MB with the current batch, and a batch is what one
+call may write. A larger file is not ours, and is not read.
 """
 
 STRIDE: Final = 16
-"""Records between two offsets that are kept: one read of about 12 kB finds any of them."""
+"""Records between two stored offsets: one read of about 12 kB finds any of them."""
 
 _NAME: Final = re.compile(r"([0-9]{8,})\.g([0-9]+)\.jsonl")
 
@@ -43,7 +43,7 @@ def file_name(number: int, generation: int) -> str:
 
 
 def parse_name(name: str) -> tuple[int, int] | None:
-    """Segment and generation, or nothing if no segment has such a name."""
+    """Segment and generation, or None if this is not a segment's name."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -53,7 +53,7 @@ def parse_name(name: str) -> tuple[int, int] | None:
 
 
 def first_link(root: str) -> bytes:
-    """The link before the first record of a log: no two roots share one."""
+    """The link before the first record of a log: unique to each root."""
     return hashlib.sha256(b"pagefault\0" + root.encode()).digest()[: codec.CUT_BYTES]
 
 
@@ -68,7 +68,7 @@ class Header:
     root: str
     project: str
     link: bytes
-    version: str = f"{VERSION[0]}.{VERSION[1]}"  # of the records that it was begun for
+    version: str = f"{VERSION[0]}.{VERSION[1]}"  # of the records at its creation
 
     def encode(self) -> bytes:
         fields = {
@@ -108,7 +108,7 @@ def _compact(fields: dict[str, object]) -> bytes:
 
 
 def parse_header(line: bytes, *, of_any_version: bool = False) -> Header | None:
-    """The header, or nothing if the line is none. `StoreIncompatible` if it is of another major
+    """The header, or None if the line is not one. `StoreIncompatible` if it is of another major
     version, unless it may be `of_any_version`.
     """
     fields = _open(line)
@@ -131,7 +131,7 @@ def parse_header(line: bytes, *, of_any_version: bool = False) -> Header | None:
 
 
 def parse_footer(line: bytes) -> Footer | None:
-    """The footer, or nothing if the line is none."""
+    """The footer, or None if the line is not one."""
     if not line.startswith(b'{"seal":'):
         return None
     fields = _open(line)
@@ -160,5 +160,5 @@ def _open(line: bytes) -> dict[str, Any] | None:
 
 
 def offsets_for(starts: list[int]) -> array[int]:
-    """What a seal keeps of where the records of a segment begin."""
+    """The offsets that a seal stores, from the offsets of all records."""
     return array("Q", starts[::STRIDE])

@@ -1,15 +1,15 @@
-"""The log as a directory of segments: the truth of a memory root.
+"""The log as a directory of segments: the source of truth of a memory root.
 
 Invariants, true between any two public calls:
- (1) The bytes of the last segment are whole batches, up to where its `Segment` says they end.
- (2) `_head` is its last seq and `_link` the link after it; nothing is written unless they are.
+ (1) The bytes of the last segment are whole batches, up to the end that its `Segment` has.
+ (2) `_head` is its last seq and `_link` the link after it; nothing is written otherwise.
  (3) Every segment but the last is sealed. The last may be: then the next append begins another.
- (4) After a failed write or sync nothing is written again (`_latch`), until `recover` has read
-     anew what the medium holds.
+ (4) After a failed write or sync nothing more is written (`_latch`), until `recover` has read the
+     medium again.
 
 One thread writes at a time, under `_lock`; readers take no lock. Several processes may have one log
-open: who writes holds the root's lock (`lock.py`), and calls `refresh` under it before anything
-else. Nothing here keeps a second writer out.
+open: a writer holds the root's lock (`lock.py`), and calls `refresh` under it before anything else.
+Nothing here excludes a second writer.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ T = TypeVar("T")
 
 SEGMENT_BYTES: Final = 10_000_000
 FILES_MAX: Final = 64
-_HEAD_BYTES: Final = 48  # of a line, in which it tells its number
-_AWAY_TOLD: Final = 3  # segments that are out of reach, by their records
+_HEAD_BYTES: Final = 48  # of a line, enough for its seq
+_AWAY_TOLD: Final = 3  # unreachable segments that a message names, by their records
 
 
 class SegmentLog:
-    """`EventLog` over files. Constructing it opens it, and recovers from a crash if there was one.
+    """`EventLog` over files. The constructor opens it, and recovers from a crash if there was one.
 
-    `root` names the memory root and `secret` keys its hashes. `acknowledged` is a seq that is
-    known to have been durable (the index's, say): a log that ends before it lost its end. Opened
-    for reading, `refusal` is what a write raises.
-    `entropy(n)` gives n random bytes. With `durable=False`, `sync` leaves it to the kernel.
+    `root` names the memory root and `secret` keys its hashes. `acknowledged` is a seq that is known
+    to have been durable (from the index, say): a log that ends before it lost its end. When opened
+    for reading, writes raise `refusal`.
+    `entropy(n)` returns n random bytes. With `durable=False`, `sync` leaves it to the kernel.
 
     A log that is damaged, or whose medium cannot be written, still opens, for reading; `refusal`
     says why. `recovery` is what was cut.
@@ -115,15 +115,15 @@ class SegmentLog:
     # --- opening ------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        """Everything that is mutable gets its value here, and again after a repair."""
+        """Initialise all mutable state: on opening, and again after a repair."""
         self._latch = Latch()
         self.recovery: Recovery | None = None
         self._survey(self._acknowledged)
 
     def _survey(self, acknowledged: Seq, *, looking: bool = False) -> None:
-        """Look at the files: at opening, and where another process changed more than the end.
+        """Survey the files: on opening, and after another process changed more than the end.
 
-        Only `looking`, nothing is cut, removed or opened for writing.
+        When only `looking`, nothing is cut, removed or opened for writing.
         """
         latch = Latch() if looking else self._latch
         if looking or self._read_only:
@@ -139,7 +139,7 @@ class SegmentLog:
             handles=self._handles,
             latch=latch,
         ).open()
-        self._segments = opened.segments  # before the head: who sees it can find its records
+        self._segments = opened.segments  # before the head, so readers find its records
         self._missing = opened.missing
         self.strays = opened.strays
         self._link = opened.link
@@ -149,14 +149,14 @@ class SegmentLog:
         if not looking:
             self.recovery = opened.recovery or self.recovery
 
-    # --- what other processes write -----------------------------------------------------------
+    # --- other writers ------------------------------------------------------------------------
 
     def is_current(self) -> bool:
-        """Whether no other process has changed anything. It costs one look at one file.
+        """Whether no other process has changed anything. Costs one look at one file.
 
-        Whatever another process does to the log ends in a record of its own, so it changes the
-        length of the last segment, or puts another in its place. While this log is written to by
-        another thread, it may tell of a change where there is none.
+        Whatever another process does to the log ends in a record of its own, which changes the
+        length of the last segment, or replaces it. While another thread writes to this log, the
+        result may be a false alarm.
         """
         segment = self._segments[-1] if self._segments else None
         if segment is None or segment.footer is not None or (self._fd < 0 and not self._read_only):
@@ -168,10 +168,10 @@ class SegmentLog:
         return st.st_nlink > 0 and st.st_size == segment.end
 
     def refresh(self, acknowledged: Seq | None = None) -> None:
-        """Take in what other processes wrote.
+        """Read what other processes wrote.
 
-        Under the root's lock, give what is known to have been durable: what is torn then was left
-        by a process that was killed, and is cut. Without `acknowledged` this only looks.
+        Under the root's lock, pass what is known to have been durable: a torn tail was then left by
+        a killed process, and is cut. Without `acknowledged`, nothing is changed.
         """
         with self._lock:
             owned = acknowledged is not None and not self._read_only
@@ -221,7 +221,7 @@ class SegmentLog:
                     self._roll()
                 self._unsynced = True
                 self._disk.write_all(self._fd, b"".join(lines))
-                # Also what follows: if it fails, the next append would give these seqs again.
+                # Even if what follows fails: otherwise the next append would reuse these seqs.
                 self._segments[-1].grow([len(line) for line in lines])
                 self._link = link
                 self._head = events[-1].seq
@@ -245,10 +245,10 @@ class SegmentLog:
         return events, lines, link
 
     def _roll(self) -> None:
-        """Seal the last segment, if it is not, and begin the next."""
+        """Seal the last segment, if it is not sealed, and begin the next."""
         if self._fd >= 0:
             last = self._segments[-1]
-            if self._unsynced:  # or a power cut may leave the seal, and not what it stands for
+            if self._unsynced:  # or a power failure may keep the seal, and lose the records
                 self._sync_now()
             footer = last.seal(self._link)
             self._disk.write_all(self._fd, footer.encode())
@@ -285,12 +285,12 @@ class SegmentLog:
             self._unsynced = False
 
     def _sync_now(self) -> None:
-        """Nobody retries a failed sync (`disk.py`), so that latches whatever it was for."""
+        """A failed sync is never retried (`disk.py`), so it latches whatever it was for."""
         with self._latch.latching("a sync"):
             self._disk.sync(self._fd)
 
     def hash_key(self, session: SessionNo, key: str) -> str:
-        """What is stored of a key: nobody can confirm a guess without the root's secret."""
+        """The stored form of a key: without the root's secret nobody can confirm a guess."""
         return hash_key(self._secret, session, key)
 
     # --- reading ------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class SegmentLog:
 
     def get(self, seq: Seq) -> Event:
         if seq > self._head:
-            self.refresh()  # an index that others write may name what they wrote
+            self.refresh()  # an index that others write may name their new records
         if self._head < seq <= self._acknowledged:
             raise short(self._head, self._acknowledged)
         if not 1 <= seq <= self._head:
@@ -339,7 +339,7 @@ class SegmentLog:
             if not 0 <= seq - first < len(block):
                 try:
                     first, block = self._segments[self._index_of(seq)].block(seq)
-                except (Replaced, StoreError):  # `get` tells why
+                except (Replaced, StoreError):  # `get` raises the reason
                     first, block = seq, [b""]
             line = block[seq - first]
             is_its = line.find(b'"seq":%d,' % seq, 0, _HEAD_BYTES) >= 0
@@ -350,11 +350,11 @@ class SegmentLog:
         return self._read(after, last, _event, damaged_too=False)
 
     def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
-        """As `read`, but a record that cannot be read comes as `Lost` instead of an error."""
+        """As `read`, but yields `Lost` for a record that cannot be read."""
         return self._read(after, self._head, _event, damaged_too=True)
 
     def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event | Leaf]:
-        """As `read_rest`, but a page comes as what an index keeps of it."""
+        """As `read_rest`, but a page is yielded as what an index keeps of it."""
         return self._read(after, self._head, to_fold, damaged_too=True)
 
     def _read(
@@ -398,7 +398,7 @@ class SegmentLog:
                 segment = self._segments[index]
 
     def _look_again(self, index: int) -> None:
-        """Another generation took this segment's place: find it, unless the writer here has."""
+        """Find the generation that replaced this segment, unless this process's writer has."""
         with self._lock:
             old = self._segments[index]
             inventory = take_inventory(self._directory)
@@ -410,7 +410,7 @@ class SegmentLog:
                 return
             self._handles.drop(str(old.path))
             if index == len(self._segments) - 1 and old.footer is None:
-                self._shut()  # it may have grown since, and have no seal to say where it ends
+                self._shut()  # it may have grown since, and no seal shows its end
                 self._survey(self._acknowledged, looking=not self._read_only)
             else:
                 self._segments[index] = self._generation(old, generation, archived=archived)
@@ -418,8 +418,8 @@ class SegmentLog:
     # --- forgetting ---------------------------------------------------------------------------
 
     def erase(self, seqs: Collection[Seq]) -> int:
-        """As the contract says. What `repair` set aside is destroyed too, all of it: nobody can
-        tell what damaged bytes once were.
+        """As in the contract. Destroys everything that `repair` set aside, too: what damaged bytes
+        once were is unknown.
         """
         wanted = sorted(set(seqs))
         if not wanted:
@@ -487,7 +487,7 @@ class SegmentLog:
         self._staging.clear(self._disk)
 
     def _grouped(self, by_seq: Mapping[Seq, T]) -> dict[int, dict[Seq, T]]:
-        """By the segment that a record is in, in order."""
+        """Group by segment, in order."""
         groups: dict[int, dict[Seq, T]] = {}
         for seq in sorted(by_seq):
             groups.setdefault(self._index_of(seq), {})[seq] = by_seq[seq]
@@ -498,7 +498,7 @@ class SegmentLog:
         return Staging(self._directory.parent)
 
     def _put(self, index: int, new: Rewritten) -> None:
-        """Put a new generation in a segment's place. Until the old one is gone, both are whole."""
+        """Replace a segment by a new generation. Until the old one is gone, both are complete."""
         old, is_last = self._segments[index], index == len(self._segments) - 1
         path = old.put(self._disk, new.header.generation, new.data)
         segment = self._generation(old, new.header.generation, archived=old.archived)
@@ -547,7 +547,7 @@ class SegmentLog:
         return frozenset(s for s in seqs if self._segments[self._index_of(s)].number in numbers)
 
     def away(self) -> str:
-        """Which records are out of reach, in words; nothing if none is."""
+        """The unreachable records, in words; empty if there are none."""
         archived = [one for one in self._segments if one.archived]
         archive = Archive(self._directory)
         if not archived or archive.is_there:
@@ -578,12 +578,12 @@ class SegmentLog:
         self._latch.check()
 
     def refuse_from_now(self, refusal: StoreError) -> None:
-        """Let nothing be written any more; an earlier reason stands."""
+        """Refuse all writes from now on; an earlier reason is kept."""
         self._latch.refuse_from_now(refusal)
 
     @property
     def refusal(self) -> StoreError | None:
-        """Why nothing can be written; nothing if it can."""
+        """Why nothing can be written; None if it can."""
         return self._latch.refusal
 
     def recover(self, acknowledged: Seq) -> bool:
@@ -593,7 +593,7 @@ class SegmentLog:
             self._acknowledged = max(self._acknowledged, acknowledged)
             try:
                 self._reopen()
-            except Exception as failure:  # another time: nothing is known of its end
+            except Exception as failure:  # try again later: its end is unknown
                 told = StoreLatched(f"the log cannot be read anew: {failure}")
                 self._latch.refuse_from_now(told, failure, is_for_room=True)
             return self.refusal is None
@@ -623,21 +623,21 @@ class SegmentLog:
 
     @property
     def missing(self) -> int:
-        """How many acknowledged records are gone from the end."""
+        """The number of acknowledged records missing from the end."""
         return max(0, self._acknowledged - self._head)
 
     @property
     def segments(self) -> int:
-        """How many files the log has."""
+        """The number of files of the log."""
         return len(self._segments)
 
     def damage(self) -> list[Problem]:
-        """What is known to be damaged, from opening or from reading. `verify` looks at it all."""
+        """Damage known from opening or reading. `verify` checks everything."""
         return [*self._missing, *(problem for one in self._segments for problem in one.problems)]
 
     def verify(self, progress: Progress | None = None) -> list[Problem]:
         """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
-        lines. `progress(done, total)` is told bytes.
+        lines. `progress(done, total)` is in bytes.
         """
         wrong = verify(self, first_link(self._root), self._acknowledged, progress)
         if self.missing:
@@ -649,16 +649,16 @@ class SegmentLog:
         return self._segments[-1].path if self._segments else self._directory / file_name(1, 0)
 
     def _bytes_of(self, index: int) -> bytes:
-        """The bytes of a segment that count: not the tail that recovery left out."""
+        """The valid bytes of a segment, without the tail that recovery left out."""
         with self._lock:
             return self.whole(index)[1]
 
     def listed(self) -> Sequence[Segment]:
-        """The segments as they are now, in order."""
+        """The current segments, in order."""
         return tuple(self._segments)
 
     def whole(self, index: int) -> tuple[Segment, bytes, list[Problem]]:
-        """As `repair.Readable` says. No lock is held while a file is read."""
+        """As in `repair.Readable`. No lock is held while a file is read."""
         while True:
             segment = self._segments[index]
             try:
@@ -669,7 +669,7 @@ class SegmentLog:
                 self._look_again(index)
 
     def header(self, index: int) -> Header | None:
-        """Likewise."""
+        """As in `repair.Readable`."""
         while True:
             try:
                 return self._segments[index].header
@@ -677,8 +677,8 @@ class SegmentLog:
                 self._look_again(index)
 
     def beside(self, acknowledged: Seq) -> SegmentLog:
-        """The same files, opened for reading once more: for whoever reads long and would be in the
-        way here. `acknowledged` is as for the constructor. To be closed.
+        """A second, read-only handle of the same files, for long reads that would block this one.
+        `acknowledged` is as for the constructor. The caller closes it.
         """
         return SegmentLog(
             self._directory,
@@ -692,15 +692,15 @@ class SegmentLog:
         )
 
     def repair(self) -> RepairReport:
-        """Set the damage aside and go on with the rest. Doing it twice changes nothing more.
+        """Set the damage aside and go on with the rest. Idempotent.
 
-        Each damaged stretch is copied to `quarantine/` beside the log; each record that cannot be
-        read becomes a `lost` one, so its seq stays taken. The chain continues from the stored
-        link of the record after it: what the lost ones said can no longer be proved.
+        Each damaged stretch is copied to `quarantine/` beside the log; each unreadable record
+        becomes a `lost` one, so its seq stays taken. The chain continues from the stored link of
+        the record after it: the content of the lost ones can no longer be proved.
         """
         with self._lock:
             self._latch.check(but_damage=True)
-            self._reopen()  # the damage may be newer than what was seen at opening
+            self._reopen()  # the damage may be newer than the opening
             self._latch.check(but_damage=True)
             repairer = Repairer(
                 directory=self._directory,
@@ -733,7 +733,7 @@ class SegmentLog:
             self._fd = -1
 
     def close(self) -> None:
-        """Stop. Does not sync: what was not synced was not acknowledged."""
+        """Close. Does not sync: what was not synced was not acknowledged."""
         with self._lock:
             self._is_closed = True
             self._shut()
@@ -742,5 +742,5 @@ class SegmentLog:
 
 
 def _event(record: codec.Record) -> Event:
-    """What a record says to the folds."""
+    """A record as an event, for the folds."""
     return sound(codec.to_event(record))

@@ -1,9 +1,9 @@
-"""How records are to read once a scrub is done, kept beside the log until it is.
+"""Staging of a scrub: the new lines of its records, kept beside the log until they are in it.
 
-What is to be redacted may be known to one process alone (a value that somebody gave it), so a scrub
-that is killed could not be planned anew. Hence its result is written down before it begins: the
-lines as they will stand in the log, in which nothing is left of what goes, and then a record that
-vouches for them. Whoever opens the root next puts the lines in their place; that can be repeated.
+What is to be redacted may be known to one process only (a value that somebody passed), so an
+interrupted scrub could not be planned again. Hence its result is written before it begins: first
+the new lines, in which nothing of the redacted text is left, then a record that vouches for them.
+The next process to open the root puts the lines in place; doing so is idempotent.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ STAGED_BYTES_MAX: Final = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """Lines by record, and the blobs that go with those that stand there now."""
+    """New lines by record, and the blobs to delete with the old lines."""
 
     lines: Mapping[Seq, bytes]
     going: tuple[str, ...]
 
     @property
     def vouched(self) -> str:
-        """A digest of the new commitments: what `ScrubBegun.vouches` is."""
+        """A digest of the new commitments, for `ScrubBegun.vouches`."""
         return vouch([codec.parse(self.lines[seq]).commit for seq in sorted(self.lines)])
 
 
@@ -50,7 +50,7 @@ def vouch(commitments: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """The file of a root that holds it."""
+    """The staging file of a root."""
 
     root: Path
 
@@ -64,7 +64,7 @@ class Staging:
         disk.place(self.path, self.path.with_name(NAME + TEMPORARY), data)
 
     def get(self, vouched: str) -> Staged:
-        """`StoreCorrupt` if it is not there, or not what was vouched for."""
+        """`StoreCorrupt` if it is missing, or does not match `vouched`."""
         try:
             data = read(self.path, STAGED_BYTES_MAX)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What was added to a segment since somebody last looked: whole batches, and perhaps a rest."""
+"""Reading what was added to a segment: whole batches, and perhaps a rest."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pagefault.store.embedded.scan import lines
 
 @dataclass(slots=True)
 class Tail:
-    """`lengths` are those of the records in whole batches, `link` the chain's after them."""
+    """`lengths` are those of the records in whole batches, `link` is the link after them."""
 
     link: bytes
     lengths: list[int] = field(default_factory=list)
-    rest: bytes = b""  # a batch in part, a torn line, a footer: whatever is no whole batch
+    rest: bytes = b""  # a partial batch, a torn line, a footer: anything but a whole batch
 
     @property
     def is_sealed(self) -> bool:
-        """Whether what follows the batches is, or was about to be, a footer."""
+        """Whether what follows the batches is a footer, or the beginning of one."""
         return self.rest.startswith(b'{"seal":')
 
 
 def read_tail(data: bytes, seq: Seq, link: bytes) -> Tail:
-    """Read records from `seq` on, chained to `link`; stops at the first that is not as it must be.
+    """Read records from `seq` on, chained to `link`; stops at the first invalid one.
 
     `StoreIncompatible` if a newer version wrote one.
     """
     tail = Tail(link)
     batch: list[int] = []
-    end = 0  # of the last whole batch
+    end = 0  # of the last complete batch
     for start, stop in lines(data):
         line = data[start:stop]
         try:

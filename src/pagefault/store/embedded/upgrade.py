@@ -1,25 +1,26 @@
-"""A root of a format before, made one of this format: the only module that knows how that looked.
+"""Upgrading a root of an earlier format: the only module that knows the earlier formats.
 
-What format 1 wrote otherwise (roots of the formats 1, 2 and 3 have such a log):
+Format 1 (the log of root formats 1, 2 and 3) differs as follows:
 
-* A call of a tool was a `chat_turn` of an assistant with a `call_id`.
-* A payload told its `kind`, and its `role` where the type tells it; who wrote a shorter form stood
-  there as `made_by`; a summary told its `level`, and a receipt that heads are `redacted`. Where one
-  of a first version did not, heads of what was forgotten still hold keys and names of tools.
-* The proxy wrote notes among what was said, as results of a tool `pagefault`.
+* A tool call was a `chat_turn` of an assistant with a `call_id`.
+* A payload had its `kind`, and its `role` even where the type determines it; the author of a
+  shorter form was there as `made_by`; a summary had its `level`, and a receipt said that headers
+  are `redacted`. If a first version's did not, the headers of forgotten records still have keys and
+  names of tools.
+* The proxy wrote notes among the messages, as results of a tool `pagefault`.
 
-The whole log is made anew, as each line is chained to the one before: number, id, session, turn,
-time, actor, origin, cause, key, batch and salt of a record stay as they are. What the first format
-could not take for what its type says stays as it is, too, and is set aside as it was.
+The whole log is rewritten, because each line is chained to the one before. A record's number, id,
+session, turn, time, actor, origin, cause, key, batch and salt stay the same. A record whose payload
+format 1 could not read as its type also stays the same, and is set aside as before.
 
 Invariants:
- (1) Until the new log is whole, durable and read back, nothing of the old one is touched.
- (2) What is read back is compared with the old log, record for record, as readers take both: where
-     one does not say what it said, the memory stays as it was.
- (3) From then on until the end `root.json` says so, and nobody but an upgrade opens the root:
-     killed at any moment, it is begun anew, or gone on with.
- (4) Nothing is left of the old log in the end, or what is forgotten later would survive there. So
-     an upgrade ends only where the archive is, and one that is given up leaves nothing.
+ (1) Until the new log is complete, durable and verified, nothing of the old one is touched.
+ (2) Verification compares the new log with the old, record by record, as readers of both formats
+     read them. If one record differs, the memory stays as it was.
+ (3) From then on until the end `root.json` says so, and only an upgrade opens the root: an upgrade
+     killed at any moment is restarted or continued.
+ (4) In the end nothing is left of the old log, where later forgets could not reach it. So an
+     upgrade ends only while the archive is there, and one that is given up leaves nothing.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ from pagefault.store.embedded.segments import SegmentLog
 NEW: Final = "log.upgrading"
 OLD: Final = "log.before"
 _V: Final = f"{VERSION[0]}.0"
-"""What is made: a record of before says nothing that a later minor version brought."""
+"""The version written: older records have nothing that a later minor version added."""
 
 _BEFORE: Final = "1.0"
 _OURS: Final = (".archived", ".kept", TEMPORARY, ".tmp")
@@ -87,15 +88,15 @@ _PAGES: Final = frozenset[str](
 )
 _NOTES: Final = ("pagefault:recall", "pagefault:epoch")
 NOTE: Final = "proxy_note"
-"""What a note of the proxy's is now: a record of a type that nobody folds."""
-_NOT_SAID: Final = frozenset({"kind", "made_by"})  # by any page: its type or its header tells it
+"""The type of the proxy's former notes, which no fold reads."""
+_NOT_SAID: Final = frozenset({"kind", "made_by"})  # in any page: its type or header has it
 _UNREAD: Final[dict[str, set[str]]] = {"summary": {"level"}, "forget_done": {"redacted"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
-    """What became of a root; `before` is the format that it had, and `is_done` is off where there
-    was nothing to do. The rest is of the log, and 0 where an upgrade that was begun has ended.
+    """The result of an upgrade. `before` is the old format; `is_done` is false if there was nothing
+    to do. The rest describes the log, and is 0 if an earlier upgrade was completed.
     """
 
     before: int
@@ -115,12 +116,12 @@ def upgrade(
     progress: Progress | None = None,
     disk: Disk | None = None,
 ) -> Upgraded:
-    """Make the root at `path` one of this format; of one that is, nothing is changed.
+    """Upgrade the root at `path` to this format; does nothing if it has it already.
 
     `StoreCorrupt` if its log is damaged, `StoreBusy`, naming them, while others have it open,
-    `ArchiveMissing`, `NotAdopted`, `BadInput` if something has the name of one of the logs;
-    `StoreError` if there is no room for a second log beside the first. In each case the root is as
-    it was, or, if an upgrade of it was begun before and killed, can be gone on with.
+    `ArchiveMissing`, `NotAdopted`, `BadInput` if the name of one of the logs is taken; `StoreError`
+    if there is no room for a second log beside the first. In each case the root is unchanged, or,
+    if an earlier upgrade was killed, that can still be continued.
     """
     path, disk = Path(os.path.realpath(path)), disk or Disk()
     check_there(path)
@@ -174,8 +175,8 @@ def _tells_nobody(done: int, total: int) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Where two logs of the same records end: the last one, and the link after it in each. After a
-    lost record nobody knows the old one: what followed was chained to what is lost.
+    """The ends of two logs with the same records: the last record, and the link after it in each.
+    After a lost record the old link is unknown: what followed was chained to what is lost.
     """
 
     head: Seq
@@ -195,7 +196,7 @@ class _Root:
     # --- the new log ----------------------------------------------------------------------------
 
     def make_anew(self, before: int, progress: Progress) -> Upgraded:
-        """The new log, beside the old one: durable, and read back."""
+        """Write the new log beside the old one: durable, and verified."""
         acknowledged = acknowledged_in(self.path, self.id)
         self._clear_the_way()
         inventory = take_inventory(self.path / "log")
@@ -212,7 +213,7 @@ class _Root:
                 old = self._read(number, generation, is_archived=is_archived)
                 is_last = number == max(inventory.generations)
                 if is_last and number > 1 and b"\n" not in old:
-                    break  # begun, and its first line was not written: opening would discard it
+                    break  # begun without its first line: opening would discard it
                 data, ends = self._converted(number, generation, old, ends, is_last=is_last)
                 self._place(number, generation, data, is_archived=is_archived)
                 done, made = done + len(old), made + len(data)
@@ -249,7 +250,7 @@ class _Root:
                 )
 
     def give_up(self) -> None:
-        """Leave nothing of the new log; where that fails, the next upgrade begins with it."""
+        """Remove the new log; if that fails, the next upgrade starts with removing it."""
         with suppress(OSError, StoreError):
             self.remove(self.path / NEW)
 
@@ -264,7 +265,7 @@ class _Root:
     def _converted(
         self, number: int, generation: int, old: bytes, ends: _Ends, *, is_last: bool
     ) -> tuple[bytes, _Ends]:
-        """A segment in this format, and where the logs end with it."""
+        """A segment in this format, and the ends of both logs after it."""
         name = file_name(number, generation)
         first, *lines = old.splitlines(keepends=True) or [b""]
         self._check_first(name, first, ends)
@@ -281,13 +282,13 @@ class _Root:
             version=_V,
         ).encode()
         made, starts, at = [header], [], len(header)
-        whole, now = (1, ends), ends  # after the last batch that is whole
+        whole, now = (1, ends), ends  # after the last complete batch
         for line in lines[:-1] if is_sealed else lines:
             try:
                 record = codec.take_apart(line)
             except StoreCorrupt as damage:
                 if not is_sealed and line is lines[-1]:
-                    break  # a torn tail: nobody was told that it is written
+                    break  # a torn tail: never acknowledged
                 raise self._damaged(f"{name}: {damage.message}") from damage
             self._check(name, line, record, now)
             line, link = converted(record, now.new)
@@ -354,7 +355,7 @@ class _Root:
         target.keep(number, generation + 1, data, kept, self.disk)
 
     def _read_back(self, ends: _Ends) -> None:
-        """Every byte of the new log, and that it ends where the old one does."""
+        """Verify every byte of the new log, and that it ends where the old one does."""
         log = self._open(self.path / NEW)
         try:
             wrong = log.verify()
@@ -368,13 +369,13 @@ class _Root:
             log.close()
 
     def _compare(self, inventory: Inventory, ends: _Ends) -> None:
-        """Raise unless the new log says, record for record, what the old one says."""
+        """Raise unless the new log says the same as the old one, record by record."""
         for number, generation in sorted(inventory.generations.items()):
             is_archived = number in inventory.archived
             was = _records(self._read(number, generation, is_archived=is_archived), ends.head)
             file = self.path / NEW / file_name(number, generation + 1)
             data = b""
-            if is_archived or is_file(file):  # else one that was begun and holds nothing
+            if is_archived or is_file(file):  # else begun and empty
                 data = self._read(number, generation + 1, is_archived=is_archived, folder=NEW)
             for old, new in zip_longest(was, _records(data, ends.head)):
                 if old is None or new is None or not says_the_same(old, new):
@@ -397,7 +398,7 @@ class _Root:
         )
 
     def _check_end_of_backup(self, ends: _Ends) -> None:
-        """Raise if this is a backup that lost its end since it was made."""
+        """Raise if this is a backup that has lost its end."""
         if not is_file(self.path / ENDS):
             return
         told = sealed.decode(read(self.path / ENDS, FACTS_BYTES_MAX), unsealed=("head", "link"))
@@ -412,11 +413,12 @@ class _Root:
             "or repair it there",
         )
 
-    # --- in the place of the old one ------------------------------------------------------------
+    # --- replacing the old log
+    # ----------------------------------------------------------------------
 
     def swap(self) -> None:
-        """Put the new log in the place of the old one, of which nothing is left; done in part, it
-        is gone on with.
+        """Replace the old log by the new one, leaving nothing of the old. An interrupted swap is
+        continued.
         """
         new, old, log = self.path / NEW, self.path / OLD, self.path / "log"
         if is_folder(new):
@@ -437,8 +439,8 @@ class _Root:
         self.disk.sync_directory(self.path)
 
     def remove(self, log: Path) -> None:
-        """Remove a folder of segments, and what it has in the archive. `ArchiveMissing`, with
-        nothing removed, if that is away: without its stubs nobody would know of these files.
+        """Remove a folder of segments, and its files in the archive. `ArchiveMissing`, with nothing
+        removed, if that is missing: without their stubs nobody would know of these files.
         """
         if not is_folder(log):
             return
@@ -451,18 +453,18 @@ class _Root:
         for name in plain:
             if parse_name(name) or name.endswith(_OURS):
                 self.disk.unlink(log / name)
-        self.disk.remove_directory(log)  # unless there is something of somebody else's in it
+        self.disk.remove_directory(log)  # unless it has a stranger's file in it
 
 
 def _bytes_in(path: Path) -> int:
-    """About how much the log takes, with its archive."""
+    """The approximate size of the log, including its archive."""
     folders = (path / "log", Archive(path / "log").directory)
     files = (file for folder in folders if is_folder(folder) for file in listing(folder).values())
     return sum(file.st_size for file in files if stat.S_ISREG(file.st_mode))
 
 
 def _records(data: bytes, head: Seq) -> Iterator[codec.Record]:
-    """The records of a segment, up to the one that is the last of the log."""
+    """The records of a segment, up to the last one of the log."""
     for line in data.splitlines(keepends=True):
         if line.startswith(b'{"v":'):
             with suppress(StoreCorrupt):  # a torn tail
@@ -475,8 +477,8 @@ def _records(data: bytes, head: Seq) -> Iterator[codec.Record]:
 
 
 def converted(record: codec.Record, previous: bytes) -> tuple[bytes, bytes]:
-    """The line of a record of format 1 in this format, and the link after it; `previous` is the
-    link before it.
+    """The line of a format 1 record in this format, and the link after it; `previous` is the link
+    before it.
     """
     type_, model, payload = record.type, "", None
     if not record.erased:
@@ -511,7 +513,7 @@ def converted(record: codec.Record, previous: bytes) -> tuple[bytes, bytes]:
 
 
 def _erased(record: codec.Record, head: dict[str, Any], previous: bytes) -> tuple[bytes, bytes]:
-    """What is left of a record that was forgotten. A first version left keys and names in heads."""
+    """What remains of a forgotten record. A first version left keys and names in headers."""
     is_tool = is_tools(record.origin) and record.origin != SOME_TOOL
     if record.redacted or record.key or is_tool:
         head.pop("key", None)
@@ -552,7 +554,7 @@ def _said(record: codec.Record) -> tuple[str, str, bytes]:
     gone |= _UNREAD.get(record.type, set())
     told = {name: value for name, value in told.items() if name not in gone}
     made = codec.as_written(type_, _JSON.encode(told))
-    if made is None:  # it is set aside, as it was
+    if made is None:  # it stays set aside, unchanged
         return record.type, "", payload
     known = {field.name for field in fields(BODY_TYPES[type_])}
     if newer := {name: value for name, value in told.items() if name not in known}:
@@ -561,7 +563,7 @@ def _said(record: codec.Record) -> tuple[str, str, bytes]:
 
 
 def _fields_of(payload: bytes) -> dict[str, Any] | None:
-    """What a payload tells; nothing where no reader of either format can take it apart."""
+    """The fields of a payload; None if readers of both formats fail to parse it."""
     try:
         told = msgspec.json.decode(payload)
     except (msgspec.MsgspecError, RecursionError, ValueError):
@@ -570,24 +572,24 @@ def _fields_of(payload: bytes) -> dict[str, Any] | None:
 
 
 def _is_note(record: codec.Record, told: dict[str, Any]) -> bool:
-    """Whether it is one of the notes that an early proxy wrote."""
+    """Whether it is a note that an early proxy wrote."""
     is_ours = record.type in _PAGES and record.origin == "tool:pagefault"
     return is_ours and told.get("title") in _NOTES
 
 
 def _is_call(record: codec.Record, told: dict[str, Any]) -> bool:
-    """Whether a message was a call: of others format 1 left `call_id` out where it was empty."""
+    """Whether a message was a call: in others format 1 left out `call_id` when it was empty."""
     is_models = record.type == EventType.CHAT_TURN and told.get("role") == "assistant"
     return is_models and "call_id" in told
 
 
-# --- whether it says the same ---------------------------------------------------------------------
+# --- comparison -----------------------------------------------------------------------------------
 
 _HEAD: Final = ("seq", "id", "ses", "turn", "at", "actor", "cause", "more", "salt")
 
 
 def says_the_same(was: codec.Record, now: codec.Record) -> bool:
-    """Whether a record of this format says what the one of format 1 said that it was made of."""
+    """Whether a converted record says the same as the format 1 record that it was made from."""
     if any(getattr(was, name) != getattr(now, name) for name in _HEAD):
         return False
     if was.erased:

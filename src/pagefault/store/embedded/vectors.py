@@ -1,11 +1,11 @@
-"""The vectors of pages, in a file of their own beside the index.
+"""The vectors of pages, in a separate file beside the index.
 
-The index is made anew whenever its tables change; to embed a whole memory anew may take hours, or
-cost money, so vectors are kept apart from it.
+The index is rebuilt whenever its tables change. Embedding a whole memory again may take hours, or
+cost money, so vectors are kept apart.
 
-Besides those of `VectorStore` there is an invariant: two rows are compared only if one embedder
-made both. `pruned` counts how often embedders were dropped, for another may get their codes: what
-is kept in memory is of one count.
+An invariant besides those of `VectorStore`: two rows are compared only if they come from the same
+embedder. `pruned` counts how often embedders were dropped, as another may then get their codes:
+every cached value belongs to one count.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from pagefault.store.vector_cache import VectorCache
 
 SCHEMA: Final = 2
-"""Changes with the tables. No migration: the vectors are made again."""
+"""Changes with the tables. No migration: the vectors are recomputed."""
 
 _UNCHECKED: Final = 1
-"""The schema of files that were made before pages had checksums: its tables are the same."""
+"""The schema of files from before page checksums: its tables are the same."""
 
 VECTOR_CACHES_BYTES_MAX: Final = 256 * 1024 * 1024
-"""Of vectors kept in memory: those looked at last stay."""
+"""The size of the vector caches in memory, least recently used out first."""
 
 _SQL: Final = Queries("vectors.sql")
 
@@ -56,7 +56,7 @@ class SqliteVectors:
         self._connections = connections
         self._cache_lock = threading.Lock()
         self._caches: OrderedDict[tuple[int, Span], VectorCache] = OrderedDict()
-        self._dropped: tuple[int, ...] = ()  # what was, when these were filled
+        self._dropped: tuple[int, ...] = ()  # meta values when the caches were filled
         with connections.bare() as db:
             db.execute(_SQL["secure"])
 
@@ -64,7 +64,7 @@ class SqliteVectors:
     def create(
         cls, path: Path, *, root_id: str, forgotten: Seq = NOTHING, disk: Disk | None = None
     ) -> SqliteVectors:
-        """An empty one in a new file. `forgotten` is the last forgetting that there was."""
+        """An empty store in a new file. `forgotten` is the last forget so far."""
         os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         connections = Connections(path, read_only=False, disk=disk)
         with connections.write() as db:
@@ -78,10 +78,10 @@ class SqliteVectors:
     def open(
         cls, path: Path, *, root_id: str, read_only: bool = False, disk: Disk | None = None
     ) -> SqliteVectors:
-        """Those in an existing file. `VectorsUnusable` if that cannot be read, or is not ours."""
+        """The store in an existing file. `VectorsUnusable` if it cannot be read, or is not ours."""
         try:
             if not read_only:
-                add_checksums(path)  # to embed anew may take hours
+                add_checksums(path)  # embedding again may take hours
             connections = Connections(path, read_only=read_only, may_be_unchecked=True, disk=disk)
         except StoreBusy:
             raise
@@ -94,7 +94,7 @@ class SqliteVectors:
             for name, value in _facts(root_id).items():
                 if facts[name] != value and not (name == "schema" and is_older):
                     raise VectorsUnusable(f"{path} has {name} {facts[name]!r}, not {value!r}")
-            if is_older and not read_only:  # who knows of no checksums may not write here any more
+            if is_older and not read_only:  # versions without checksums may no longer write here
                 with connections.write() as db:
                     db.execute(_SQL["set_meta"], ("schema", SCHEMA))
             return cls(connections)
@@ -108,19 +108,19 @@ class SqliteVectors:
         self._connections.close()
 
     def check(self) -> list[str]:
-        """What SQLite finds wrong with the file, if anything is."""
+        """The problems that SQLite finds in the file, if any."""
         with self._connections.apart(never) as db:
             return [text for (text,) in db.execute(_SQL["check_file"]) if text != "ok"]
 
     # --- putting ------------------------------------------------------------------------------
 
     def forgotten(self) -> Seq:
-        """The last forgetting that was carried out here: the record that began it."""
+        """The last forget that was carried out here, as the record that began it."""
         with self._connections.read() as db:
             return Seq(_meta(db, "forgotten"))
 
     def last_order(self, embedder: str, session: SessionNo) -> int:
-        """The order of the last page of a session that has a vector; -1 if none has."""
+        """The order of a session's last page with a vector; -1 if none has one."""
         first, last, origin = said_span(session)
         with self._connections.read() as db:
             row = _SQL.first(db, "last_place", _code(db, embedder), first, last)
@@ -134,8 +134,8 @@ class SqliteVectors:
         *,
         forgotten: Seq,
     ) -> bool:
-        """Keep the vectors of pages, told by place and record, that follow `last_order`; whether
-        they were. Not if something was forgotten since `forgotten` was read.
+        """Store vectors of the pages (place and record) that follow `last_order`; whether it did.
+        It does not if something was forgotten since `forgotten` was read.
         """
         blobs = vectors.astype("<f2")
         with self._connections.write() as db:
@@ -156,9 +156,9 @@ class SqliteVectors:
     # --- forgetting ---------------------------------------------------------------------------
 
     def forget(self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
-        """Drop what is of these records, and of these sessions whole, and every byte of it.
+        """Drop every byte of these records' vectors, and of these sessions as a whole.
 
-        `begun` is the record that began this forgetting. Harmless when repeated.
+        `begun` is the record that began the forget. Idempotent.
         """
         with self._connections.write() as db:
             db.executemany(_SQL["forget_seq"], ((seq,) for seq in seqs))
@@ -169,7 +169,7 @@ class SqliteVectors:
         self._erase()
 
     def keep_only(self, embedder: str) -> None:
-        """Drop the vectors of every other model."""
+        """Drop the vectors of all other models."""
         with self._connections.write() as db:
             code = _code(db, embedder)
             db.execute(_SQL["forget_others"], (code,))
@@ -187,12 +187,12 @@ class SqliteVectors:
     # --- asking -------------------------------------------------------------------------------
 
     def counts(self) -> dict[str, int]:
-        """Every model, and how many vectors it has here."""
+        """The number of vectors of each model."""
         with self._connections.read() as db:
             return dict(_SQL.rows(db, "embedders"))
 
     def places(self) -> frozenset[int]:
-        """Every place that has a vector."""
+        """Every place with a vector."""
         with self._connections.read() as db:
             return frozenset(place for (place,) in _SQL.rows(db, "places"))
 
@@ -205,16 +205,16 @@ class SqliteVectors:
         limit: int,
         only: NDArray[np.int64] | None = None,
     ) -> Nearest:
-        """The `limit` places in scope whose pages are most like `query`, of those with a vector.
+        """The `limit` places in scope whose pages are most similar to `query`. Needs their vectors.
 
-        With `only`, places of the scope that ascend, besides these the `limit` most like of them.
+        With `only` (ascending places of the scope), also the `limit` most similar ones of those.
         """
         from pagefault.store.vector_cache import merged
 
         found = []
         with self._cache_lock, self._connections.read() as db:
             code = _code(db, embedder)
-            # After either, the code of an embedder and the number of a row may be another's.
+            # After either, an embedder's code or a row's number may belong to another.
             dropped = (_meta(db, "forgotten"), _meta(db, "pruned") or 0)
             if dropped != self._dropped:
                 self._caches.clear()
@@ -229,7 +229,7 @@ class SqliteVectors:
         return merged(found, limit, only)
 
     def _cache(self, db: apsw.Connection, code: int, span: Span) -> VectorCache:
-        """The vectors of a span, and those that were put since it was filled."""
+        """The vectors of a span, including those put since the cache was filled."""
         from pagefault.store.vector_cache import VectorCache
 
         cache = self._caches.setdefault((code, span), VectorCache())
@@ -251,7 +251,7 @@ class SqliteVectors:
 
 
 class VectorFile:
-    """The `VectorPlace` of a root: a file in its folder, and a lock for who makes vectors."""
+    """The `VectorPlace` of a root: a file in its folder, and a lock for the turn to embed."""
 
     def __init__(self, root: Path, *, root_id: str, disk: Disk) -> None:
         self._file = root / "vectors.db"
@@ -288,7 +288,7 @@ class VectorFile:
 
     def end_turn(self) -> None:
         if self._fd >= 0:
-            os.close(self._fd)  # which lets go
+            os.close(self._fd)  # which releases the lock
             self._fd = -1
 
 

@@ -1,1 +1,1 @@
-"""The engine in memory: as short as it can be put, and the specification in code."""
+"""The in-memory engine: as short as possible, and the specification in code."""

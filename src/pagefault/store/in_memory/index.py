@@ -1,8 +1,8 @@
-"""The index as dicts: that of memories which leave nothing on disk, and what other indexes are
-compared with.
+"""The index as dicts: for memories that leave nothing on disk, and the reference that other indexes
+are compared with.
 
-Pages are kept by session and order, and each session has an inverted index of its own: the orders
-in which a term stands, ascending. So a turn costs what its own words find, however much is there.
+Pages are kept by session and order, and each session has its own inverted index: the orders,
+ascending, in which a term occurs. So a turn costs what its own words find, however large the index.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from pagefault.store.tokens import COUNT_MAX, page_terms
 class _Entry:
     row: PageRow
     terms: Counter[str]
-    name: frozenset[str]  # the terms of who spoke
+    name: frozenset[str]  # the terms of the speaker's name
     form: Form
 
 
@@ -79,15 +79,15 @@ def _orders() -> array[int]:
     return array("q")
 
 
-_AFTER_ANY: Final = "\U0010ffff"  # comes after every letter
+_AFTER_ANY: Final = "\U0010ffff"  # sorts after every letter
 
 
 @dataclass(slots=True)
 class _Part:
-    """The pages of one session that were said, or those that were made of them, by their order.
+    """The transcript pages of one session, or those derived from them, by order.
 
-    Invariants: `orders` ascends, and `seqs` and `lengths` are of each; the orders of a term ascend;
-    `words` are the terms, ascending.
+    Invariants: `orders` ascends, and `seqs` and `lengths` run parallel to it; the orders of a term
+    ascend; `words` are the terms, ascending.
     """
 
     orders: array[int] = field(default_factory=_orders)
@@ -95,7 +95,7 @@ class _Part:
     lengths: array[int] = field(default_factory=_orders)  # in terms
     postings: dict[str, array[int]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
-    names: Counter[frozenset[str]] = field(default_factory=Counter)  # of who spoke
+    names: Counter[frozenset[str]] = field(default_factory=Counter)  # of the speakers
 
     def add(self, entry: _Entry) -> None:
         order = entry.row.order
@@ -121,10 +121,10 @@ class _Part:
             if not orders:
                 del self.postings[term], self.words[bisect_left(self.words, term)]
         self.names[entry.name] -= 1
-        self.names += Counter()  # a name that nobody has any more is not kept
+        self.names += Counter()  # drops names that no page has any more
 
     def meant(self, term: str) -> Sequence[str]:
-        """Which terms that stand here are looked for."""
+        """The terms here that `term` matches."""
         begins = beginning(term)
         if not begins:
             return (term,) if term in self.postings else ()
@@ -136,21 +136,21 @@ class _Part:
         return np.array(self.orders, dtype=np.int64)[self._is_seen(upto)]
 
     def lengths_seen(self, upto: Seq) -> Numbers:
-        """How many terms each of these pages has."""
+        """The lengths in terms of these pages."""
         return np.array(self.lengths, dtype=np.int64)[self._is_seen(upto)]
 
     def _is_seen(self, upto: Seq) -> Flags:
         return np.array(self.seqs, dtype=np.int64) <= upto
 
     def containing(self, term: str, seen: Numbers) -> Numbers:
-        """The orders among `seen` where a term stands, or any of those that are looked for."""
+        """The orders among `seen` of pages that contain a term, or any word with that prefix."""
         found = [np.array(self.postings[one], dtype=np.int64) for one in self.meant(term)]
         orders = found[0] if len(found) == 1 else distinct(np.concatenate([_NONE, *found]))
         return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
 
 
 def _counts(entries: Sequence[_Entry], term: str, parts: Sequence[_Part]) -> list[int]:
-    """How often a term stands in each; once, if any does that begins as it looks for."""
+    """How often a term occurs in each; 1 if any word has that prefix."""
     if not beginning(term):
         return [entry.terms.get(term, 0) for entry in entries]
     meant = {one for part in parts for one in part.meant(term)}
@@ -167,7 +167,7 @@ _T = TypeVar("_T")
 def _alone(
     verb: Callable[Concatenate[MemoryIndex, _P], _T],
 ) -> Callable[Concatenate[MemoryIndex, _P], _T]:
-    """One thread at a time: nobody sees half of what is folded in or dropped together."""
+    """Serialise the method: no thread sees half of a fold or a drop."""
 
     @wraps(verb)
     def called(self: MemoryIndex, /, *args: _P.args, **options: _P.kwargs) -> _T:
@@ -178,7 +178,7 @@ def _alone(
 
 
 class MemoryIndex:
-    """A `PageIndex` that ends with its process. It takes the records `after` some on."""
+    """A `PageIndex` that ends with its process. It takes the records after `after`."""
 
     takes_leaves = False
 
@@ -194,12 +194,12 @@ class MemoryIndex:
         self._parts: dict[tuple[SessionNo, bool], _Part] = {}  # and whether its pages are derived
         self._at: dict[int, Seq] = {}  # by place
         self._ids: dict[tuple[SessionNo, PageId], Seq] = {}
-        self._history: set[Seq] = set()  # pages in whose place other words stand
+        self._history: set[Seq] = set()  # pages replaced by other text
         self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
         self._aside: dict[Seq, tuple[SessionNo, str]] = {}
         self._written: dict[Seq, tuple[int, Written]] = {}  # when, and what
-        self._bytes: Counter[SessionNo] = Counter()  # that the records of a session say
+        self._bytes: Counter[SessionNo] = Counter()  # content of a session's records
 
     @_alone
     def apply(self, events: Sequence[Event], *, synced: bool = True) -> Collection[Seq]:
@@ -291,7 +291,7 @@ class MemoryIndex:
         (self._history.add if by else self._history.discard)(seq)
 
     def _supersede(self, session: SessionNo, page_id: PageId, by: Seq) -> None:
-        """All parts of the text that a page begins are history."""
+        """Make all parts of the text that a page begins historical."""
         first = self._ids.get((session, page_id))
         if first is None:
             return
@@ -304,7 +304,7 @@ class MemoryIndex:
                 self._set_superseded(seq, by)
 
     def _collision(self, event: Event) -> str:
-        """Why a page cannot stand where its record says; nothing if it can."""
+        """Why a page cannot have the place in its record; empty if it can."""
         body = event.body
         if not isinstance(body, PageBody):
             return ""
@@ -313,13 +313,13 @@ class MemoryIndex:
         return ID_TAKEN if (event.session, body.page_id) in self._ids else ""
 
     def inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
-        """The turns and pages that a fork of `parent` begins with, made when it was at `upto`."""
+        """The turns and pages that a fork of `parent` made at `upto` begins with."""
         tally = self._sessions.get(parent)
         if tally is None:
             return 0, 0
         if upto >= tally.last_seq:
             return tally.turns, tally.pages
-        own = list(self._in_scope(Scope(((parent, upto),))))  # what was said
+        own = list(self._in_scope(Scope(((parent, upto),))))  # the transcript
         if own:
             last = max(own, key=lambda entry: entry.row.order).row
             return last.turn + 1, last.order + 1
@@ -351,7 +351,7 @@ class MemoryIndex:
         return next(iter(by_id + by_name), None)
 
     def _parts_of(self, scope: Scope) -> list[tuple[_Part, Seq, int]]:
-        """The parts of a scope, each up to which record, and what makes places of its orders."""
+        """The parts of a scope, each with its last record and the offset from orders to places."""
         if scope.is_everything:
             return [
                 (self._parts[session, is_derived], _LAST, place_of(session, 0))
@@ -372,7 +372,7 @@ class MemoryIndex:
                     yield self._pages[Seq(seq)]
 
     def _seen_at(self, scope: Scope, places: Collection[int]) -> dict[int, _Entry]:
-        """The pages in scope that stand at these places, in their order."""
+        """The pages in scope at these places, in order."""
         found = {}
         uptos = dict(scope.parts)
         for place in sorted(places):
@@ -433,7 +433,7 @@ class MemoryIndex:
     def _rows(
         self, part: _Part, upto: Seq, wanted: PageFilter, newest_first: bool
     ) -> Iterator[PageRow]:
-        """The wanted pages of a part, one by one."""
+        """The matching pages of a part, one by one."""
         first, last = bisect_right(part.orders, wanted.after_order), len(part.orders)
         if wanted.before_order is not None:
             last = bisect_left(part.orders, wanted.before_order)
@@ -522,7 +522,7 @@ class MemoryIndex:
         )
 
     def _length_mean(self, scope: Scope) -> float:
-        """Terms in a page of the scope, on average; of several sessions, in what was said."""
+        """Mean terms per page of the scope; over several sessions, per transcript page."""
         where = scope
         if scope.is_everything:
             sessions = dict.fromkeys(session for session, _ in self._parts)  # each has two parts
@@ -674,7 +674,7 @@ class MemoryIndex:
         ]
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
 
 def _entry_of(event: Event, body: PageBody) -> _Entry:

@@ -1,4 +1,4 @@
-"""A log and a blob store as short as they can be put: the specification in code."""
+"""A log and a blob store, as short as possible: the specification in code."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pagefault.store.codec import encode_body
 
 
 class MemoryLog:
-    """`EventLog` in a list. Nothing outlives the process, so `sync` has nothing to do. Its records
-    are numbered from `after` on.
+    """`EventLog` in a list. Nothing outlives the process, so `sync` does nothing. Records are
+    numbered after `after`.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class MemoryLog:
         events = []
         for seq, draft in enumerate(drafts, start=self.head() + 1):
             event = accept(draft, Seq(seq), self._minter.mint(), at_ms, self.hash_key)
-            encode_body(event.body)  # what could not be written to a file is refused here too
+            encode_body(event.body)  # refuse here, too, what a file could not hold
             events.append(event)
         self._events += events
         return events

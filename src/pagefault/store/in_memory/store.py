@@ -14,7 +14,7 @@ from pagefault.store.store import Store
 
 def memory_store(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]) -> Store:
     """An empty store that ends with its process."""
-    # NumPy takes a tenth of a second to import: only who opens one pays for it.
+    # NumPy takes a tenth of a second to import: only stores that are opened pay for it.
     from pagefault.store.in_memory.index import MemoryIndex
     from pagefault.store.in_memory.vectors import MemoryVectorPlace
 

@@ -29,7 +29,7 @@ class MemoryVectors:
     def __init__(self, forgotten: Seq = NOTHING) -> None:
         self._lock = threading.RLock()
         self._forgotten = forgotten
-        self._rows: dict[str, list[_Row]] = {}  # by embedder, in the order in which they were put
+        self._rows: dict[str, list[_Row]] = {}  # by embedder, in the order of `put`
         self._caches: dict[tuple[str, Span], tuple[VectorCache, dict[int, bytes]]] = {}
 
     def forgotten(self) -> Seq:
@@ -105,7 +105,7 @@ class MemoryVectors:
         return merged(found, limit, only)
 
     def _cache(self, embedder: str, span: Span) -> tuple[VectorCache, dict[int, bytes]]:
-        """The vectors of a span, with those that were put since it was filled, and by place."""
+        """The vectors of a span, including those put since the cache was filled; and by place."""
         cache, held = self._caches.setdefault((embedder, span), (VectorCache(), {}))
         rows = self._rows.get(embedder, [])
         later = [row for row in rows[cache.last + 1 :] if span.first <= row.place <= span.last]
@@ -124,7 +124,7 @@ def _read(held: dict[int, bytes], places: Sequence[int]) -> list[tuple[int, byte
 
 
 class MemoryVectorPlace:
-    """The `VectorPlace` of one opening, which nobody else has open."""
+    """The `VectorPlace` of one opening, which is not shared."""
 
     def find(self, *, read_only: bool) -> None:
         return None

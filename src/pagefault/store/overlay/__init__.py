@@ -1,9 +1,9 @@
-"""A store over another, which it reads and never writes: what is new stays in memory.
+"""A store over another, which it reads and never writes: new records stay in memory.
 
-As an overlay file system has a lower layer that is read and an upper one that is written. A
-conversation that must leave nothing on a disk goes on here, as a fork: it sees all that its parent
-says, its searches find it, and what is said from then on ends with the overlay.
+As in an overlay file system, there is a read-only lower layer and a writable upper one. A
+conversation that must leave nothing on disk continues here, as a fork: it sees and searches
+everything of its parent, and what it adds ends with the overlay.
 
-Records of the upper layer are numbered from `FIRST` on, higher than any of a log that is written.
-So the layers may grow side by side, and a number tells which one has its record.
+Records of the upper layer are numbered from `FIRST` on, above those of any written log. So the
+layers can grow side by side, and a number identifies the layer of its record.
 """

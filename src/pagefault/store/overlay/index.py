@@ -1,4 +1,4 @@
-"""The index of an overlay: each question is put to both layers, and their answers are joined."""
+"""The index of an overlay: queries go to both layers, and their answers are merged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class _Upper(MemoryIndex):
-    """The upper layer, whose sessions may be forks of those below."""
+    """The upper layer, whose sessions may be forks of lower ones."""
 
     def __init__(self, base: PageIndex, after: Seq) -> None:
         super().__init__(after)
@@ -55,11 +55,11 @@ class _Upper(MemoryIndex):
 
 
 class OverlayIndex:
-    """A `PageIndex` of which only the upper layer is written. A session is of one layer, with its
-    pages; a scope may be of both, as a fork's is. There the pages of a fork come after those that
-    it inherits, so answers by place stand one behind the other.
+    """A `PageIndex` that writes only its upper layer. A session and its pages belong to one layer;
+    a scope may span both, as a fork's does. The pages of a fork come after those it inherits, so
+    answers by place are concatenated.
 
-    Of candidates, the limit of stretches is each layer's own.
+    Candidates are limited to so many stretches per layer.
     """
 
     takes_leaves = False
@@ -69,11 +69,11 @@ class OverlayIndex:
         self._own = _Upper(base, after)
 
     def _layer(self, number: int) -> PageIndex:
-        """The one that has this record, or this session."""
+        """The layer that has this record or session."""
         return self._own if number >= FIRST else self._base
 
     def _layers(self, scope: Scope) -> list[tuple[PageIndex, Scope]]:
-        """Both, each with its part of a scope; the lower one first."""
+        """Both layers with their parts of a scope, the lower one first."""
         if scope.is_everything:
             return [(self._base, scope), (self._own, scope)]
         below = tuple(part for part in scope.parts if part[0] < FIRST)
@@ -109,7 +109,7 @@ class OverlayIndex:
 
     def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> Mapping[PageId, PageRow]:
         found: dict[PageId, PageRow] = {}
-        for layer, part in self._layers(scope):  # what is nearer takes the place of the other
+        for layer, part in self._layers(scope):  # the upper layer's value replaces the lower one's
             found |= layer.find_pages(part, page_ids)
         return found
 
@@ -152,7 +152,7 @@ class OverlayIndex:
 
     @contextmanager
     def moment(self) -> Iterator[None]:
-        with self._own.moment(), self._base.moment():  # as the upper layer asks the lower one
+        with self._own.moment(), self._base.moment():  # the upper layer queries the lower one
             yield
 
     def candidates(
@@ -227,7 +227,7 @@ class OverlayIndex:
         ]
 
     def written(self, after: Seq, since_ms: int) -> list[Written]:
-        return self._own.written(after, since_ms)  # below nothing is written from here
+        return self._own.written(after, since_ms)  # the lower layer is not written from here
 
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
         if session is not None:

@@ -1,4 +1,4 @@
-"""The log and the blobs of an overlay: old ones from below, new ones from memory."""
+"""The log and blobs of an overlay: old ones from the lower layer, new ones from memory."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from pagefault.store.api import BlobStore, EventLog, LogReport
 from pagefault.store.in_memory.log import MemoryBlobs, MemoryLog
 
 FIRST: Final = Seq(1 << 34)
-"""The first record of an overlay: a log of 17 billion comes before it, and a session's number,
-which is that of its first record, still has room in a place (`store/place.py`).
+"""The first record of an overlay. It leaves 17 billion to the log below, and a session's number,
+which is that of its first record, still fits into a place (`store/place.py`).
 """
 
 
 def below(seqs: Collection[Seq]) -> list[Seq]:
-    """Those of these records that are of the lower layer."""
+    """The records among these that are in the lower layer."""
     return [seq for seq in seqs if seq < FIRST]
 
 
 def check_above(seqs: Collection[int]) -> None:
-    """Raise `StoreReadOnly` unless all these records, or sessions, are of the upper layer."""
+    """Raise `StoreReadOnly` unless all these records, or sessions, are in the upper layer."""
     if any(seq < FIRST for seq in seqs):
         raise StoreReadOnly("what lies below an overlay is read-only", hint="use the memory itself")
 
 
 class OverlayLog:
-    """An `EventLog`: what the one below it held when this was made, and what was appended here."""
+    """An `EventLog`: what the lower log held when this was made, and what was appended here."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class OverlayLog:
         return self._base.archived(below(seqs))
 
     def is_current(self) -> bool:
-        return True  # nobody else has the upper layer, and of the lower nothing later is read
+        return True  # the upper layer is private, and later records of the lower are not read
 
     def refresh(self, acknowledged: Seq | None = None) -> None: ...
 
@@ -133,7 +133,7 @@ class OverlayLog:
 
 
 class OverlayBlobs:
-    """A `BlobStore`: what is put stays in memory."""
+    """A `BlobStore` whose new blobs stay in memory."""
 
     def __init__(self, base: BlobStore, secret: bytes) -> None:
         self._base = base

@@ -1,4 +1,4 @@
-"""An overlay over a store."""
+"""Creating an overlay over a store."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pagefault.store.overlay.log import FIRST, OverlayBlobs, OverlayLog
 from pagefault.store.store import Store
 
 RECORDS_MAX: Final = 1 << 24
-"""Of one overlay: the next one's are numbered from there on."""
+"""The most records of one overlay: the next one's numbers begin after them."""
 
 
 def overlay_store(base: Store, clock: Clock, minter: IdMinter, *, number: int = 0) -> Store:
-    """A store in memory that reads what `base` holds by now, and never writes there. It ends with
-    its process, and must be closed before `base` is. Overlays of other numbers have other records.
+    """An in-memory store that reads what `base` holds now, and never writes to it. It ends with its
+    process; close it before `base`. Overlays with different numbers have different records.
     """
     after = Seq(FIRST - 1 + number * RECORDS_MAX)
     return Store(

@@ -1,4 +1,4 @@
-"""SQL by name: each `.sql` file holds queries, each under its name and a sentence on it."""
+"""SQL by name: each `.sql` file holds queries, each with a name and a sentence."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Queries:
         return self._texts[name]
 
     def first(self, db: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...] | None:
-        """The first row that a query gives."""
+        """The first row of a query."""
         return db.execute(self._texts[name], values).fetchone()
 
     def rows(self, db: apsw.Connection, name: str, *values: Any) -> list[tuple[Any, ...]]:
-        """All rows that a query gives."""
+        """All rows of a query."""
         return db.execute(self._texts[name], values).fetchall()
