@@ -387,7 +387,7 @@ def test_a_list_of_variables_that_goes_before_all_is_refused(
 
 
 def test_a_provider_that_aider_asks_itself_is_refused(desk: Desk) -> None:
-    with pytest.raises(PastProxy, match="asks deepseek itself"):
+    with pytest.raises(PastProxy, match="asks deepseek directly"):
         CLIENTS["aider"].check(desk.run("--model", "deepseek/deepseek-chat"))
 
 

@@ -211,7 +211,7 @@ def test_what_a_memory_from_elsewhere_claims_is_nobody_s_word(tmp_path: Path) ->
         async with pagefault.open(root) as memory:
             session = await memory.session("talk", create=False)
             claims = await session.claims()
-            with pytest.raises(NotAdopted, match="not made here"):
+            with pytest.raises(NotAdopted, match="not created here"):
                 await session.user("hello")
             with pytest.raises(NotAdopted):
                 await session.request()

@@ -28,7 +28,7 @@ def test_checkpoints_are_listed_and_no_name_is_given_twice(cli: Cli, memory_root
     again = cli("--root", memory_root, "checkpoint", "talk", "第一")
     assert again.code == 2
     assert f"record {first['seq']}" in again.err
-    assert "otherwise" in again.err
+    assert "choose another name" in again.err
     cli("--root", memory_root, "checkpoint", "talk", "second")
     [one, two] = cli("--root", memory_root, "checkpoint", "talk", "--json").data["checkpoints"]
     assert (one["name"], one["seq"], one["turn"]) == ("第一", first["seq"], 26)
@@ -124,7 +124,7 @@ def test_commands_that_look_at_one_session_take_it_like_their_siblings(
 def test_a_claim_that_is_not_there_is_not_found(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "claims", "show", "clm_99")
     assert told.code == 3
-    assert "session 'talk' has no 'clm_99'" in told.err
+    assert "session 'talk' has no claim 'clm_99'" in told.err
     assert "pagefault claims" in told.err
 
 

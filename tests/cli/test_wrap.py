@@ -295,7 +295,7 @@ def test_a_proxy_that_cannot_start_is_said_and_no_client_runs(bench: Bench) -> N
         (["nowhere-to-be-found"], "there is no nowhere-to-be-found on your PATH"),
         (["other"], "--upstream"),
         (["--upstream", "ftp://x", "claude"], "not an http or https address"),
-        (["--upstream", "https://x.example", "--env", "no pair", "other"], "no NAME=VALUE"),
+        (["--upstream", "https://x.example", "--env", "no pair", "other"], "not NAME=VALUE"),
         (
             ["--upstream", "https://x.example", "--in-file", "gone", "a", "b", "other"],
             "cannot read",

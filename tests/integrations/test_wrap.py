@@ -815,16 +815,16 @@ def test_what_cannot_be_is_told_when_it_is_wrapped(
 
 def test_a_client_is_wrapped_once(upstream: Upstream) -> None:
     with pagefault.wrap(_openai(upstream.url), memory=":memory:") as client:
-        with pytest.raises(BadInput, match="is wrapped"):
+        with pytest.raises(BadInput, match="already wrapped"):
             pagefault.wrap(client)
-        with pytest.raises(BadInput, match="is wrapped"):
+        with pytest.raises(BadInput, match="already wrapped"):
             pagefault.wrap(client._client)
         assert pagefault.behind(client._client).sessions() == []
 
 
 async def test_a_blocking_client_takes_no_memory_of_a_loop(upstream: Upstream) -> None:
     async with pagefault.open(":memory:") as memory:
-        with _openai(upstream.url) as client, pytest.raises(BadInput, match="blocks"):
+        with _openai(upstream.url) as client, pytest.raises(BadInput, match="is blocking"):
             pagefault.wrap(client, memory=memory)
         async with pagefault.wrap(_async_openai(upstream.url), memory=memory) as paged:
             with pytest.raises(BadInput, match="the one that it was given"):

@@ -308,10 +308,10 @@ async def test_a_session_that_brings_nothing_in_is_handed_to_nobody(mode: str) -
         session = await work(memory)
         await session.set_control(mode)
         for verb in (session.pack, session.handoff, session.synopsis, session.digest):
-            with pytest.raises(BadInput, match="nothing is brought in"):
+            with pytest.raises(BadInput, match="nothing can be packed"):
                 await verb()
         await memory.set_control(mode)
-        with pytest.raises(BadInput, match="nothing is brought in"):
+        with pytest.raises(BadInput, match="nothing can be packed"):
             await memory.pack("kettle")
 
 

@@ -376,7 +376,7 @@ async def test_an_imported_page_is_pinned_only_once_it_is_approved(tmp_path: Pat
         await memory.import_history([path])
         [one] = await memory.imports()
         session = await memory.session(one.name, create=False)
-        with pytest.raises(BadInput, match="nobody approved"):
+        with pytest.raises(BadInput, match="not been approved"):
             await session.pin("msg_1")
         await memory.approve_import(session=one.session_id)
         await session.pin("msg_1")

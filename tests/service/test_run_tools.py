@@ -409,7 +409,7 @@ async def test_a_schema_leaves_its_calls_to_the_host_and_the_run_goes_on_after_t
         answer = await session.run(model, tools=[ask, add])
         assert [call.name for call in answer.calls] == ["ask_human"]
         assert not answer.complete
-        with pytest.raises(BadInput, match="wait for their results"):
+        with pytest.raises(BadInput, match="waiting for results"):
             await session.run(model, tools=[ask, add])
         await session.tool_result("h", "Go on.")
         answer = await session.run(model, tools=[ask, add])

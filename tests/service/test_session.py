@@ -103,7 +103,7 @@ async def test_a_typed_message_larger_than_the_window_changes_nothing(tmp_path: 
         before = await session.request()
         log = sorted((tmp_path / "m" / "log").iterdir())
         size = sum(path.stat().st_size for path in log)
-        with pytest.raises(MessageTooLarge, match=r"takes [\d,]+ tokens") as refused:
+        with pytest.raises(MessageTooLarge, match=r"has [\d,]+ tokens") as refused:
             await session.user(words(3_000))
         assert "document" in refused.value.hint
         fits = Incoming(text="fits", role=Role.USER)

@@ -291,7 +291,7 @@ async def test_a_blank_goal_is_refused_and_the_one_that_stands_stays(tmp_path: P
     async with pagefault.open(tmp_path / "m", sync="os") as memory:
         session = await memory.session("s")
         stands = await session.goal("Ship the ledger by Friday.")
-        with pytest.raises(pagefault.BadInput, match="says nothing") as refused:
+        with pytest.raises(pagefault.BadInput, match="must not be blank") as refused:
             await session.goal("  \n")
         assert refused.value.hint
         assert (await session.status()).auto_pins.goal == stands

@@ -257,7 +257,7 @@ async def test_what_was_derived_edited_or_forgotten_proves_nothing() -> None:
         session = await memory.session("work")
         old = await session.user(SAID)
         claim_id = await session.remember("go with postgres")
-        with pytest.raises(BadInput, match="made of other pages"):
+        with pytest.raises(BadInput, match="derived from other pages"):
             await session.claim("x", evidence=[Quote("go with postgres", claim_id)])
         gone = await session.user("The vault is green.")
         await memory.forget("work", gone)
@@ -285,7 +285,7 @@ async def test_a_claim_takes_the_place_of_that_on_its_subject_or_of_the_named() 
         assert (told[first].status, told[first].closed_by) == ("superseded", second)
         assert (told[tabs].status, told[tabs].closed_by) == ("superseded", spaces)
         assert told[spaces].text.endswith(f"(instead of {tabs})")
-        with pytest.raises(BadInput, match="stands no more"):
+        with pytest.raises(BadInput, match="no longer holds"):
             await session.remember("redis", replaces=first)
         with pytest.raises(BadInput, match="on the same subject"):
             await session.remember("redis", subject="database", replaces=spaces)
@@ -306,9 +306,9 @@ async def test_a_claim_is_taken_back_and_undone_as_any_other_act() -> None:
         assert (told[claim_id].status, told[claim_id].closed_by) == ("retracted", note)
         assert "postgres" not in told[note].text
         assert (await session.page(note)).derived.provenance == (claim_id,)  # type: ignore[union-attr]
-        with pytest.raises(BadInput, match="stands no more"):
+        with pytest.raises(BadInput, match="no longer holds"):
             await session.retract(claim_id)
-        with pytest.raises(BadInput, match="holds nothing itself"):
+        with pytest.raises(BadInput, match="states nothing itself"):
             await session.retract(note)
         assert (await session.undo()).what == "claims"
         assert [claim.value for claim in await _standing(session)] == ["go with postgres"]
@@ -398,7 +398,7 @@ async def test_rules_are_refused_by_name_where_there_is_no_room_to_recite_them()
         assert (await session.request()).tail == tail
         await session.remember(rules[2], kind="rule", replaces=made[0])
         assert rules[2] in (await session.request()).tail
-        with pytest.raises(BadInput, match="more than the 50 tokens"):
+        with pytest.raises(BadInput, match="longer than the 50 tokens"):
             await session.claim("never do " + "this or " * 40, evidence=["touch"], kind="rule")
         await session.remember(rules[3], kind="rule", origin="model_generated")
 

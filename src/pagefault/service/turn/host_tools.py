@@ -136,7 +136,7 @@ def not_open(call_id: str, state: SessionState) -> BadInput:
     """The error for a result whose call is not open."""
     waiting = state.calls_awaited()
     known = (call.call_id for call in state.calls_shown())
-    told = f"; these do: {_listed(waiting)}" if waiting else ""
+    told = f"; open calls: {_listed(waiting)}" if waiting else ""
     if call_id in known:
         return BadInput(
             f"the call {call_id!r:.80} already has a result",
