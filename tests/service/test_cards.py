@@ -89,7 +89,7 @@ async def test_nothing_rests_on_what_does_not_hold_and_no_authority_is_gained_by
         await session.retract(proposed)
         with pytest.raises(BadInput, match="does not hold: stale"):
             await session.claim("Port 6379 is open.", derived_from=[derived])
-        with pytest.raises(BadInput, match="stands no more"):
+        with pytest.raises(BadInput, match="no longer holds"):
             await session.claim("Port 6379 is open.", derived_from=[proposed])
 
 
@@ -228,7 +228,7 @@ async def test_merged_claims_keep_both_proofs_and_come_back_together() -> None:
         told = {claim.claim_id: claim for claim in await session.claims()}
         assert [told[c].closed_by for c in (one, two)] == [merged, merged]
         assert told[merged].quotes == ("Lint with ruff.", "Run ruff before you push.")
-        with pytest.raises(BadInput, match="stands no more"):
+        with pytest.raises(BadInput, match="no longer holds"):
             await session.retract(two)
         await session.undo()
         standing = [c.value for c in await session.claims() if c.status == "standing"]
