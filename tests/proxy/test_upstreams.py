@@ -75,7 +75,7 @@ def test_the_first_is_for_all_else_unless_another_is() -> None:
 @pytest.mark.parametrize(
     ("told", "says"),
     [
-        (["grok=https://a.test"], "'grok' is no format"),
+        (["grok=https://a.test"], "'grok' is neither a request format"),
         (["/a/../b=https://a.test"], "is neither a request format nor a path"),
         (["https://a.test", "https://b.test"], "two upstreams for all else"),
         (["chat=https://a.test", "chat=https://b.test"], "two upstreams for chat"),

@@ -89,9 +89,9 @@ async def test_replacing_what_is_missing_or_empty_is_an_error(session: Session) 
     with pytest.raises(BadInput, match="section 'human' not found"):
         await session.core_replace("human", "a", "b")
     await session.core_append("human", "Name: Ann")
-    with pytest.raises(BadInput, match="nothing is named"):
+    with pytest.raises(BadInput, match="the text to replace is empty"):
         await session.core_replace("human", "", "b")
-    with pytest.raises(BadInput, match="does not say 'Bob'"):
+    with pytest.raises(BadInput, match="does not contain 'Bob'"):
         await session.core_replace("human", "Bob", "b")
     with pytest.raises(BadInput, match="blanks"):
         await session.core_append("human", " \n")

@@ -201,10 +201,10 @@ async def test_nothing_stands_there_unless_it_is_whole(
                 await memory.export(tmp_path / "out", form="events")
         assert _there(tmp_path) == {"a"}
         (tmp_path / "out").write_text("mine")
-        with pytest.raises(pagefault.BadInput, match="there already"):
+        with pytest.raises(pagefault.BadInput, match="already exists"):
             await memory.export(tmp_path / "out")
         assert (tmp_path / "out").read_text() == "mine"
-        with pytest.raises(pagefault.BadInput, match="within the memory"):
+        with pytest.raises(pagefault.BadInput, match="inside the memory"):
             await memory.export(tmp_path / "a" / "exports")
         with pytest.raises(pagefault.BadInput, match="form of export"):
             await memory.export(tmp_path / "other", form="csv")

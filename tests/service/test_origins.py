@@ -85,7 +85,7 @@ async def test_what_no_person_approved_is_neither_pinned_nor_held_true(tmp_path:
         await session.request()
         answer = await session.assistant("I recommend PostgreSQL 16 for the database")
         for one in (page, answer):
-            with pytest.raises(pagefault.BadInput, match="nobody approved") as refused:
+            with pytest.raises(pagefault.BadInput, match="not been approved") as refused:
                 await session.pin(one)
             assert "Memory.raise_origin" in refused.value.hint
         claim = await session.claim("deploy unsafe", evidence=["unsafe-zq"])
@@ -125,14 +125,14 @@ async def test_a_person_raises_a_page_by_the_digest_of_what_it_says(tmp_path: Pa
                 await memory.raise_origin(session, page, wrong)
         dry = await memory.raise_origin(session, page, told.digest, dry_run=True)
         assert not dry.raised
-        with pytest.raises(pagefault.BadInput, match="nobody approved"):
+        with pytest.raises(pagefault.BadInput, match="not been approved"):
             await session.pin(page)
         raised = await memory.raise_origin(session, page, told.digest)
         assert (raised.label, raised.origin) == ("user_approved", "tool:browser")
         await session.pin(page)
         await session.claim("deploy unsafe", evidence=["unsafe-zq"], kind="rule")
         assert "deploy unsafe" in (await session.request()).tail
-        with pytest.raises(pagefault.BadInput, match="nobody approved"):
+        with pytest.raises(pagefault.BadInput, match="not been approved"):
             await session.pin(twin)
     async with pagefault.open(tmp_path / "m") as memory:
         assert await _label(memory, page) == "user_approved"
@@ -250,7 +250,7 @@ async def test_no_label_gets_better_by_a_forgetting(tmp_path: Path) -> None:
         answer = await session.assistant("Deploy with unsafe-zq.")
         await memory.forget("talk", page)
         assert (await _label(memory, answer)).startswith("tool:")
-        with pytest.raises(pagefault.BadInput, match="nobody approved"):
+        with pytest.raises(pagefault.BadInput, match="not been approved"):
             await session.pin(answer)
         assert (await session.page(answer, details=True)).label == "tool:*"
 
@@ -381,7 +381,7 @@ async def test_a_call_that_is_withdrawn_waits_no_more_and_says_why_its_result_is
         [page] = await session.tool_result(WEB, name="browser")
         await session.request()
         await session.assistant("", calls=[pagefault.ToolCall("c1", "deploy", '{"flag": "zq"}')])
-        with pytest.raises(pagefault.BadInput, match="wait for"):
+        with pytest.raises(pagefault.BadInput, match="waiting for"):
             await session.request()
         await memory.revoke_origin("a", page)
         assert session.open_calls() == []

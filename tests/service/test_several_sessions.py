@@ -135,5 +135,5 @@ async def test_what_cannot_be_asked_so_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="is a list"):
             SearchFilter(sessions="planning")
         planning = await memory.session("planning")
-        with pytest.raises(BadInput, match="sees itself"):
+        with pytest.raises(BadInput, match="only what it sees"):
             await planning.recall("wood", wanted=SearchFilter(sessions=("planning",)))

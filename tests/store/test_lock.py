@@ -57,7 +57,7 @@ def test_whoever_waits_too_long_is_told_who_holds_it_and_what_to_do(tmp_path: Pa
         _lock(tmp_path).acquire()
     assert f"process {os.getpid()} on " in str(caught.value)
     assert "2025-11-24" in str(caught.value)  # since when
-    assert "reading only" in caught.value.hint
+    assert "read-only" in caught.value.hint
 
 
 def test_once_released_it_can_be_taken_again(tmp_path: Path) -> None:
