@@ -24,15 +24,17 @@ from pagefault.model.events import (
     Body,
     Claimed,
     Draft,
+    ForgetBegun,
     Packed,
     PageBody,
     Received,
     Represented,
     Said,
+    ScrubBegun,
     Stored,
     Summarised,
 )
-from pagefault.model.ids import IdMinter, PageId, SessionNo, TurnNo
+from pagefault.model.ids import IdMinter, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Role
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.store import acceptance
@@ -113,6 +115,8 @@ async def _begin(root: Path) -> None:
         await session.request()
 
 
+_FOR_EVER: Final = ((Seq(1), Seq(1 << 60)),)
+
 BAD: Final[dict[str, Callable[[], Body]]] = {
     "a summary in the place of what was said": lambda: _made(Summarised),
     "a claim in the place of what was said": lambda: _made(Claimed, order=0, claim_type="fact"),
@@ -130,6 +134,8 @@ BAD: Final[dict[str, Callable[[], Body]]] = {
     "a level there is none of": lambda: _made(
         Represented, order=DERIVED_ORDER, represents=PageId("msg_1"), level=17
     ),
+    "a scrub of more records than there are": lambda: ScrubBegun(targets=_FOR_EVER, vouches=""),
+    "a forgetting of what is to come": lambda: ForgetBegun(targets=_FOR_EVER),
 }
 
 

@@ -159,10 +159,10 @@ def flaw(event: Event) -> str:
             except BadInput:
                 return "it is no price list"
             return ""
-        case ForgetBegun(taken=taken):
-            return "" if all(map(_is_countable, taken)) else "it takes ids that cannot be"
-        case ScrubBegun(targets=targets):
-            are = all(0 < first <= last for first, last in targets)
+        case ForgetBegun(taken=taken) if not all(map(_is_countable, taken)):
+            return "it takes ids that cannot be"
+        case ForgetBegun(targets=targets) | ScrubBegun(targets=targets):
+            are = all(0 < first <= last < event.seq for first, last in targets)
             return "" if are else "its targets cannot be"
         case ImportApproved(sessions=sessions) | ImportRevoked(sessions=sessions):
             are = all(0 < one < SESSIONS_MAX for one in sessions)

@@ -22,6 +22,7 @@ from pagefault.store.embedded.segment import Segment
 from pagefault.store.embedded.segment_format import FILE_BYTES_MAX, TEMPORARY, Header, file_name
 from pagefault.store.embedded.staging import vouch
 from pagefault.store.references import targets
+from pagefault.store.soundness import sound
 
 _NONE = (Seq(1), NOTHING)
 
@@ -122,7 +123,7 @@ class _Scrubbed:
         if record.join:
             self.commitments[Seq(record.seq)] = record.commit, path
         elif record.type == "scrub_begun":
-            body = codec.to_event(record).body
+            body = sound(codec.to_event(record)).body
             if isinstance(body, ScrubBegun):
                 self.begun.append(body)
 
