@@ -89,8 +89,9 @@ class PagesPane(Pane):
                 self.notes("reading what the window holds … w: all pages")
                 return
             pages = [one for one in self.window.segments if one.pages]
+            browser = await self.desk.browser()
             self.notes(f"{counted(len(pages), 'page')} {when(self.window)} · w: all pages")
-            self.lines.show(WindowPages(await self.desk.browser(), pages))
+            self.lines.show(WindowPages(browser, pages))
         else:
             browser = await self.desk.browser()
             every = AllPages(browser, await browser.count())
