@@ -93,7 +93,7 @@ async def test_replacing_what_is_missing_or_empty_is_an_error(session: Session) 
         await session.core_replace("human", "", "b")
     with pytest.raises(BadInput, match="does not contain 'Bob'"):
         await session.core_replace("human", "Bob", "b")
-    with pytest.raises(BadInput, match="blanks"):
+    with pytest.raises(BadInput, match="must not be blank"):
         await session.core_append("human", " \n")
     with pytest.raises(BadInput, match="section's name"):
         await session.core_append("x" * 41, "a")
