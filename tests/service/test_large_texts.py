@@ -18,7 +18,7 @@ async def test_how_long_a_text_is_is_looked_at_before_what_it_says() -> None:
     text = "x" * TEXT_BYTES + "\ud800"  # neither can be written down, and one costs a reading
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("s")
-        with pytest.raises(BadInput, match=r"text of 32,000,001 bytes.* at most 32,000,000"):
+        with pytest.raises(BadInput, match=r"text has 32,000,001 bytes.* at most 32,000,000"):
             await session.user(text)
 
 
@@ -35,7 +35,7 @@ async def test_a_message_that_no_request_could_show_is_refused_without_counting_
     async with pagefault.open(":memory:", window=8_000) as memory:
         session = await memory.session("s")
         monkeypatch.setattr(O200k, "count_all", counting)
-        with pytest.raises(MessageTooLarge, match="takes more than"):
+        with pytest.raises(MessageTooLarge, match="has more than"):
             await session.user("word " * 400_000)
     assert sum(counted) < 200_000
 
