@@ -66,6 +66,6 @@ def test_cards_that_wait_are_reviewed_and_confirmed_by_their_digest(cli: Cli, ro
     [card] = [c for c in cli("--root", root, "cards", "--json").data if c["card_id"] == "clm_2"]
     assert card["contradicts"] == [told["claim_id"]]
     refused = cli(*claims, "merge", told["claim_id"], "clm_2")
-    assert "say different things" in refused.err
+    assert "these claims differ" in refused.err
     merged = cli(*claims, "merge", told["claim_id"], "clm_2", "--value", "Valkey it is.", "--json")
     assert merged.data["merges"] == ["clm_2"]
