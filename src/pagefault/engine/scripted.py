@@ -37,6 +37,7 @@ _INDEX: Final = "X"
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _CERTAIN: Final = 0.9  # of the question's weight in one passage: no further search is needed
+# A choice, not fitted; it is the reader's alone, which the north star reports apart.
 _PROMISING: Final = 0.15  # likelihood of a hit, as stated by search, below which it is not faulted
 _LIMIT: Final = re.compile(
     r"at most (\d+) pages of together at most (\d+) tokens"

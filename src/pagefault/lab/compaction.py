@@ -102,6 +102,11 @@ def sentences(text: str) -> list[str]:
     return [text[unit.start : unit.end] for unit in units(text)]
 
 
+def terms_of(texts: Sequence[str]) -> list[Terms]:
+    """The content words of each sentence of these texts."""
+    return [frozenset(telling_terms(one)) for text in texts for one in sentences(text)]
+
+
 def alive(wanted: Sequence[Terms], said: Sequence[Terms]) -> bool:
     return any(len(one & other) >= ALIVE * len(one) for one in wanted for other in said)
 
@@ -109,12 +114,9 @@ def alive(wanted: Sequence[Terms], said: Sequence[Terms]) -> bool:
 def answering(question: Question, lines: dict[str, Line]) -> list[Terms]:
     """Of each turn in evidence the sentence that shares most terms with question and answer."""
     asked = frozenset(telling_terms(f"{question.text} {question.answer}"))
-    found = []
-    for ref in question.evidence:
-        said = [frozenset(telling_terms(one)) for one in sentences(lines[ref].text)]
-        if said := [one for one in said if len(one) > 1]:
-            found.append(max(said, key=lambda one: len(one & asked)))
-    return found
+    told = (terms_of([lines[ref].text]) for ref in question.evidence)
+    wordy = ([one for one in said if len(one) > 1] for said in told)
+    return [max(said, key=lambda one: len(one & asked)) for said in wordy if said]
 
 
 async def ask(
@@ -143,14 +145,13 @@ async def ask(
         if one.text != question.text
     ]
     shown = {one.page_id for one in passages}
-    said = [frozenset(telling_terms(one)) for each in passages for one in sentences(each.text)]
-    quoted = [frozenset(telling_terms(one)) for one in sentences(answer.text)]
+    said = terms_of([one.text for one in passages])
     evidence = {pages[ref] for ref in question.evidence}
     told.questions += 1
     is_shown = alive(wanted, said)
     told.shown += is_shown
     told.answered += is_shown and (
-        alive(wanted, quoted) or not evidence.isdisjoint(answer.citations)
+        alive(wanted, terms_of([answer.text])) or not evidence.isdisjoint(answer.citations)
     )
     told.cited += len(answer.citations)
     told.cited_there += sum(one in shown for one in answer.citations)
@@ -188,8 +189,7 @@ async def ask_packed(
     passages = [one for message in request.messages for one in passages_of(message)]
     texts = [one.text for one in passages if one.text != question.text]
     texts.append(pack.text("codex"))
-    said = [frozenset(telling_terms(one)) for text in texts for one in sentences(text)]
-    if alive(wanted, said):
+    if alive(wanted, terms_of(texts)):
         told.shown += 1
         return
     evidence = {pages[ref] for ref in question.evidence}

@@ -1,14 +1,14 @@
-"""Memory of a proxied conversation, formed by the model that lived it: what that model is asked.
+"""Formation behind the proxy: the request by which a client's own model forms memory.
 
-What was passed on last goes out once more, over the same connection to the same provider: the
-client's address, headers and body, with the answer and one message more behind the messages. So its
-prefix is in the provider's cache, and what it costs is on the account of the user whose client it
-was. No request is made for one who did not agree (`client.wants_formation`), none of any other's
-conversation, and none that the client waits for.
+The last forwarded request is sent once more, over the same connection to the same provider: the
+client's path, headers and body, followed by the answer and one more message. So its prefix is in
+the provider's cache, and the account of the client's user pays for it. No request is made without
+that user's consent (`client.wants_formation`), about another user's conversation, or while the
+client waits.
 
-Where r is the price of a cached token, a request of N tokens costs r·N once more, and asking anew
-about a range of R costs R. So a range has a tenth of the request at least: below that, the fork of
-a large request would cost more than it saves (CACHE, fork lemma, at r = 0.1).
+With r the price of a cached token, forking a request of N tokens costs r·N, and asking about a
+range of R tokens alone costs R. So a range is at least a tenth of the request: below that, the fork
+costs more than it saves (the fork lemma, at r = 0.1).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OF_ONE_REQUEST: Final = frozenset((b"content-encoding", b"content-length", b"id
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """The way that a client's request went to its provider, headers and all."""
+    """A client's request on its way to the provider: connection, path and headers."""
 
     relay: Relay
     method: str
@@ -51,7 +51,7 @@ class Fork:
     headers: Headers
 
     async def answer(self, wire: Wire, body: bytes) -> Answered:
-        """What is answered when this body takes it. Raises `EngineError`."""
+        """The answer to this body. Raises `EngineError`."""
         headers = [one for one in self.headers if one[0].lower() not in _OF_ONE_REQUEST]
         reader = AnswerReader(wire)
         relay = self.relay
@@ -76,8 +76,8 @@ def said_by(answered: Answered) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayedFormer:
-    """Asks with `body`, which was passed on last, and the `answer` to it. `tokens_sent` is our
-    count of both.
+    """A former that continues `body`, the last forwarded request, and its `answer`. `tokens_sent`
+    is our count of both.
     """
 
     fork: Fork
@@ -122,8 +122,8 @@ class RelayedFormer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayedTurns:
-    """The turns that a client's request showed, with the answer to it: those `pages`, in their
-    order, that no range has yet. `tokens` are those of both, by our count.
+    """The turns in a client's request and its answer: the `pages`, in order, that no range has yet.
+    `tokens` is our count of both.
     """
 
     pages: Sequence[Page]
@@ -146,7 +146,7 @@ class RelayedTurns:
         return list(self.pages)
 
     def has_room(self, tokens: int) -> bool:
-        """What the model itself has room for: the proxy's window bounds what its client sends."""
+        """Whether the model's own window has room: the proxy's only bounds the client's requests."""
         known = find_model(self.model)
         most = known.window_tokens if known.is_known else self.window_tokens
         return not most or tokens * self.factor <= most
@@ -175,8 +175,8 @@ def _segment(number: int, page: Page) -> RenderedSegment:
 
 
 def is_all_there(owned: Owned, shown: Sequence[PageId]) -> bool:
-    """Whether none of these pages was forgotten or withdrawn: a client goes on sending what was,
-    and what a model forms with it in sight may hold words of it. Blocks on the store.
+    """Whether none of these pages was forgotten or withdrawn. A client keeps sending such text, and
+    memory formed with it in view may repeat its words. Blocks on the store.
     """
     runtime, scope = owned.runtime, owned.scope
     rows = (runtime.index.find_page(scope, page_id) for page_id in shown)
@@ -184,8 +184,8 @@ def is_all_there(owned: Owned, shown: Sequence[PageId]) -> bool:
 
 
 def not_formed(owned: Owned, shown: Sequence[PageId], ranges: Ranges) -> list[Page]:
-    """Of what a request showed, the pages that no range has that is done with. Blocks on the store,
-    as long as there are such: what stands before them is not looked at.
+    """The pages of a request that no finished range covers. Blocks on the store; reads from the end
+    and stops at the first page that a range covers.
     """
     runtime, scope = owned.runtime, owned.scope
     begun = ranges.begun

@@ -80,10 +80,12 @@ class Quarantine:
         return self.is_proposed(row) or self.is_withdrawn(row)
 
     def why_unseen(self, row: PageRow) -> str:
-        """Why it is not shown, in words; "" if it may be."""
+        """The reason, in words, why a page is not shown; "" if it may be."""
         if self.is_withdrawn(row):
             return "the page was withdrawn"
-        return "it is proposed for core memory, and nobody accepted it" * self.is_proposed(row)
+        if self.is_proposed(row):
+            return "it is proposed for core memory, and nobody accepted it"
+        return ""
 
     def is_proposed(self, row: PageRow) -> bool:
         """Whether a page is a proposed version of core memory that nobody has accepted."""

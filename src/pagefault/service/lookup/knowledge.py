@@ -25,6 +25,7 @@ from pagefault.store.languages import languages_in
 from pagefault.store.likely import rarity
 
 PAGES_MAX: Final = 5
+# A choice, not fitted: docs/decisions/096 has what it came to on sentences written afterwards.
 ABOUT: Final = 0.6  # of what the best page has of a question: then a claim has the same subject
 
 
