@@ -146,7 +146,7 @@ class RelayedTurns:
         return list(self.pages)
 
     def has_room(self, tokens: int) -> bool:
-        """Whether the model's own window has room; the proxy's bounds only its client's requests."""
+        """Whether the model's own window has room; the proxy's bounds only client requests."""
         known = find_model(self.model)
         most = known.window_tokens if known.is_known else self.window_tokens
         return not most or tokens * self.factor <= most
