@@ -1,20 +1,21 @@
-"""What is said again with another value: of "the cap is $500" and, later, "the cap is $800" the
-first is out of date, and an abstract that had both would leave its reader to guess.
+"""Restated values: after "the cap is $500" and, later, "the cap is $800", the first is out of date,
+and an abstract with both would leave its reader to guess.
 
-Two sentences are taken for one statement at two times when they differ in one *value* and agree in
-all other words, in their order. A value is a run of words with a digit or a capital in them, and it
-has to stand where something is said *of* the subject: behind a word that tells what the statement
-is about, and a word of grammar after that. So "the cap **is** $500" is restated by "the cap **is**
-$800"; but "ticket 12 is closed" is not by "ticket 13 is closed", "Anna owns the pager" not by "Bob
-owns the pager", and "the primary region is A" not by "the backup region is B".
+Two sentences are one statement at two times if they differ in a single *value* and agree in all
+other words, in order. A value is a run of words with a digit or a capital, and it must come after a
+word that names the subject and then a word of grammar. So "the cap **is** $800" restates "the cap
+**is** $500", but "ticket 13 is closed" does not restate "ticket 12 is closed", nor "Bob owns the
+pager" "Anna owns the pager", nor "the backup region is B" "the primary region is A".
 
-Numbers and identifiers are values wherever they stand so. Names alone are where it is stated that
-a thing is so ("the owner is Anna"): who went to Paris and then to Rome did both.
+Numbers and identifiers are values wherever that holds. Names are values only in a sentence that
+states that a thing is so ("the owner is Anna"): someone who went to Paris and then to Rome did
+both.
 
-No words are listed for it, and nothing is held to be true because of it. What it does not see: a
-value that is told anew in other words ("the cap is $500", "keep it under eight hundred"). What it
-gets wrong: two events in the same words ("the build failed at 10:42", "… at 11:15"), of which the
-later stands.
+The rule goes by form, without a list of words, and nothing is held true because of it. It was
+shaped on settings that are restated in the same words, and wins there alone: on the natural talk it
+was judged on it never fires (docs/decisions/094). It misses a value restated in other words ("keep
+it under eight hundred"), and it takes two events in the same words ("the build failed at 10:42", "…
+at 11:15") for one, of which the later stays.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from pagefault.represent.cues import is_question, is_stated
 from pagefault.represent.sentences import Manner, Unit
 from pagefault.represent.words import common_words
 
-WORDS_MAX: Final = 60  # of a statement; what is longer tells more than one value
+WORDS_MAX: Final = 60  # of a statement; longer ones state more than one value
 VALUE_WORDS_MAX: Final = 4
 
 _EDGES: Final = ".,;:!?\"'“”‘’()[]*_`"
 
 
 class Phrase(Protocol):
-    """A sentence, as far as it matters here."""
+    """The parts of a sentence used here."""
 
     @property
     def text(self) -> str: ...
@@ -42,7 +43,7 @@ class Phrase(Protocol):
 
 
 class ToldValue(NamedTuple):
-    """A value of a statement, and the words around it, which say whose value it is."""
+    """A value of a statement, and the words around it, which identify the statement."""
 
     around: tuple[tuple[str, ...], tuple[str, ...]]
     value: tuple[str, ...]
@@ -50,11 +51,11 @@ class ToldValue(NamedTuple):
 
 
 def values(sentence: str) -> Iterator[ToldValue]:
-    """The values of a sentence that something is said by."""
+    """The values that a sentence states."""
     written = [bare for word in sentence.split() if (bare := word.strip(_EDGES))]
     if not 2 < len(written) <= WORDS_MAX:
         return
-    if not any(map(_is_value, written[2:])):  # as of most: and which words are common costs
+    if not any(map(_is_value, written[2:])):  # true of most; finding the common words costs
         return
     folded = tuple(word.casefold() for word in written)
     common = common_words(sentence)
@@ -80,8 +81,8 @@ def values(sentence: str) -> Iterator[ToldValue]:
 
 
 def _is_value(word: str, *, first: bool = False) -> bool:
-    """Whether a word names or counts something, by its form. What begins a sentence has a capital
-    whatever it says.
+    """Whether a word names or counts something, by its form. The `first` word of a sentence has a
+    capital anyway.
     """
     if any(map(str.isdigit, word)):
         return True
@@ -89,7 +90,7 @@ def _is_value(word: str, *, first: bool = False) -> bool:
 
 
 def restated(sentences: Sequence[Phrase]) -> frozenset[int]:
-    """The places of the sentences that a later one says again with another value."""
+    """The indices of the sentences that a later one restates with another value."""
     later: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
     found: set[int] = set()
     for place in range(len(sentences) - 1, -1, -1):

@@ -1,10 +1,9 @@
-"""What rests on what among claims, and what took the place of what: as edges, as a tree, as a plan.
+"""The graph of claims: which rest on which, and which replaced which, as edges, a tree and a plan.
 
 Invariants:
- (1) An edge leads from what was there before to what came of it, so a plan has every edge lead to
-     the right; where edges go round, which an edit of a claim's source can bring about, one of them
-     leads back.
- (2) A tree has each claim once with all below it; where it stands again, it stands alone.
+ (1) An edge leads from the earlier claim to the later one, so in a plan every edge leads right. In
+     a cycle, which editing a claim's source can cause, one edge leads back.
+ (2) A tree expands each claim once; where the claim appears again, it has no branches.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class EdgeKind(StrEnum):
 
 
 class ClaimNode(Protocol):
-    """A `ClaimInfo`, or what is shown of one."""
+    """A `ClaimInfo`, or a view of one."""
 
     @property
     def claim_id(self) -> PageId: ...
@@ -49,7 +48,7 @@ class ClaimEdge:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A claim in a tree. `is_again` is whether what is below it was told before."""
+    """A claim in a tree. `is_again`: its branches were listed before."""
 
     claim_id: PageId
     depth: int
@@ -58,7 +57,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlace:
-    """Where a claim stands in a plan: in which column, and in which row."""
+    """A claim's column and row in a plan."""
 
     claim_id: PageId
     column: int
@@ -67,8 +66,8 @@ class ClaimPlace:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
-    """Claims that have edges, where each stands, and the edges between them. `left_out` counts
-    those that there was no room for.
+    """The places of claims that have edges, and the edges. `left_out` counts the claims for which
+    there was no room.
     """
 
     places: tuple[ClaimPlace, ...]
@@ -82,7 +81,7 @@ def edges_of(claims: Sequence[ClaimNode]) -> list[ClaimEdge]:
     edges = []
     for number, one in enumerate(claims):
         before = [(source, EdgeKind.SUPPORTS) for source in one.derived_from if source in known]
-        before += [  # of which each of the two tells
+        before += [  # each of the two names the other
             (other, EdgeKind.CONTRADICTS)
             for other in one.contradicts
             if known.get(other, number) < number
@@ -94,11 +93,11 @@ def edges_of(claims: Sequence[ClaimNode]) -> list[ClaimEdge]:
 
 
 def descendants(edges: Sequence[ClaimEdge], claim_id: PageId) -> list[PageId]:
-    """What rests on a claim, at any depth, what is nearest first."""
+    """The claims that rest on a claim, at any depth, nearest first."""
     below = _below(edges, (EdgeKind.SUPPORTS,))
     found: dict[PageId, None] = {}
     queue = list(below.get(claim_id, ()))
-    for one in queue:  # which grows meanwhile
+    for one in queue:  # grows while it is read
         if one not in found and one != claim_id:
             found[one] = None
             queue += below.get(one, ())
@@ -106,7 +105,7 @@ def descendants(edges: Sequence[ClaimEdge], claim_id: PageId) -> list[PageId]:
 
 
 def tree(claims: Sequence[ClaimNode]) -> Iterator[Branch]:
-    """Each claim below those that it was derived from, in the order in which they are given."""
+    """Each claim below those it was derived from, in the given order."""
     below = _below(edges_of(claims), (EdgeKind.SUPPORTS,))
     rooted = {one for each in below.values() for one in each}
     every = [one.claim_id for one in claims]
