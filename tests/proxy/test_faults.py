@@ -110,7 +110,7 @@ async def until_it_left(to: Standing, caller: Caller) -> None:
     for n in range(14):
         caller.says(leaf(n))
         assert (await caller.ask(to)).text == "It is green."
-    assert "7741" not in to.upstream.seen[-1].raw.decode()
+    assert FACT not in to.upstream.seen[-1].raw.decode()
 
 
 # --- one answer -------------------------------------------------------------------------------

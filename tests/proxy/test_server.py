@@ -512,8 +512,8 @@ async def test_what_was_forgotten_is_not_put_back(upstream: Upstream, tmp_path: 
         await to.memory.forget(session, "msg_1")
     async with standing(upstream, root=root, window=600) as to:
         await post(to, last)
-    assert "7741" in str(upstream.seen[-2].body)
-    assert "7741" not in str(upstream.seen[-1].body)
+    assert "Heron is 7741" in str(upstream.seen[-2].body)
+    assert "Heron is 7741" not in str(upstream.seen[-1].body)
 
 
 async def test_after_a_session_was_forgotten_whole_what_is_new_is_logged_and_nothing_else(
@@ -523,7 +523,7 @@ async def test_after_a_session_was_forgotten_whole_what_is_new_is_logged_and_not
         said = await talk(to, 12)
         [session] = await to.sessions()
         said[-1] = model("Understood.")  # as it was answered
-        assert "7741" in str(await to.logged(session))
+        assert "Heron is 7741" in str(await to.logged(session))
         await to.memory.forget(session)
         assert await to.sessions() == []
         said.append(user("Who keeps the launch code of project Heron?"))
@@ -534,7 +534,7 @@ async def test_after_a_session_was_forgotten_whole_what_is_new_is_logged_and_not
         texts = await to.logged(session)
         told = await to.memory.proxied(await to.memory.session(session, create=False))
     assert texts[2:] == ["And the roses?", "Understood."]
-    assert "7741" not in str(upstream.seen[-1].body)
+    assert "Heron is 7741" not in str(upstream.seen[-1].body)
     assert told is not None
     assert told.requests == 2
 
