@@ -134,9 +134,9 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     turn, the time, who did it, and the record that led to it.
 
     JSON: {session, page_id, movements: [{seq, turn, at, actor, actor_id, what, page_id, level, by,
-    cause, tier_before, tier_after}]}; `by` is the page, epoch, request, query or reason that did
-    it, `actor_id` the tool or model that acted, null where nothing tells it. The tier is where the
-    page's content was: L0 in the window, L2 the log, L3 the blob store.
+    cause, tier_before, tier_after}]}; `by` is the page, epoch, request, query or reason that caused
+    it, `actor_id` the tool or model that acted, null if unknown. The tier is where the page's
+    content was: L0 in the window, L2 the log, L3 the blob store.
     """
 
     async def read() -> tuple[str, list[Movement]]:

@@ -20,10 +20,10 @@ from pagefault.cli.asking import (
 
 @click.group(cls=Group)
 def recall() -> None:
-    """Ask for pages: the latest, by topic, by task, by time, by words.
+    """Find pages: the latest, by topic, by task, by time, by words.
 
-    A page is of the time when it was said, or else when it was logged. Days, and times without a
-    zone, are by this computer's clock.
+    A page's time is when it was said, or else when it was logged. Days, and times without a zone,
+    are by this computer's clock.
     """
 
 

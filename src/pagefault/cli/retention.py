@@ -31,11 +31,11 @@ _JSON = """JSON: {rules: [{keep, kind, session, session_id}], expired: [{session
 
 @click.group(cls=WithDefault, default="show")
 def retention() -> None:
-    """How long pages are kept, and what is past its time.
+    """How long pages are kept, and which are past their time.
 
-    A page's age counts from when it was written down. What is past its time is forgotten, with what
-    was made of it, whenever the memory is opened to be written, within the hour where `serve` runs,
-    and by `retention apply --yes`. Without a rule everything is kept for ever.
+    A page's age counts from when it was written down. Pages past their time are forgotten, with
+    everything derived from them, whenever the memory is opened for writing, within the hour while
+    `serve` runs, and by `retention apply --yes`. Without a rule everything is kept for ever.
     """
 
 

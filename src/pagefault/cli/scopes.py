@@ -70,7 +70,7 @@ def _granted(given: Sequence[str]) -> list[str] | None:
 def scopes() -> None:
     """Memory that sessions share: regions, and who may see what of them.
 
-    A session sees itself, and the regions that it mounts as far as their policies let it; nothing
+    A session sees itself, and the regions that it mounts as far as their policies allow; nothing
     else of this memory.
     """
 
@@ -466,8 +466,8 @@ def assign(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Say whose a session is, and of which project: policies know it by that. Without either, show
-    it.
+    """Assign a session to a user and a project, by which policies know it. Without either, show
+    them.
 
     JSON: {session, session_id, project, user}.
     """
