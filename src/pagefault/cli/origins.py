@@ -53,8 +53,8 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
 
 @origins.command("raise", cls=Command, help=f"""Approve what a page says, by its digest.
 
-    `show` prints the digest beside the text that it is of. The page may be pinned then, and be
-    evidence for what you hold true, as long as it says just that; `revoke` takes it back.
+    `show` prints the digest with the text it belongs to. The page may then be pinned, and be
+    evidence for claims of yours, as long as its text stays the same; `revoke` reverts that.
 
     {_JSON}
     """)  # fmt: skip

@@ -280,8 +280,8 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
     cls=Command,
     help=f"""Find pages that bear on some WORDS, best first.
 
-    As `pagefault recall search`, but only among the pages of a topic or a task, if one is named;
-    all of these without words: `pagefault recall topic`, `pagefault recall task`.
+    Like `pagefault recall search`, but optionally limited to a topic or task. To list all of these
+    without words: `pagefault recall topic`, `pagefault recall task`.
 
     {RELEVANCE}
 

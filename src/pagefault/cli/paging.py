@@ -176,9 +176,9 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
 
 @click.command(
     cls=Command,
-    help=f"""A new session that goes on from here, or from a moment in the past.
+    help=f"""Fork a session, from here or from a moment in the past.
 
-    It sees what was said by then, and has its own pages from there on; SESSION stays as it is.
+    The fork sees what was said by then, and has its own pages from there on; SESSION is unchanged.
 
     {WHEN}
 

@@ -32,19 +32,18 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "pages": "List, show, search and pin pages.",
         "claims": "List, show, state and change claims: decisions, preferences, facts and rules.",
         "cards": "List and review memory cards: claims with their proof, checks and age.",
-        "pack": "What bears on a query, put together for a prompt: in so many tokens, with "
-        "sources.",
-        "handoff": "What somebody needs who goes on with a session: what changed, failed, and is "
+        "pack": "Pack what bears on a query for a prompt: within a token budget, with sources.",
+        "handoff": "Pack what somebody needs to continue a session: what changed, failed, and is "
         "next.",
-        "synopsis": "What a session, or a project, is about, and how its work is run.",
-        "digest": "What changed since some time: commits, files, tests, decisions.",
+        "synopsis": "Summarise what a session or project is about, and how its work is run.",
+        "digest": "Summarise what changed since some time: commits, files, tests, decisions.",
         "status": "Show the state of a session: its window, what came back, and what needs a look.",
         "studio": "Browse a memory, travel in time, and correct its claims.",
         "report": "Write a session as one page of HTML: what each request held, what came back, "
         "what it cost.",
         "dashboard": "Show a memory in the browser as it is used: read-only, live.",
-        "at": "What the window held at some time.",
-        "diff": "What changed in the window from A to B.",
+        "at": "Show what the window held at some time.",
+        "diff": "Show what changed in the window from A to B.",
         "history": "Everything that happened to a page.",
         "sent": "Show a past request, byte for byte as it was packed.",
         "items": "List a conversation by kind, and show what a proxy's client sent, as it sent it.",
@@ -70,7 +69,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "undo": "Undo the newest pin, unpin or goal, or the claims of a message.",
         "redo": "Redo what `undo` undid last.",
         "checkpoint": "Name the current point of a session.",
-        "fork": "A new session that goes on from here, or from a moment in the past.",
+        "fork": "Fork a session, from here or from a moment in the past.",
     },
     "Care": {
         "unwrap": "Restore what `wrap` left behind when it was killed with its proxy.",
