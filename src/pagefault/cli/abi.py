@@ -17,7 +17,7 @@ from pagefault.cli.bench import number
 @json_option
 @pass_app
 def abi(app: App, session_name: str | None, as_json: bool) -> None:
-    """What a session's window holds and could still take, for programs.
+    """A session's window contents and free room, for programs.
 
     Without SESSION, the most recently used. JSON: {pages, faults_allowed, upgrade_budget_tokens,
     max_context_tokens, reserved_tokens, available_tokens, tool_schema_tokens_reserved,

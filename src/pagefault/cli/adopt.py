@@ -21,15 +21,15 @@ from pagefault.cli.term import local, plural
 def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -> None:
     """Trust a memory that was made elsewhere, or by somebody else.
 
-    A memory that was cloned, copied, restored from a backup or moved to another disk is only read:
-    nothing is written to it, and what it claims was decided has no authority. Without --yes this
-    says what is in it, and changes nothing. With --yes it is yours, on this machine and for this
-    user: it may be written, its claims and standing rules are put before the model, and its index
-    is made anew. Without PATH, the memory that every command here uses.
+    A memory that was cloned, copied, restored from a backup or moved to another disk is read-only
+    until you adopt it, and the decisions it records carry no authority. Without --yes this shows
+    what is in it, and changes nothing. With --yes it is yours, on this machine and for this user:
+    it may be written, its claims and standing rules are shown to the model, and its index is
+    rebuilt. Without PATH, the memory that every command here uses.
 
-    JSON: {done, root, root_id, adopted, was_adopted, sessions, records, claims (that would stand
-    with your authority), archive (where it is, or null), owner (a user's number), mode, made_ms
-    (0 if nobody knows)}.
+    JSON: {done, root, root_id, adopted, was_adopted, sessions, records, claims (that would have
+    your authority), archive (its location, or null), owner (a user's number), mode, made_ms (0 if
+    unknown)}.
     """
     from pagefault.model.errors import BadInput
     from pagefault.service.adopt import adopt as adopt_root

@@ -25,22 +25,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
     lapse, relevance, coverage, score, parts, excerpt, marks, why, hint, resident, also,
-    archive, source, project}]}. `session` above the hits and `resident` are null where every
-    session is asked, and `resident` where a proxy's client decides. `coverage` is how much of
-    what the words ask for stands in a page, or, counting less, around it. `parts` add up to
-    `score`; both are 0 where pages are listed, not searched. `excerpt` is the part of the page
-    that was found, `marks` where in it the words stand that match: from and to (without), in
-    characters; `why` is words, link, meaning or neighbours, by which it was found. `history`
-    tells that other words, or another claim, stand in its place now; `lapse` why a claim does
-    not hold for which none does. `also` are pages that say the same. `archive` is the directory
-    that a page's text is in, where that is not there now; else empty. `source` and `project`
-    tell where what was imported is from."""
+    archive, source, project}]}. The outer `session`, and `resident`, are null if every
+    session is searched; `resident` also if a proxy's client decides. `coverage` is the share of
+    the words asked for that are in a page or, counting less, around it. `parts` add up to
+    `score`; both are 0 if pages are listed, not searched. `excerpt` is the part of the page that
+    was found, and `marks` are the matching words in it, as half-open ranges of characters; `why`
+    is what found it: words, link, meaning or neighbours. `history` is set if other words, or
+    another claim, replaced it; `lapse` is why a claim that none replaced no longer holds. `also`
+    are pages with the same content. `archive` is the missing directory that has a page's text,
+    else empty. `source` and `project` are where an imported page came from."""
 """The output of all of them, for their helps."""
 
-RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: of such hits, half
-    at 0.5. The order goes by words, by who said it, when, and by what else tells of it.
-    `also` are pages that say the same. Under each stands the part of it that was found, its words
-    in bold on a terminal; or else how it begins, and what it was found by."""
+RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: half of the hits at
+    0.5 do. Pages are ranked by their words, speaker, time and surroundings. `also` are pages with
+    the same content. Under each hit is the part that was found, with matching words in bold on a
+    terminal, or else its beginning and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
 _OPTIONS = (

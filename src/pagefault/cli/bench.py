@@ -16,7 +16,7 @@ from pagefault.model.errors import BadInput
 
 @click.group(cls=Group)
 def bench() -> None:
-    """Measure what a memory does, and what it costs."""
+    """Measure the quality and cost of a memory."""
 
 
 @bench.command("kernel", cls=Command)
@@ -29,7 +29,7 @@ def bench() -> None:
 @json_option
 @pass_app
 def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
-    """What the store and a session cost, at a number of pages: fsynced, indexed, on a real disk.
+    """Measure the store and a session at a number of pages: fsynced, indexed, on a real disk.
 
     JSON: one object of figures; names end in their unit.
     """
@@ -74,7 +74,7 @@ def serving(
     window: int,
     as_json: bool,
 ) -> None:
-    """What the proxy adds to a request, beside a plain pass-through, interleaved.
+    """Measure what the proxy adds to a request, against a plain pass-through, interleaved.
 
     JSON: one object of figures; names end in their unit. Exit code 1 if a request failed.
     """
@@ -154,13 +154,13 @@ def northstar(
     embedder: str | None,
     as_json: bool,
 ) -> None:
-    """Decisions recalled two hundred turns later: what requests show of them, what is answered.
+    """Measure whether requests show decisions made two hundred turns earlier, and what is answered.
 
-    JSON: {seeds, claims, variants: {name: {visible_frac, read_frac, rate, recall_rate, …}}}: what
-    is visible is memory's affair, what of it is read right that of the scripted engine; --harder:
-    {decoys_frac, changed_frac, other_words_frac, undone_frac, cascade_frac, undecided_frac, …}.
-    Exit code 1 if in a variant less than 0.95 of the questions, with --harder of each kind of
-    them, have in sight what they call for.
+    JSON: {seeds, claims, variants: {name: {visible_frac, read_frac, rate, recall_rate, …}}}: memory
+    is responsible for what is visible, the scripted engine for how much of it is read correctly;
+    --harder: {decoys_frac, changed_frac, other_words_frac, undone_frac, cascade_frac,
+    undecided_frac, …}. Exit code 1 if in some variant fewer than 0.95 of the questions, with
+    --harder of those of each kind, have in sight what they need.
     """
     from pagefault.lab.northstar import PHRASINGS, bench_northstar
     from pagefault.lab.northstar_harder import bench_harder, read_templates, shipped
@@ -228,9 +228,10 @@ def northstar(
 @json_option
 @pass_app
 def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
-    """How short each level of a session is and what it keeps, beside plainer ways of shortening.
+    """Measure how short each level of a session is and what it keeps, against simpler ways to
+    shorten.
 
-    JSON: one object of figures; shares are of 1.
+    JSON: one object of figures; shares are 0 to 1.
     """
     from pagefault.lab.engineering import conversation
     from pagefault.lab.ladder import bench_ladder
@@ -288,16 +289,16 @@ def layout(
     conversations: int | None,
     as_json: bool,
 ) -> None:
-    """What ways to lay out a request cost, replayed over recorded conversations.
+    """Compare the cost of request layouts, replayed over recorded conversations.
 
     The stable layout (by a real session, in memory), the full history, a sliding window, flush when
-    full, and a developer message rebuilt each turn: under five price lists, in effective input
-    tokens. Then the rules for epochs, in tokens alone, beside the optimum in hindsight.
+    full, and a developer message rebuilt each turn, under five price lists, in effective input
+    tokens. Then the rules for epochs, in tokens alone, against the optimum in hindsight.
 
     JSON: {window_tokens, recall_tokens_max, recalled_tokens_per_call, new_tokens_per_call,
-    conversations, calls, prices: {LIST: {read, write, ttl_s, layouts: {NAME:
-    {effective_input_cost, cost_vs_rebuild, cost_vs_flush, prefix_survival, prefix_reuse, epochs,
-    epochs_share, …}}, rules: {NAME: {effective_input_cost, regret, regret_max, …}}}}}
+    conversations, calls, prices: {LIST: {read, write, ttl_s, layouts: {NAME: {effective_input_cost,
+    cost_vs_rebuild, cost_vs_flush, prefix_survival, prefix_reuse, epochs, epochs_share, …}}, rules:
+    {NAME: {effective_input_cost, regret, regret_max, …}}}}}
     """
     from pagefault.lab.compare import compare
     from pagefault.lab.transcripts import read_conversations
@@ -367,11 +368,11 @@ def retrieval(
     reranker: str | None,
     as_json: bool,
 ) -> None:
-    """How much of what answers a question search finds: line by line, and by whole sessions.
+    """Measure how much of a question's evidence search finds, by line and by session.
 
-    Each conversation is said to a session in memory, each question asked of its `recall`. Figures
-    are percent; the first three are of the questions that can be answered. `bm25` is what plain
-    BM25 finds among the same lines.
+    Each conversation is played into a session in memory, and each of its questions goes to
+    `recall`. Figures are percentages; the first three cover the questions that can be answered.
+    `bm25` is plain BM25 over the same lines.
 
     JSON: {questions, turn: {n, frac: {"1", "5", "10", "20", "50"}, any: {…}, all: {…}, ndcg10},
     session: {…}, bm25: {…}, by_kind: {KIND: {turn, bm25}}, by_category: {…}, by_conversation: {…},

@@ -64,12 +64,12 @@ def bill_bench(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """What agents' sessions cost alone, compacting, and through the proxy; and what they keep.
+    """Compare agents' sessions alone, compacting, and through the proxy: what they cost and keep.
 
-    Scripted sessions of --tokens of work in the shapes of three recorded clients, at the window of
-    the model that each asks and, for the proxy, at --window; under five price lists. Costs beside
-    the client alone are of the requests that it could send; beside one that compacts, of all. Each
-    --seed is another script; what is printed and drawn is their mean, lowest and highest.
+    Scripted sessions with --tokens of work in the form of three recorded clients, at the window of
+    each one's model and, for the proxy, at --window; under five price lists. Costs against the
+    client alone cover the requests that it could send; against one that compacts, all. Each --seed
+    is another script; the output has their mean, lowest and highest.
 
     JSON: [{seed, client, arm, requests, tokens, whole_tokens, tokens_max, compared_steps, steps,
     failed, facts, kept, compactions, epochs, asked, lists: {MODEL: {cost, cached_share, over_alone,

@@ -53,11 +53,12 @@ def formation_bench(
     other_base_url: str | None,
     as_json: bool,
 ) -> None:
-    """How well memory is formed of a talk, and what it costs, by who forms it and from what state.
+    """Measure the quality and cost of forming memory from a talk, by who forms it and from what
+    state.
 
     A recorded talk is played through a session, and its ranges are formed by rules, by a model over
-    the live request, and by a model that reads the range alone. A provider in this process counts
-    and caches. The limits of what that tells are printed with it.
+    the live request, and by a model that reads only the range. A provider in this process counts
+    and caches. The limits of the results are printed with them.
 
     JSON: {rows: [{arm, ranges, made, dropped: {REASON: COUNT}, fidelity, voice, requests, tokens,
     cached_share, cost, talk_cost, over_talk}], prices_of, window, limits: [TEXT]}.

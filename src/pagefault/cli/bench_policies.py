@@ -66,14 +66,14 @@ def policies(
     only: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Which pages leave: every policy beside the optimum, on traces and on recorded windows.
+    """Compare every eviction policy with the optimum, on traces and on recorded windows.
 
-    On traces all pages weigh one, and the optimum is exact. Windows are recorded from
-    conversations under the stable layout; there pages have weights, and misses are compared with a
-    bound that nobody can beat and with a choice that knows the future (belady). A default is chosen
-    on every other conversation, and its score told for the rest.
+    In traces all pages weigh one, and the optimum is exact. Windows are recorded from conversations
+    under the stable layout; their pages have weights, and misses are compared with a lower bound
+    and with a choice that knows the future (belady). A default is chosen on every other
+    conversation, and its score reported for the rest.
 
-    The forms of traces: .lis has `start count - -` a line (ARC), .trace a number a line (LIRS),
+    Trace formats: .lis has `start count - -` per line (ARC), .trace one number per line (LIRS),
     .jsonl objects with `hash_ids` (Mooncake).
 
     JSON: {known_lru_rows, known_lru_off_by_max, traces: {NAME: {references, pages, sizes: {SIZE:

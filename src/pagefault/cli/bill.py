@@ -47,12 +47,12 @@ def bill(
     worth: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """What requests cost, beside what they would have cost without us: saved, or lost.
+    """What requests cost, and what they would have cost without us: saved, or lost.
 
-    Of SESSION, or of all. `without us` is the client's own whole history, sent each time to the
-    same provider under the same rules of caching: an estimate, which docs/bill.md spells out. Costs
-    are in effective input tokens, what as many uncached ones cost; with --price also in money.
-    Where the provider reported what it cached, that is counted, and an estimate elsewhere.
+    Of SESSION, or of all sessions. `without us` is the client's own whole history, sent each time
+    to the same provider under the same caching rules: an estimate, explained in docs/bill.md. Costs
+    are in effective input tokens (the cost of as many uncached ones); with --price also in money.
+    Cached tokens are the provider's figures where it reported them, and estimates elsewhere.
 
     JSON: {by, prices: {MODEL: list}, rows: [{of, requests, unpriced, counted, estimated, tokens,
     cached_tokens, cached_share, cost, compared: {requests, tokens, cost}, without_tokens,

@@ -43,7 +43,7 @@ def cards() -> None:
 @cards.command(
     "ls",
     cls=Command,
-    help=f"""List the cards of a session, oldest first, each as it stands.
+    help=f"""List the cards of a session, oldest first, with their status.
 
     {_JSON}
     """,
@@ -70,9 +70,9 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 @cards.command(
     "review",
     cls=Command,
-    help=f"""The cards that wait for a person: proposed, stale, expired, failed or contradicted.
+    help=f"""List cards that wait for a person: proposed, stale, expired, failed or contradicted.
 
-    Each with what it rests on and what can be done; nothing is changed here.
+    Each comes with its evidence and what can be done; nothing is changed here.
 
     {_JSON}
     """,

@@ -59,10 +59,10 @@ def chat(
     system: str | None,
     as_json: bool,
 ) -> None:
-    """Chat with a model that remembers. SESSION is made if it is not there; without it, "chat".
+    """Chat with a model that remembers. SESSION is created if missing; the default is "chat".
 
-    At a terminal /help lists what else can be typed. Without one, reads one message from stdin,
-    answers it and ends. JSON: {session, page_id, text, citations, citations_invalid, faults,
+    At a terminal, /help lists what else you can type. Otherwise it reads one message from stdin,
+    answers it and exits. JSON: {session, page_id, text, citations, citations_invalid, faults,
     searches, request_tokens, usage, complete}.
     """
     config = app.config(

@@ -105,9 +105,9 @@ def edit(
 ) -> None:
     """Change a claim. The old one is kept, closed and linked.
 
-    With --value it is another claim, and what was derived from the old one is stale; without, it is
-    the same claim still. What is not named stays as it is; `--from ''` leaves no claim that it
-    rests on.
+    With --value it becomes another claim, and claims derived from the old one become stale;
+    without, it remains the same claim. What you do not give stays as it is; `--from ''` removes the
+    claims that it rests on.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
@@ -153,7 +153,7 @@ def merge(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Put one claim in the place of several of one kind, on the evidence of all of them.
+    """Replace several claims of one kind by one, on the evidence of all of them.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
@@ -185,10 +185,10 @@ def confirm(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Give what was proposed your authority: you read it, and DIGEST names just these words.
+    """Confirm a proposed claim: you have read it, and DIGEST stands for exactly its words.
 
-    `claims show` and `cards review` tell the digest. It takes the place of what stands on its
-    subject, and `undo` takes it back.
+    `claims show` and `cards review` print the digest. The claim gets your authority, and replaces
+    what stands on its subject; `undo` reverts that.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
@@ -211,7 +211,7 @@ def confirm(
 def expire(
     app: App, claim_id: str, session_name: str | None, origin: str, dry_run: bool, as_json: bool
 ) -> None:
-    """Say that a claim's time is over. It is kept, and no request shows it as if it held.
+    """Mark a claim as expired. It is kept, but no request shows it as if it held.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
@@ -240,7 +240,7 @@ def contradict(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Say that two claims cannot both be true. Both stand, and each tells of the other.
+    """Record that two claims cannot both be true. Both stand, and each refers to the other.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
@@ -271,10 +271,10 @@ def validate(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Check claims, or all that stand: whether what they rest on is there and still says so.
+    """Check claims, by default all that stand: whether their evidence exists and still says so.
 
-    Words in their pages; files and the branch in the present folder; a command or test, as it was
-    run last. What fails is stale until it passes. Ends with 1 if any failed.
+    It checks quotations in pages; files and the branch in the current folder; and the latest run of
+    a command or test. A claim that fails is stale until it passes. Exits 1 if any failed.
 
     JSON is a list of objects: claim_id, outcome (pass, fail or unknown), done, validators, looks:
     [{validator, ref, outcome, why}].
@@ -309,7 +309,7 @@ def validate(
 @json_option
 @pass_app
 def graph(app: App, session_name: str | None, as_json: bool) -> None:
-    """What rests on what: each claim below those that it was derived from.
+    """Show which claims rest on which: each below those it was derived from.
 
     JSON is a list of objects: claim_id, status, why, value, derived_from, supports.
     """
@@ -366,10 +366,10 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
 def known(
     app: App, query: str, kinds: tuple[str, ...], session_name: str | None, as_json: bool
 ) -> None:
-    """Whether QUERY is in memory, and if not, why not: never said, retracted, stale or expired,
-    or, with --kind, that it was talked of and nothing of the kind was noted.
+    """Check whether QUERY is in memory and, if not, why: never said, retracted, stale or expired
+    or, with --kind, discussed without anything of the kind being noted.
 
-    Ends with 1 if it is not.
+    Exits 1 if it is not.
 
     JSON: {known, reason, told, claims, pages}.
     """
@@ -403,9 +403,9 @@ def known(
 @json_option
 @pass_app
 def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) -> None:
-    """Make lessons of finished work: what failed in a session, and went well later.
+    """Propose lessons from finished work: what failed in a session, and succeeded later.
 
-    Each is proposed, on both results, with the files that were changed in between.
+    Each is a proposed claim on the evidence of both results, with the files changed in between.
 
     JSON is a list of objects: claim_id (null with --dry-run), value, pages.
     """

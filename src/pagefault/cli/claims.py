@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 def claims() -> None:
     """List, show, state and change claims: decisions, preferences, facts and rules.
 
-    `pagefault claims [SESSION]` lists those of a session. The goal is none of them: `pagefault goal
-    SESSION` shows it.
+    `pagefault claims [SESSION]` lists those of a session. The goal is not one of them: `pagefault
+    goal SESSION` shows it.
     """
 
 
@@ -53,14 +53,14 @@ def claims() -> None:
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
-    """List the claims of a session, oldest first, with what became of each.
+    """List the claims of a session, oldest first, with their status.
 
-    The goal is none of them: `pagefault goal SESSION` shows it.
+    The goal is not one of them: `pagefault goal SESSION` shows it.
 
     JSON is a list of objects: claim_id, type, subject, value, text, status (standing, superseded,
     retracted, stale, expired, untrusted, withdrawn or closing), closed_by, supersedes, authority
-    (user or proposed), origin, turn, why (of what is stale or expired), derived_from, contradicts,
-    merges, restates, digest (of what is proposed: `confirm` takes it), evidence: [{page_id, start,
+    (user or proposed), origin, turn, why (it is stale or expired), derived_from, contradicts,
+    merges, restates, digest (of a proposed claim: `confirm` takes it), evidence: [{page_id, start,
     end, quote}], in bytes of the page's text.
     """
     told = [claim_object(one) for one in app.run(_read(app, session_name))]
@@ -180,12 +180,12 @@ def add(
     as_json: bool,
     **card: str | int | None,
 ) -> None:
-    """Hold VALUE true, on the evidence of what was said, of a file, or of other claims.
+    """State VALUE as a claim, on the evidence of what was said, of a file, or of other claims.
 
-    Without --quote and --from VALUE itself has to have been said, word for word; with --file the
-    quotations stand in that file of the present folder. It has the user's authority
-    if it comes from the user (--origin) and the user typed every quotation; else it is proposed:
-    recalled, never in the core. What it takes the place of is kept, closed and linked.
+    Without --quote and --from, VALUE itself must have been said, word for word; with --file, the
+    quotations must be in that file of the current folder. The claim has the user's authority if it
+    comes from the user (--origin) and the user typed every quotation; else it is proposed:
+    recalled, but never in the core. A claim that it replaces is kept, closed and linked.
 
     JSON: one object of `claims ls`.
     """
@@ -240,9 +240,9 @@ def retract(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Take a claim back. It is kept, and holds no more; what was derived from it is stale.
+    """Retract a claim. It is kept but no longer holds, and claims derived from it become stale.
 
-    JSON: one object of `claims ls`: the claim that was taken back.
+    JSON: one object of `claims ls`: the retracted claim.
     """
     app.existing_directory()
 

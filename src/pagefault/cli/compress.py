@@ -44,14 +44,14 @@ def compress(
     by: str | None,
     as_json: bool,
 ) -> None:
-    """Let the next epoch keep a shorter form of a page. Its text stays as it was said.
+    """Let the next epoch keep a shorter form of a page. The page's own text does not change.
 
-    What a model writes is taken if it is short enough and keeps names and numbers; else the rules'
-    form stands. A form that was made before stays.
+    A model's text is accepted if it is short enough and keeps names and numbers; else the rules'
+    form is used. A form that exists already stays.
 
-    JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be
-    left out), is_new (whether it was made now), level, tokens, made_by (the model that wrote it;
-    empty: rules), text, proxied}.
+    JSON: {session, page_id, made (the page that will be shown in its place; itself, if nothing can
+    be left out), is_new (whether it was made now), level, tokens, made_by (the model that wrote it;
+    empty for rules), text, proxied}.
     """
     from pagefault.model.ids import NOTHING
 

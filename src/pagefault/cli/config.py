@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def config() -> None:
     """Show the configuration and where each value came from.
 
-    Flags win over the environment (PAGEFAULT_WINDOW_TOKENS, PAGEFAULT_ENGINE__MODEL), that over
-    the project's .pagefault/config.toml, and that over your own config.toml.
+    Flags win over the environment (PAGEFAULT_WINDOW_TOKENS, PAGEFAULT_ENGINE__MODEL), the
+    environment over the project's .pagefault/config.toml, and that over your own config.toml.
     """
 
 
@@ -28,10 +28,10 @@ def config() -> None:
 @json_option
 @pass_app
 def show(app: App, origin: bool, as_json: bool) -> None:
-    """Every setting and its value. Secrets are shown by their length alone, and an address without
-    its password.
+    """Show every setting and its value, secrets only by their length, and addresses without
+    passwords.
 
-    JSON: {key: {value, origin}} by dotted key; a secret has "set" in place of "value".
+    JSON: {key: {value, origin}} by dotted key; a secret has "set" instead of "value".
     """
     loaded = app.config()
     rows = loaded.rows()
@@ -59,7 +59,7 @@ def _object(loaded: Config, key: str, origin: str) -> dict[str, Any]:
 @json_option
 @pass_app
 def path(app: App, as_json: bool) -> None:
-    """Your own configuration file, and the project's, if this folder is in one.
+    """Show the path of your own configuration file, and of the project's, if this folder is in one.
 
     JSON: [{layer, path, exists}].
     """

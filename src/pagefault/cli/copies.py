@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def backup(app: App, target: Path, as_json: bool) -> None:
     """Copy a memory, and verify the copy.
 
-    DEST must not exist. Works while another process writes. DEST appears only once the copy was
-    read back whole; a backup that was cut short leaves at most DEST.partial, which the next one
-    replaces. The index is left out, as it is derived. A later `forget` does not reach into a
-    backup. Exits 1 if the memory lacks bytes of an artifact, so that the backup lacks them too.
+    DEST must not exist. Works while another process writes. DEST appears only after the whole copy
+    was read back; an interrupted backup leaves at most DEST.partial, which the next one replaces.
+    The index is left out, because it is derived. A later `forget` does not reach into a backup.
+    Exits 1 if the memory lacks bytes of an artifact, because then the backup lacks them too.
 
     JSON: {root, backup, records, segments, blobs, bytes, link, blobs_missing}.
     """
@@ -53,10 +53,10 @@ def backup(app: App, target: Path, as_json: bool) -> None:
 def restore(app: App, source: Path, as_json: bool) -> None:
     """Make a backup a memory again.
 
-    BACKUP becomes the root that --root or PAGEFAULT_HOME names, which must be empty or not exist.
-    The backup is verified, copied and read back; every request is then packed to the same bytes as
-    before. Nobody can tell who changed a backup meanwhile: the memory is only read until it is
-    adopted. JSON: as `backup`.
+    BACKUP becomes the root given by --root or PAGEFAULT_HOME, which must be empty or not exist. The
+    backup is verified, copied and read back; every request is then packed to the same bytes as
+    before. Nobody can tell who changed a backup in the meantime, so the memory is read-only until
+    you adopt it. JSON: as `backup`.
     """
     from pagefault.store.embedded.adoption import not_adopted
     from pagefault.store.embedded.backup import restore as make

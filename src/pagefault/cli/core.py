@@ -42,7 +42,7 @@ def _complete_proposal(
 
 @click.group(cls=WithDefault, default="show")
 def core() -> None:
-    """Core memory, which stands in every request, and archival memory, which is searched."""
+    """Core memory, which every request shows, and archival memory, which is searched."""
 
 
 @core.command("show", cls=Command)
@@ -53,7 +53,7 @@ def core() -> None:
 @json_option
 @pass_app
 def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> None:
-    """Show the sections of core memory, or what was proposed for them.
+    """Show the sections of core memory, or the changes proposed for them.
 
     JSON is a list of objects: section, text, page_id, chars, chars_max, origin, session_id,
     proposed, archived.
@@ -85,7 +85,7 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
 def append(
     app: App, section: str, text: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    """Add a line to a section, which begins with it if there is none.
+    """Add a line to a section, which is created if missing.
 
     JSON: one object of `core show`.
     """
@@ -110,7 +110,7 @@ def replace(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Put NEW in the place of the first OLD in a section.
+    """Replace the first OLD in a section with NEW.
 
     JSON: one object of `core show`.
     """
@@ -124,9 +124,9 @@ def replace(
 @json_option
 @pass_app
 def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> None:
-    """Let what was proposed for a section stand, on your word: `core show --proposed` shows it.
+    """Accept a proposed section on your word: `core show --proposed` lists proposals.
 
-    ID is that of the proposal, or the name of its section, where one is proposed for that.
+    ID is the proposal's, or the name of its section if there is a proposal for it.
 
     JSON: one object of `core show`.
     """
@@ -169,10 +169,10 @@ def insert(
     key: str,
     as_json: bool,
 ) -> None:
-    """Write a note to archival memory: it is searched, and stands in no request by itself.
+    """Write a note to archival memory: it is searchable, but no request shows it by itself.
 
     JSON: {page_id, session_id, session, text, type, area, origin, created_at, quarantined,
-    contradicts (notes that tell something else of the same, by their form)}.
+    contradicts (notes that say otherwise about the same thing, by their form)}.
     """
     from dataclasses import asdict
 
@@ -241,12 +241,12 @@ def import_(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Bring in blocks and archival rows of MemGPT or Letta, from a JSON file.
+    """Import MemGPT or Letta blocks and archival rows from a JSON file.
 
-    Blocks become sections, rows notes. Without --approve sections are proposed, and notes are
-    imported pages: they are searched, and not brought in by themselves.
+    Blocks become sections, and rows become notes. Without --approve, sections are only proposed,
+    and notes are imported pages: searchable, but not recalled unasked.
 
-    JSON: {sections, notes, known (rows that are there already), left_out: [{what, why}]}.
+    JSON: {sections, notes, known (rows that exist already), left_out: [{what, why}]}.
     """
     from dataclasses import asdict
 

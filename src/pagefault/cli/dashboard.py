@@ -40,11 +40,11 @@ PATIENCE_S: Final = 2.0  # that a page waits while a long session is read
 @json_option
 @pass_app
 def dashboard(app: App, host: str, port: int, opens: bool, as_json: bool) -> None:
-    """A page in the browser that shows a memory as it is used: read-only, live.
+    """Show a memory in the browser as it is used: read-only, live.
 
-    It prints an address with a token, which is good until this ends; Ctrl-C ends it. Whatever else
-    uses the memory meanwhile goes on as before: nothing is written. `pagefault serve` has the same
-    page, and prints its address too. JSON, once it listens: {url, root}.
+    Prints an address with a token, which is valid until this command ends; Ctrl-C ends it. Other
+    programs can use the memory meanwhile: nothing is written. `pagefault serve` has the same page,
+    and prints its address too. JSON, once it listens: {url, root}.
     """
     app.run(_serve(app, host, port, opens=opens, as_json=as_json))
 

@@ -19,10 +19,10 @@ from pagefault.cli.app import App, Command, json_option, pass_app
 def demo(app: App, as_json: bool) -> None:
     """A conversation that outgrows its window, and remembers. Offline, no key.
 
-    Seven weeks of planning a bike workshop go through a window of 3,000 tokens, so that most of
-    them leave it. Then questions are asked, each on a fork, and a scripted engine (no model) finds
-    and faults in the pages that answer them. Last comes what was decided. The memory is temporary,
-    unless --root names one. The same in every run.
+    Seven weeks of planning a bike workshop pass through a window of 3,000 tokens, so most of them
+    leave it. Then questions are asked, each on a fork, and a scripted engine (no model) finds and
+    faults in the pages that answer them. Finally, the decisions are listed. The memory is temporary
+    unless --root names one. Every run is the same.
 
     JSON: {conversation, weeks, questions, claims, totals}.
     """

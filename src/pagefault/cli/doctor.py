@@ -36,13 +36,13 @@ _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗"
 @json_option
 @pass_app
 def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json: bool) -> None:
-    """Check this installation, its configuration, its memory, and the way through a proxy.
+    """Check this installation, its configuration, its memory, and the path through a proxy.
 
-    A canary is sent through each proxy that runs on this memory, without its provider: it has to be
-    kept, to leave a small window, and to come back, and is forgotten then. Where none runs, one is
-    started on a memory of its own. Nothing else is changed without --fix. Exits 0 if all is well, 1
-    if there are warnings, 2 if something fails. JSON: {status, checks: [{name, status (ok, warn,
-    fail), found, advice}]}.
+    A canary, a short test conversation, is sent through each proxy that runs on this memory,
+    without its provider: it must be kept, leave a small window, and come back; then it is
+    forgotten. If no proxy runs, one is started on a memory of its own. Nothing else is changed
+    without --fix. Exits 0 if all is well, 1 for warnings, 2 for failures. JSON: {status, checks:
+    [{name, status (ok, warn, fail), found, advice}]}.
     """
     from pagefault.cli.checks import run_checks
 

@@ -16,10 +16,10 @@ from pagefault.cli.term import plural
 @json_option
 @pass_app
 def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:
-    """Give every page a vector that has none yet, for search by meaning.
+    """Compute the missing vectors of pages, for search by meaning.
 
-    A memory that is in use does that by itself, after each append; this is for catching up at once.
-    The embedder is the setting `embedder`: onnx:DIRECTORY, model2vec:DIRECTORY, openai:MODEL,
+    A memory in use does this by itself, after each append; this command catches up at once. The
+    embedder is the setting `embedder`: onnx:DIRECTORY, model2vec:DIRECTORY, openai:MODEL,
     openai:MODEL@URL or python:MODULE:NAME. Vectors are derived: the log stays as it is.
 
     JSON: {made, embedder, embedded, missing, failure, hint}.

@@ -56,16 +56,16 @@ def events(
     limit: int,
     as_json: bool,
 ) -> None:
-    """What was done: commands, changes of files, tests; the newest first.
+    """List what was done: commands, file changes, tests; newest first.
 
-    They are read from the calls of coding clients and their results, imported and proxied alike.
-    --test NAME --last-passed tells when a test last passed: by its name in what the runner wrote,
-    or, where that tells only failures, by the command, which named it or ran all (`how`).
+    Read from the calls of coding clients and their results, imported or proxied. --test NAME
+    --last-passed shows when a test last passed: by its name in the runner's output or, if that
+    lists only failures, by the command, which named the test or ran all (`how`).
 
     JSON: {total, events: [{event_type, session_id, session, page_id, result_id, seq, at, origin,
     is_over, withdrawn, failed, argv, script, exit_code, duration_ms, path, change, hash, runner,
-    tests_passed, tests_failed, tests_skipped, failing, passing, text, outcome, how}]}; what each
-    is, docs/events.md says.
+    tests_passed, tests_failed, tests_skipped, failing, passing, text, outcome, how}]};
+    docs/events.md explains the fields.
     """
     if failed and last_passed:
         raise BadInput("--failed and --last-passed cannot be combined", hint="use one of them")

@@ -57,15 +57,15 @@ def export(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Write what a memory holds, for other programs and for people.
+    """Export a memory's contents, for other programs and for people.
 
-    DEST must not exist, and not be within the memory; it appears once it is whole, for its owner
-    alone to read. Claims and summaries are of sessions that are exported whole. `pagefault import
-    DEST` reads each form again. What was forgotten is in none, and a later `forget` does not reach
-    into it. To keep a memory as it is, make a `backup`.
+    DEST must not exist, nor be inside the memory; it appears once it is complete, readable by its
+    owner only. Claims and summaries are included for sessions that are exported whole. `pagefault
+    import DEST` reads every form back. Forgotten text is in none, and a later `forget` does not
+    reach into an export. To preserve a memory as it is, make a `backup`.
 
-    JSON: {done, path, form, sessions, messages, claims, artifacts, bytes, redacted (texts that held
-    what counts as a secret now), away (texts that could not be read, which are left out: exits 1)}.
+    JSON: {done, path, form, sessions, messages, claims, artifacts, bytes, redacted (texts with what
+    counts as a secret now), away (texts that could not be read, which are left out: exits 1)}.
     """
     app.existing_directory()
 

@@ -42,7 +42,7 @@ def faults(
     by: str | None,
     as_json: bool,
 ) -> None:
-    """Every page fault of a session: what was asked for, and what came of it.
+    """List the page faults of a session, with their outcomes.
 
     Without SESSION, the last one used (forks excluded).
 

@@ -69,16 +69,16 @@ def forget(
 ) -> None:
     """Erase a page, all pages that match, or a whole session, for good.
 
-    --query, --kind, --origin, --in, --since and --until together name what every page to go has in
-    common, in each session or in --session. What was made of a page goes with it.
+    --query, --kind, --origin, --in, --since and --until select the pages that meet all of them, in
+    every session or in --session. Everything derived from a page is erased with it.
 
     Afterwards no byte of it is left in the log, the index or the quarantine of this memory. Without
     --yes it is a dry run that changes nothing. JSON: {done, session, session_id, pages, calls (of
-    the model, that go with them), records, seen_from (forks, and sessions that mount a
-    region, that lose it too), copies (in regions, that go with it), quoted_by (answers that cite
-    it; their text stays), stays (what may hold words of it and has no page: {what,
-    session, count, command, which erases it}), beyond_reach, and, of a dry run, command}; of pages
-    that match {done, sessions (an object like that for each), command}.
+    the model, erased with them), records, seen_from (forks, and sessions that mount a region, which
+    lose it too), copies (in regions, erased with it), quoted_by (answers that cite it; their text
+    stays), stays (what may contain words of it without being a page: {what, session, count,
+    command, which erases it}), beyond_reach, and, in a dry run, command}; of pages that match
+    {done, sessions (an object like that for each), command}.
     """
     matching = bool(query or kinds or origins or imported_from or since or until)
     if [bool(page_id), whole, matching].count(True) != 1:

@@ -39,13 +39,12 @@ if TYPE_CHECKING:
 def form(
     app: App, session_name: str | None, by: str, rest: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Form memory of the turns of a session, by the model that lived them or by rules.
+    """Form memory from the turns of a session, by the model that lived them or by rules.
 
-    Every range of about 2,000 tokens that is closed and was not formed yet is formed once. The
-    model is asked with the session's own request and one message more. What it proposes is kept
-    where the pages that it cites say so: a summary, which an epoch shows some turns later, and
-    claims, which are proposed until somebody states them (`pagefault claims`). Then all ranges
-    are listed.
+    Every closed range of about 2,000 tokens is formed once. The model gets the session's own
+    request with one more message. What it proposes is kept if the pages that it cites say so: a
+    summary, which an epoch shows some turns later, and claims, which are proposed until somebody
+    states them (`pagefault claims`). Then all ranges are listed.
 
     JSON: {session, dry_run, formed (what this run did, or would do), ranges (all of them)}; each a
     list of {first, last (pages), pages, outcome (formed, nothing, given_up, begun, due), tries,

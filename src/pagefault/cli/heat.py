@@ -50,7 +50,7 @@ def _complete_hot(
 
 @click.group(cls=WithDefault, default="status")
 def heat() -> None:
-    """Hot, warm and cold memory of a session: what stands in every request, and what cooled."""
+    """Hot, warm and cold memory of a session: what every request shows, and what has cooled."""
 
 
 @heat.command("status", cls=Command)
@@ -60,7 +60,7 @@ def heat() -> None:
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, as_json: bool) -> None:
-    """How full hot, warm and cold memory are, and what could be done.
+    """Show how full hot, warm and cold memory are, with suggestions.
 
     JSON: {sessionId, hot: {items, tokens, limit, utilizationPercent}, warm: {items, tokens}, cold,
     archived, suggestions: [{type (spill, recall or prune), reason, itemIds}]}.
@@ -91,7 +91,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
 @json_option
 @pass_app
 def hot(app: App, session_name: str | None, as_json: bool) -> None:
-    """List what is hot, the newest first.
+    """List hot items, newest first.
 
     JSON is a list of items: {id, sessionId, content, type, tier, accessCount, lastAccessedAt,
     createdAt, relevanceScore, tokens, origin, area, metadata, quarantined}.
@@ -128,7 +128,7 @@ def add(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Note TEXT down as hot: it stands in every request. What is needed least leaves for it.
+    """Add TEXT as a hot item, which every request shows. The least needed items make room for it.
 
     JSON: one item of `heat hot`.
     """
@@ -159,7 +159,7 @@ def spill(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Take items out of hot memory: these, or --count of those needed least.
+    """Move items out of hot memory: these, or the --count least needed.
 
     JSON: {spilledCount, spilledIds, targetTier (warm or cold, where most went), targets}.
     """
@@ -195,9 +195,9 @@ def recall(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Find warm and cold items that bear on QUERY; what is used often becomes hot.
+    """Find warm and cold items that bear on QUERY; those used often become hot.
 
-    JSON: {items, promoted, relevanceScores}, the items as in `heat hot`.
+    JSON: {items, promoted, relevanceScores}, with items as in `heat hot`.
     """
     told = written(
         app,
@@ -256,7 +256,7 @@ def prune(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Archive items: they are kept, a search finds them, and `heat recall` does not.
+    """Archive items: they are kept and searchable, but `heat recall` no longer finds them.
 
     JSON: {archivedCount, archivedIds}.
     """

@@ -23,10 +23,10 @@ _POLL_S: Final = 2.0
 
 @click.group("import", cls=WithDefault, default="read")
 def import_() -> None:
-    """Bring in one's own conversations from other programs.
+    """Import your own conversations from other programs.
 
-    `pagefault import PATH…` says what there is, and asks before anything is written. What comes in
-    is found by search, and recalled by the runtime only once it is approved.
+    `pagefault import PATH…` shows what there is, and asks before it writes anything. Imported pages
+    can be found by search; the runtime recalls them only once you approve them.
     """
 
 
@@ -51,18 +51,18 @@ def read(
 ) -> None:
     """Import conversations from files and folders.
 
-    Recognised by what stands in them: ChatGPT's and Claude's exports (also as the zip archives
-    that they come in), sessions of Claude Code, Codex, opencode and aider, our own exports,
-    arrays and lines of messages as APIs take them, Markdown notes. First everything is read and
-    nothing written: what there is, from when to when, what looks like a secret (a mark takes
-    its place), and what cannot be read. Then it asks; without a terminal only --yes writes.
-    What is there already is not written again.
+    Files are recognised by their content: ChatGPT's and Claude's exports (also as their zip
+    archives), sessions of Claude Code, Codex, opencode and aider, our own exports, arrays and lines
+    of API messages, Markdown notes. First everything is read and nothing written: what there is,
+    from when to when, what looks like a secret (a mark will replace it), and what cannot be read.
+    Then it asks; without a terminal, it writes only with --yes. Messages that exist already are not
+    written again.
 
     JSON: {done, import, sources: [{source, files, conversations, sessions, messages, known,
     attachments, first_at, last_at}], messages, sessions, known, first_at, last_at, secrets: {name:
     count}, secret_places, flaws: [{place, why, kept}], flaws_left_out, ignored}. `messages` and
-    `sessions` are new, `known` messages are there already; `import` names it where something was
-    written, for `import approve`; `kept` flaws lost only a part. With --watch each is one line.
+    `sessions` are new, `known` messages exist already; `import` is the name for `import approve`,
+    if something was written; flaws with `kept` lost only a part. With --watch each is one line.
     """
     if dry_run and (yes or watch):
         raise click.UsageError("--dry-run writes nothing: leave out --yes and --watch.")
@@ -259,10 +259,10 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 @json_option
 @pass_app
 def list_(app: App, imported_from: str, as_json: bool) -> None:
-    """List the sessions that were imported, the latest first.
+    """List imported sessions, the latest first.
 
     JSON: [{session, session_id, source, project, title, conversation, imports, imported_at, pages,
-    approved}]; `imports` are the imports that brought something, the last one last.
+    approved}]; `imports` are the imports that added something, the latest last.
     """
     found = app.run(_list(app, imported_from))
     _print(app, found, as_json=as_json)
@@ -282,10 +282,10 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
 @json_option
 @pass_app
 def approve(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
-    """Let the runtime recall what was imported by now.
+    """Let the runtime recall what has been imported so far.
 
-    Name one of --import, --session and --in. What is imported later waits anew. It stays of origin
-    `import`: no claim is made of it. JSON as `import list` has it.
+    Give one of --import, --session and --in. Later imports need an approval of their own. The pages
+    keep the origin `import`: no claim is made of them. JSON as in `import list`.
     """
     _rule(app, run, session_name, imported_from, as_json=as_json, approves=True)
 
@@ -299,8 +299,8 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
 def revoke(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
     """Take an approval back.
 
-    From the next request on the runtime recalls nothing of these sessions. JSON as `import list`
-    has it.
+    From the next request on, the runtime recalls nothing of these sessions. JSON as in `import
+    list`.
     """
     _rule(app, run, session_name, imported_from, as_json=as_json, approves=False)
 

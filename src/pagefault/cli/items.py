@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 @json_option
 @pass_app
 def items(app: App, session_name: str, message: int | None, as_json: bool) -> None:
-    """A conversation by kind, and what a proxy's client sent, as it sent it.
+    """List a conversation by kind, and show what a proxy's client sent, as it sent it.
 
     Kinds are message, call, result, reasoning, media and opaque (which only its provider can read).
 
-    They are listed in order. `message_seq` is the record of the log that has the client's own JSON
-    of the message, 0 if there is none.
+    Items are in order. `message_seq` is the record of the log that has the client's own JSON of the
+    message, 0 if there is none.
 
-    JSON: {session, items: [{kind, turn, role, page_ids, message_seq}]}; with
-    --message {session, message_seq, json}, `json` being the message itself.
+    JSON: {session, items: [{kind, turn, role, page_ids, message_seq}]}; with --message {session,
+    message_seq, json}, `json` being the message itself.
     """
 
     async def read() -> tuple[str, list[ConversationItem], str]:

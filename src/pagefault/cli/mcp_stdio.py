@@ -24,11 +24,11 @@ from pagefault.cli.app import App, Command, pass_app
 )
 @pass_app
 def mcp(app: App, sessions: tuple[str, ...], user: str, project: str, write: bool) -> None:
-    """Memory as a server of the Model Context Protocol, on stdin and stdout.
+    """Serve a memory over the Model Context Protocol, on stdin and stdout.
 
-    A client starts it: see docs/mcp.md for the line to type. Without options it reads every session
-    of the memory, and writes nothing; with several it serves the sessions that all of them hold of.
-    It ends when its stdin does. Stdout carries the protocol and nothing else.
+    A client starts it: docs/mcp.md has the line to type. Without options it serves every session of
+    the memory, read-only; with several options, the sessions that meet all of them. It ends when
+    stdin does. Stdout carries only the protocol.
     """
     app.existing_directory()
     app.run(_serve(app, sessions, user, project, write=write))

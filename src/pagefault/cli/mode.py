@@ -16,7 +16,7 @@ from pagefault.model.kinds import ControlMode
 @json_option
 @pass_app
 def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) -> None:
-    """What memory keeps of conversations, and what it brings back; without MODE, show it.
+    """Set what memory keeps of conversations and brings back; without MODE, show it.
 
     \b
     assist        keep what is said, and bring back what was kept
@@ -25,10 +25,10 @@ def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) ->
     incognito     likewise, for a conversation that leaves nothing behind
     off           neither
 
-    Without --session it holds for every session, and for those that begin later, until they are
-    given another: a running `serve` follows with its next request, and a program that has a session
-    from its next verb. What is said while nothing is kept is gone when the process ends that heard
-    it.
+    Without --session it applies to every session, including later ones, until they are given
+    another: a running `serve` follows with its next request, and a program with an open session
+    with its next verb. What is said while nothing is kept is gone when the process that heard it
+    ends.
 
     JSON: {mode, sessions: [{session, session_id, mode}]}.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=WithDefault, default="ls")
 def models() -> None:
-    """Windows and cache prices of models, as far as they are known offline.
+    """Show the windows and cache prices of models, as known offline.
 
     `pagefault models [NAMES]` lists them; `pagefault models calibrate` times an engine of yours.
     """
@@ -27,10 +27,10 @@ def models() -> None:
 @json_option
 @pass_app
 def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
-    """Windows and cache prices of models, as far as they are known offline.
+    """Show the windows and cache prices of models, as known offline.
 
-    NAMES are models, as an API calls them; without any, all that are known. One that is not known
-    gets cautious assumptions, and a note says so. Prices are per token, in uncached input tokens.
+    NAMES are models, as an API calls them; without any, all that are known. An unknown one gets
+    cautious assumptions, and a note says so. Prices are per token, in uncached input tokens.
 
     JSON: {as_of, models: [{name, provider, is_known, window_tokens, reserve_tokens, room_tokens,
     tokenizer, factor, note, prices: {name, as_of, read, write, output, ttl_s, min_tokens, quantum,
@@ -73,13 +73,13 @@ def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
 @json_option
 @pass_app
 def calibrate(app: App, as_json: bool) -> None:
-    """Time the configured engine, and tell its price list: for one that is paid in seconds.
+    """Time the configured engine and print its price list: for one that is paid in seconds.
 
     Sends five prompts of 500 to 4,000 random words, and times prefill and decoding. The unit is the
-    time to prefill one token; keeping one in the prefix costs what it adds to the decoding of an
-    answer. Run it while the engine has nothing else to do, and not with a provider that bills.
+    time to prefill one token; keeping one in the prefix costs what it adds to decoding an answer.
+    Run it while the engine is idle, and not with a provider that bills.
 
-    JSON: {prices (what to set `prices` to), read, write, output, calls: [{prompt_tokens,
+    JSON: {prices (the value for `prices`), read, write, output, calls: [{prompt_tokens,
     prefilled_tokens, prefill_s, decoded_tokens, decode_s}]}.
     """
     from pagefault.cli.engines import remote_engine

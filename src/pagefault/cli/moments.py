@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.timetravel import InWindow, Moment, Movement
     from pagefault.service.session import Session
 
-WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
-    (checkpoint:NAME), or a time (2026-03-05T08:45, yesterday, "2 hours ago"): without a zone by
-    this computer's clock, and of a day its end."""
+WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
+    (checkpoint:NAME), or a time (2026-03-05T08:45, yesterday, "2 hours ago"): without a zone, by
+    this computer's clock; for a day, its end."""
 
 
 @click.command(
     cls=Command,
-    help=f"""What the window held at some time.
+    help=f"""Show what the window held at some time.
 
-    {WHEN} What was said after the last request is among the pages, and not among its tokens.
+    {WHEN} Messages after the last request are among the pages, but not in its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
     [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept,
@@ -62,13 +62,13 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
 
 @click.command(
     cls=Command,
-    help=f"""What changed in the window from A to B.
+    help=f"""Show what changed in the window from A to B.
 
-    A and B are times as of `pagefault at`. {WHEN}
+    A and B are times as in `pagefault at`. {WHEN}
 
     JSON: {{session, before, after, tokens, epochs, entered: [page], left: [page], levels:
-    [{{page_id, before, after}}]}}; `before` and `after` are as of `at --json` without its pages,
-    a page as there.
+    [{{page_id, before, after}}]}}; `before` and `after` are as in `at --json` without its pages,
+    and so is a page.
     """,
 )
 @click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
@@ -134,9 +134,9 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     turn, the time, who did it, and the record that led to it.
 
     JSON: {session, page_id, movements: [{seq, turn, at, actor, actor_id, what, page_id, level, by,
-    cause, tier_before, tier_after}]}; `by` is the page, epoch, request, query or reason that did
-    it, `actor_id` the tool or model that acted, null where nothing tells it. The tier is where the
-    page's content was: L0 in the window, L2 the log, L3 the blob store.
+    cause, tier_before, tier_after}]}; `by` is the page, epoch, request, query or reason that caused
+    it, `actor_id` the tool or model that acted, null if unknown. The tier is where the page's
+    content was: L0 in the window, L2 the log, L3 the blob store.
     """
 
     async def read() -> tuple[str, list[Movement]]:

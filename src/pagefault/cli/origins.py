@@ -24,11 +24,11 @@ _dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what wo
 
 @click.group()
 def origins() -> None:
-    """Whose word a page is, and what may rest on it.
+    """Where pages come from, and what may rest on them.
 
     Every page has the origin of the channel that it came through, and a label: the least trusted of
-    all that went into it. What tools, the web and imports say is found and shown as data; it is
-    neither pinned nor held true until you read it and raise it.
+    all that went into it. What tools, the web and imports say is found and shown as data; it is not
+    pinned or held true until you have read it and raised it.
     """
 
 
@@ -53,8 +53,8 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
 
 @origins.command("raise", cls=Command, help=f"""Approve what a page says, by its digest.
 
-    `show` prints the digest beside the text that it is of. The page may be pinned then, and be
-    evidence for what you hold true, as long as it says just that; `revoke` takes it back.
+    `show` prints the digest with the text it belongs to. The page may then be pinned, and be
+    evidence for claims of yours, as long as its text stays the same; `revoke` reverts that.
 
     {_JSON}
     """)  # fmt: skip
@@ -101,9 +101,9 @@ def revoke(
 ) -> None:
     """Withdraw a page, an origin or a session, with everything that rests on it.
 
-    Summaries, claims, procedures, shorter forms, answers that were written under it and what their
-    calls returned: none of it is recalled, pinned, recited or held true from the next request on.
-    Nothing is erased: `show` tells of each page still, and `raise` lets one in again.
+    Summaries, claims, procedures, shorter forms, answers written under its influence and the
+    results of their calls: from the next request on, none of these is recalled, pinned, recited or
+    held true. Nothing is erased: `show` still lists every page, and `raise` readmits one.
 
     JSON: {done, withdrawn: [{session, session_id, pages}]}.
     """

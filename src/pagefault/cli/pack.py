@@ -34,8 +34,8 @@ _FORMS: Final = ("md", "json", "claude", "codex")
 _JSON: Final = """JSON: {query, generated_at, pack_type, a list of {text, cites} for each section
     (summary, active_tasks, recent_decisions, changed_files, open_questions …), matched, fallback,
     token_budget: {target, used, trimmed}, validation_report: {checked, failed, stale, unproved},
-    source_mix, evidence, inclusion_reason, left_out, left_out_total}; what each is,
-    docs/context-packs.md says."""
+    source_mix, evidence, inclusion_reason, left_out, left_out_total};
+    docs/context-packs.md explains the fields."""
 
 _EMPTY: Final = {"digest": "nothing changed"}
 _OPTIONS: Final = (
@@ -97,12 +97,12 @@ def _packing(command: F) -> F:
 @click.command(
     "pack",
     cls=Command,
-    help=f"""What bears on a query, put together for a prompt: in so many tokens, with sources.
+    help=f"""Pack what bears on a query for a prompt: within a token budget, with sources.
 
-    Decisions, tasks, changed files, open questions and the pages that bear on the QUERY, each line
-    with the id of what it rests on. Without a QUERY it is a pack to begin with (`boot`). Where
-    nothing bears on it, what was said last is shown, and `matched` is 0. Without --session it is of
-    every session. Claims that are stale or that nobody confirmed are left out.
+    Decisions, tasks, changed files, open questions and pages that bear on QUERY, each line with the
+    ids of its sources. Without QUERY it is a pack to begin with (`boot`). If nothing bears on it,
+    the latest messages are shown, and `matched` is 0. Without --session it covers every session.
+    Stale and unconfirmed claims are left out.
 
     {_JSON}
     """,
@@ -133,9 +133,9 @@ def pack(
 @click.command(
     "handoff",
     cls=Command,
-    help=f"""What somebody needs who goes on with a session: what changed, failed, and is next.
+    help=f"""Pack what somebody needs to continue a session: what changed, failed, and is next.
 
-    With `-o FOLDER` it becomes a file HANDOFF_SESSION_DAY.md there.
+    With `-o FOLDER` it is written to HANDOFF_SESSION_DAY.md there.
 
     {_JSON}
     """,
@@ -156,10 +156,10 @@ def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
 @click.command(
     "synopsis",
     cls=Command,
-    help=f"""What a session, or a project, is about, and how its work is run.
+    help=f"""Summarise what a session or project is about, and how its work is run.
 
-    Told from the log each time, so it is never out of date. Without --session it is of the sessions
-    that were used last.
+    Made from the log each time, so it is never out of date. Without --session it covers the
+    sessions used last.
 
     {_JSON}
     """,
@@ -177,10 +177,10 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
 @click.command(
     "digest",
     cls=Command,
-    help=f"""What changed since some time: commits, files, tests, decisions.
+    help=f"""Summarise what changed since some time: commits, files, tests, decisions.
 
-    --git reads the commits of a range (`v1.2..HEAD`) of the repository that you are in; without
-    --since, the rest is told from the first of them on.
+    --git reads the commits of a range (`v1.2..HEAD`) of the current repository; without --since,
+    the rest begins with the first of them.
 
     {_JSON}
     """,

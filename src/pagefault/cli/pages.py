@@ -54,7 +54,7 @@ task_option = click.option(
 def pages() -> None:
     """List, show, search and pin pages.
 
-    A page is one thing that was said or handed in. Its id (msg_302) is what the model cites.
+    A page is one message or document. Its id (msg_302) is what the model cites.
     """
 
 
@@ -77,13 +77,13 @@ def ls(
     task: str,
     as_json: bool,
 ) -> None:
-    """List the latest pages of a session, in their order.
+    """List the latest pages of a session, in order.
 
     Without SESSION, the last one used (forks excluded).
 
     JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
-    tokens, importance, origin, tier, at, part, parts, resident, pinned, history (other words stand
-    in its place now), hint}]}.
+    tokens, importance, origin, tier, at, part, parts, resident, pinned, history (its text was
+    replaced by another), hint}]}.
     """
 
     async def read() -> dict[str, Any]:
@@ -170,16 +170,15 @@ def show(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Show a page: its text, and what is known of it.
+    """Show a page: its text and what is known about it.
 
-    With --at, of a message that was edited since, the words that stood then: they have a page of
-    their own, which is shown.
+    With --at, for a message that was edited since, shows the text of that time, which has a page of
+    its own.
 
-    JSON: what `pages ls` gives, and session, page_asked, level_asked, level, text, title, part_of,
-    artifact (whether it has bytes beside its text), mime_type and size_bytes (of these, else of
-    the text), label, access_count, last_accessed, dimensions,
-    duration_seconds, made_of (the pages that it was made of), made_by (the model that wrote it, ""
-    where none did); null where nothing tells it.
+    JSON: as `pages ls`, with session, page_asked, level_asked, level, text, title, part_of,
+    artifact (whether it has bytes beside its text), mime_type and size_bytes (of those, else of the
+    text), label, access_count, last_accessed, dimensions, duration_seconds, made_of (the pages it
+    was made of), made_by (the model that wrote it, "" if none did); null if unknown.
     """
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
@@ -281,8 +280,8 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
     cls=Command,
     help=f"""Find pages that bear on some WORDS, best first.
 
-    As `pagefault recall search`, but only among the pages of a topic or a task, if one is named;
-    all of these without words: `pagefault recall topic`, `pagefault recall task`.
+    Like `pagefault recall search`, but optionally limited to a topic or task. To list all of these
+    without words: `pagefault recall topic`, `pagefault recall task`.
 
     {RELEVANCE}
 
@@ -308,8 +307,8 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     """Keep a page in the window, whatever policy says.
 
-    JSON: {session, page_id, pinned, pins, proxied (then it is quoted with the next message, where
-    the client's request does not show it)}.
+    JSON: {session, page_id, pinned, pins, proxied (then it is quoted with the next message, unless
+    the client's request shows it)}.
     """
     _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -> None:
     """Set the goal that stays in a session's window; without TEXT, show it.
 
-    TEXT is a pinned page until the next goal takes its place, or --clear ends it.
+    TEXT is a pinned page until the next goal replaces it, or --clear ends it.
 
     JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then it is
-    quoted with the next message, where the client's request does not show it)}.
+    quoted with the next message, unless the client's request shows it)}.
     """
     if clear and text is not None:
         raise click.UsageError("Either TEXT or --clear.")
@@ -91,12 +91,12 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 @json_option
 @pass_app
 def undo(app: App, session: str | None, as_json: bool) -> None:
-    """Take back the newest pin, unpin or goal, or the claims of a message.
+    """Undo the newest pin, unpin or goal, or the claims of a message.
 
-    Without SESSION, of the last one used (forks excluded).
+    Without SESSION, in the last one used (forks excluded).
 
-    What it took the place of stands again, unless it was forgotten or edited since. Said again,
-    it takes back the one before; `pagefault redo` does it again. Nothing that was said changes.
+    What it replaced stands again, unless it was forgotten or edited since. Repeated, it undoes the
+    one before; `pagefault redo` restores it. Nothing that was said changes.
 
     JSON: {session, undone (pin, unpin, goal or claims), page_ids, standing (the pages that stand or
     are pinned again because of it: what comes back is a new page), proxied}.
@@ -109,7 +109,7 @@ def undo(app: App, session: str | None, as_json: bool) -> None:
 @json_option
 @pass_app
 def redo(app: App, session: str | None, as_json: bool) -> None:
-    """Do again what `undo` took back last, unless something new was pinned, set or claimed since.
+    """Redo what `undo` undid last, unless something was pinned, set or claimed since.
 
     JSON: as of `undo`, with `redone` for `undone`.
     """
@@ -148,12 +148,13 @@ def _undo(app: App, session: str | None, how: str, *, as_json: bool) -> None:
 @json_option
 @pass_app
 def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
-    """Name the present point of a session, with everything written; without NAME, list the names.
+    """Name the current point of a session; without NAME, list the names.
 
-    `pagefault at SESSION checkpoint:NAME` shows the window as it was there; `diff` takes it too.
+    Everything written so far is flushed first. `pagefault at SESSION checkpoint:NAME` shows the
+    window at that point; `diff` takes it too.
 
-    JSON: {session, name, seq (of the record that says so)}; without NAME, {session, checkpoints:
-    [{name, seq, turn, at, pages, epoch}]}.
+    JSON: {session, name, seq (of its record)}; without NAME, {session, checkpoints: [{name, seq,
+    turn, at, pages, epoch}]}.
     """
     app.existing_directory()
     if name is None:
@@ -175,9 +176,9 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
 
 @click.command(
     cls=Command,
-    help=f"""A new session that goes on from here, or from a moment in the past.
+    help=f"""Fork a session, from here or from a moment in the past.
 
-    It sees what was said by then, and has its own pages from there on; SESSION stays as it is.
+    The fork sees what was said by then, and has its own pages from there on; SESSION is unchanged.
 
     {WHEN}
 

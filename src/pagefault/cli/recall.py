@@ -20,19 +20,19 @@ from pagefault.cli.asking import (
 
 @click.group(cls=Group)
 def recall() -> None:
-    """Ask for pages: the latest, by topic, by task, by time, by words.
+    """Find pages: the latest, by topic, by task, by time, by words.
 
-    A page is of the time when it was said, or else when it was logged. Days, and times without a
-    zone, are by this computer's clock.
+    A page's time is when it was said, or else when it was logged. Days, and times without a zone,
+    are by this computer's clock.
     """
 
 
 @recall.command(
     "recent",
     cls=Command,
-    help=f"""The pages that were said last, the latest first.
+    help=f"""List the latest pages, newest first.
 
-    Without SESSION of every session.
+    Without SESSION, from every session.
 
     {JSON}
     """,
@@ -54,9 +54,9 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
 @recall.command(
     "timeline",
     cls=Command,
-    help=f"""What was said from --since on and until --until, in that order.
+    help=f"""List what was said from --since until --until, in order.
 
-    Without SESSION in every session.
+    Without SESSION, from every session.
 
     {JSON}
     """,
@@ -96,9 +96,9 @@ def _named(
 @recall.command(
     "topic",
     cls=Command,
-    help=f"""Pages that have TOPIC among their topics, those first that are most about it.
+    help=f"""Find pages with TOPIC among their topics, most relevant first.
 
-    Without SESSION of every session.
+    Without SESSION, from every session.
 
     {JSON}
     """,
@@ -119,9 +119,9 @@ def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 @recall.command(
     "task",
     cls=Command,
-    help=f"""Pages that name TASK (#42 or 42, ABC-7), those first that are most about it.
+    help=f"""Find pages that name TASK (#42 or 42, ABC-7), most relevant first.
 
-    Without SESSION of every session.
+    Without SESSION, from every session.
 
     {JSON}
     """,
@@ -142,9 +142,9 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 @recall.command(
     "search",
     cls=Command,
-    help=f"""Pages of SESSION that bear on some WORDS, best first.
+    help=f"""Find pages of SESSION that bear on some WORDS, best first.
 
-    `pagefault search` looks in every session.
+    `pagefault search` searches every session.
 
     {RELEVANCE}
 

@@ -103,12 +103,12 @@ def replay(
 ) -> None:
     """Run recorded conversations through a small window and measure what is lost.
 
-    FILE holds LoCoMo samples (locomo), one {"role", "content"} a line (jsonl), a list of OpenAI
-    messages (openai), or one {"turns", "questions"} a line (turns). It is read whole first: a
+    FILE has LoCoMo samples (locomo), one {"role", "content"} per line (jsonl), a list of OpenAI
+    messages (openai), or one {"turns", "questions"} per line (turns). It is read whole first: a
     malformed line changes nothing. Each conversation becomes a new session of the memory, unless
     --ephemeral. Its user lines count as typed by you, with your authority: claims and procedures
-    come of them. Answers come from the offline scripted engine; a pause in the conversation lets
-    the provider's cache lapse. What requests cost is measured on their bytes, and compared with
+    come from them. Answers come from the offline scripted engine; a pause in the conversation lets
+    the provider's cache lapse. The cost of requests is measured on their bytes, and compared with
     other layouts of the same conversation.
     JSON: one object of figures.
     """

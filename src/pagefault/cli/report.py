@@ -30,14 +30,14 @@ from pagefault.views.files import place
 @json_option
 @pass_app
 def report(app: App, session_name: str | None, target: Path, as_json: bool) -> None:
-    """A session on one page of HTML: what each request held, what came back, what it cost.
+    """Write a session as one page of HTML: what each request held, what came back, what it cost.
 
-    The page needs no network and no script, and prints. It quotes the conversation: what counts as
-    a secret is taken out first, and a later `pagefault forget` does not reach into it. Without
-    SESSION, the last one used (forks excluded).
+    The page needs no network and no script, and can be printed. It quotes the conversation: what
+    counts as a secret is removed first, and a later `pagefault forget` does not reach into it.
+    Without SESSION, the last one used (forks excluded).
 
-    JSON: the same as values, and no file: {name, session_id, turns, window_tokens, map: {messages,
-    requests, columns, rows}, answers, claims, bill, concerns, …}.
+    JSON: the same as values, without a file: {name, session_id, turns, window_tokens, map:
+    {messages, requests, columns, rows}, answers, claims, bill, concerns, …}.
     """
     from pagefault.views.picture import Picture, picture_of, to_dict
 

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
 
 _JSON = """JSON: {rules: [{keep, kind, session, session_id}], expired: [{session, session_id, pages,
-    records, done}]}. `kind` and `session` are empty where a rule is for all of them; `expired` is
-    what is past its time now."""
+    records, done}]}. `kind` and `session` are empty if a rule is for all; `expired` is what is past
+    its time now."""
 
 
 @click.group(cls=WithDefault, default="show")
 def retention() -> None:
-    """How long pages are kept, and what is past its time.
+    """How long pages are kept, and which are past their time.
 
-    A page's age counts from when it was written down. What is past its time is forgotten, with what
-    was made of it, whenever the memory is opened to be written, within the hour where `serve` runs,
-    and by `retention apply --yes`. Without a rule everything is kept for ever.
+    A page's age counts from when it was written down. Pages past their time are forgotten, with
+    everything derived from them, whenever the memory is opened for writing, within the hour while
+    `serve` runs, and by `retention apply --yes`. Without a rule everything is kept for ever.
     """
 
 
@@ -50,7 +50,7 @@ _session_option = click.option(
 )
 
 
-@retention.command("show", cls=Command, help=f"""The rules, and what is past its time.
+@retention.command("show", cls=Command, help=f"""Show the rules, and what is past its time.
 
     {_JSON}
     """)  # fmt: skip
@@ -67,10 +67,10 @@ def show(app: App, as_json: bool) -> None:
     _print(app, *app.run(work()), as_json=as_json)
 
 
-@retention.command("set", cls=Command, help=f"""Keep pages for so long: 7d, 30d, 90d, any number of
-    days, forever; none takes the rule away.
+@retention.command("set", cls=Command, help=f"""Set how long pages are kept: 7d, 30d, 90d, any
+    number of days, or forever; none removes the rule.
 
-    The rule that names most decides: of a session and a kind, of a session, of a kind, of all.
+    The most specific rule applies: for a session and a kind, a session, a kind, or all.
 
     {_JSON}
     """)  # fmt: skip

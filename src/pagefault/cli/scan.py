@@ -21,14 +21,14 @@ BYTES_MAX = 64 * 1024 * 1024
 @json_option
 @pass_app
 def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:
-    """What of a file would be redacted before it is written, and by which rule.
+    """Show what would be redacted from a file before it is written, and by which rule.
 
     PATHS are files; without any, standard input is read. Nothing is written, and no secret is
-    shown. Exits 0 if nothing was found, 1 if something was. What a rule finds wrongly, the setting
-    `redact.allow` lets through.
+    shown. Exits 0 if nothing was found, 1 if something was. The setting `redact.allow` lets through
+    what a rule finds wrongly.
 
-    JSON: {layers, files: [{path, chars, found: [{rule, line, column, chars}], text}]}, `text` with
-    --text alone.
+    JSON: {layers, files: [{path, chars, found: [{rule, line, column, chars}], text}]}, `text` only
+    with --text.
     """
     from pagefault.guard.layers import layers_of
     from pagefault.guard.screen import Screen, known_secrets

@@ -13,7 +13,7 @@ from pagefault.cli.app import App, Command, json_option, pass_app
 def schema(app: App, as_json: bool) -> None:
     """Print the JSON Schema of a log record.
 
-    One line of a file under log/ is one record. The schema is JSON with or without --json.
+    Each line of a file under log/ is one record. The schema is JSON with or without --json.
     """
     from pagefault.store.schema import record_schema
 

@@ -70,14 +70,14 @@ def _granted(given: Sequence[str]) -> list[str] | None:
 def scopes() -> None:
     """Memory that sessions share: regions, and who may see what of them.
 
-    A session sees itself, and the regions that it mounts as far as their policies let it; nothing
+    A session sees itself, and the regions that it mounts as far as their policies allow; nothing
     else of this memory.
     """
 
 
-@scopes.command("list", cls=Command, help=f"""Every region.
+@scopes.command("list", cls=Command, help=f"""List every region.
 
-    JSON: a list of what `scopes show` tells: {_REGION.removeprefix("JSON: ")}
+    JSON: a list of what `scopes show` prints: {_REGION.removeprefix("JSON: ")}
     """)  # fmt: skip
 @json_option
 @pass_app
@@ -101,7 +101,7 @@ def list_(app: App, as_json: bool) -> None:
         app.term.line("there are no regions: each session sees itself alone")
 
 
-@scopes.command("show", cls=Command, help=f"""One region: its policy, and who mounts it.
+@scopes.command("show", cls=Command, help=f"""Show a region: its policy, and who mounts it.
 
     {_REGION}
     """)  # fmt: skip
@@ -124,7 +124,7 @@ def show(app: App, region: str, as_json: bool) -> None:
     _print_region(app, app.run(work()), as_json=as_json)
 
 
-@scopes.command("pages", cls=Command, help="""What a region holds, in full, the latest first.
+@scopes.command("pages", cls=Command, help="""Show the pages of a region in full, newest first.
 
     JSON: {region, total, pages: [{page_id, role, speaker, origin, said_at, tokens, text}]}.
     """)  # fmt: skip
@@ -170,10 +170,10 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
         app.term.line("nothing was brought there")
 
 
-@scopes.command("create", cls=Command, help=f"""Make a region.
+@scopes.command("create", cls=Command, help=f"""Create a region.
 
-    Its scope says whom it is for: the sessions of a project, those of its owner, or all. They may
-    read it, and the owner's may write and promote, unless that is granted to others.
+    Its scope determines whom it is for: the sessions of a project, those of its owner, or all. They
+    may read it; the owner's may write and promote, unless these rights are granted to others.
 
     {_REGION}
     """)  # fmt: skip
@@ -229,9 +229,9 @@ def create(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("fork", cls=Command, help=f"""A new region with what one holds by now.
+@scopes.command("fork", cls=Command, help=f"""Fork a region: a new one with its current pages.
 
-    Pages are shared and not copied: what is brought to either from then on, the other does not see.
+    Pages are shared, not copied. Pages added to either later are not in the other.
 
     {_REGION}
     """)  # fmt: skip
@@ -252,8 +252,8 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
 
 @scopes.command("policy", cls=Command, help=f"""Change who may do what in a region.
 
-    It holds at once: a session that may look into it no more shows nothing of it from its next
-    request on. What is not given stays.
+    It takes effect at once: a session that loses access shows nothing of it from its next request
+    on. What is not given stays.
 
     {_REGION}
     """)  # fmt: skip
@@ -298,9 +298,9 @@ def policy(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("mount", cls=Command, help=f"""Have a session look into a region.
+@scopes.command("mount", cls=Command, help=f"""Mount a region in a session.
 
-    What the region holds is then found and recalled in that session like what was said there.
+    The session then finds and recalls the region's pages like its own.
 
     {_MOUNT}
     """)  # fmt: skip
@@ -322,9 +322,9 @@ def mount(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("unmount", cls=Command, help=f"""Have a session look into a region no more.
+@scopes.command("unmount", cls=Command, help=f"""Unmount a region from a session.
 
-    {_MOUNT} It tells what the mount was: without a `mode`, there was none.
+    {_MOUNT} It describes the mount that was; without a `mode`, there was none.
     """)  # fmt: skip
 @click.argument("region")
 @_session_option
@@ -347,10 +347,10 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("consent", cls=Command, help=f"""Say, as the owner of a region, that a session may
-    look into it, or no more.
+@scopes.command("consent", cls=Command, help=f"""Grant or withdraw a session's access, as the
+    owner of a region.
 
-    {_MOUNT} null where the session does not mount it.
+    {_MOUNT} null if the session does not mount it.
     """)  # fmt: skip
 @click.argument("region")
 @click.argument("mode", type=click.Choice([*map(str, MountMode), "none"]))
@@ -385,7 +385,7 @@ def consent(
 
 @scopes.command("promote", cls=Command, help=f"""Copy a page of a session into a region.
 
-    Every part of its text, with its origin, speaker and time. A page is brought once.
+    All parts of its text are copied, with origin, speaker and time. A page is copied once.
 
     {_BROUGHT}
     """)  # fmt: skip
@@ -409,7 +409,7 @@ def promote(
 
 @scopes.command("share", cls=Command, help=f"""Write a text into a region, as typed by the user.
 
-    TEXT is what is read from stdin where it is "-".
+    If TEXT is "-", it is read from stdin.
 
     {_BROUGHT}
     """)  # fmt: skip
@@ -466,8 +466,8 @@ def assign(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Say whose a session is, and of which project: policies know it by that. Without either, show
-    it.
+    """Assign a session to a user and a project, by which policies know it. Without either, show
+    them.
 
     JSON: {session, session_id, project, user}.
     """

@@ -34,17 +34,17 @@ BYTES_MAX: Final = 1024 * 1024
 def scrub(
     app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Redact what is written already as what is written from now on is.
+    """Redact what is already written, by the current rules.
 
-    By the rules of `pagefault scan`, the known values (keys that are configured, secrets of the
+    These are the rules of `pagefault scan`, the known values (configured keys, secrets of the
     environment) and the values in the files of --value-from, in every spelling. Afterwards no byte
     of them is left in the log, the index, the artifacts or the archive of this memory; the rest of
-    each page is found as before, and claims that rest on what went are stale. Without --yes it is a
-    dry run that changes nothing. A value is never shown, and never given on the command line.
+    each page is found as before, and claims that rest on redacted text are stale. Without --yes it
+    is a dry run that changes nothing. A value is never shown, and never given on the command line.
 
     JSON: {done, records, found (how many, by rule), sessions: [{session, session_id, pages,
-    records, stale (claims), left (artifacts that hold a value and are no text)}], unread (records
-    that cannot be read), beyond_reach, and, of a dry run, command}.
+    records, stale (claims), left (artifacts that hold a value and are not text)}], unread (records
+    that cannot be read), beyond_reach, and, in a dry run, command}.
     """
     if dry_run and yes:
         raise click.UsageError("--dry-run and --yes contradict each other.")

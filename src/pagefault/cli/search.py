@@ -21,8 +21,8 @@ from pagefault.cli.asking import (
     cls=Command,
     help=f"""Find pages in every session.
 
-    Those that bear on some WORDS come best first, and say whose they are. `pagefault recall search`
-    looks in one session. A model's own search never leaves its session.
+    Pages that bear on some WORDS, best first, each with its session. `pagefault recall search`
+    searches one session. A model's own search never leaves its session.
 
     {RELEVANCE}
 

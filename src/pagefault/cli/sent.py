@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 @json_option
 @pass_app
 def sent(app: App, session_name: str, turn: int | None, number: int | None, as_json: bool) -> None:
-    """A past request, byte for byte as it was packed: the last of a turn, or the one of a number.
+    """Show a past request, byte for byte as it was packed: the last of a turn, or by number.
 
-    Where something of it was forgotten since, it says so and shows the rest. A proxied client's
-    requests are its own, and are not kept.
+    If part of it was forgotten since, it says so and shows the rest. A proxied client's requests
+    are its own, and are not kept.
 
     JSON: {session, turn, request, seq, at, tokens, window_tokens, is_exact, missing, forgotten,
     messages: [{role, content, tool_calls: [{call_id, name, arguments}], call_id}], tail, tools};
-    `tail` stands behind the newest message, `forgotten` are the records that are gone.
+    `tail` follows the newest message, `forgotten` are the records that are gone.
     """
     if (turn is None) == (number is None):
         raise click.UsageError("Name a TURN, or give --request N.")

@@ -132,12 +132,13 @@ def serve(
     log: str,
     as_json: bool,
 ) -> None:
-    """A proxy for coding clients: their conversations are kept, and fit a window.
+    """Run a proxy for coding clients that keeps their conversations and fits them into a window.
 
-    Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
-    Completions, Responses, Messages and generateContent are read, all else is passed on. One line
-    a request on stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, upstreams, root,
-    window, instance, pid, log}; with --detach also whether it was started, or ran already.
+    Point the client's base URL here; its key is passed on to the provider and stored nowhere. Chat
+    Completions, Responses, Messages and generateContent are read, everything else is passed on.
+    Prints one line per request on stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream,
+    upstreams, root, window, instance, pid, log}; with --detach also whether it was started, or was
+    running already.
     """
     from pagefault.model.errors import BadInput
     from pagefault.proxy.principal import checked_user

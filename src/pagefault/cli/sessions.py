@@ -23,10 +23,9 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
     """List the sessions of a memory.
 
     The most recently used comes first. JSON is a list of objects: session_id, name, turns, pages
-    (those it can see, its parent's included), own_pages and bytes (those that it holds itself now,
-    which quotas count), opened, last_used (ISO 8601, UTC) and parent (the
-    session_id it was forked from, or null), mode (`pagefault mode`), and title (of what was
-    imported).
+    (those it can see, including its parent's), own_pages and bytes (those it holds itself now,
+    which quotas count), opened, last_used (ISO 8601, UTC) and parent (the session_id it was forked
+    from, or null), mode (`pagefault mode`), and title (of imported sessions).
     """
     rows, modes, titles = app.run(_read(app))
     if as_json:

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 @json_option
 @pass_app
 def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) -> None:
-    """Compress old segments, and read them as before.
+    """Compress old segments; they can be read as before.
 
     Full segments of the log (10 MB each) are moved to an archive: gzip files, which `gunzip` turns
-    into the segments again. Everything works as before: a page there takes a little longer to
-    read, and `forget` reaches it. What sessions are opened with stays here, too: where the archive
-    is on a disk that is not mounted, the rest is served, and every session goes on.
+    back into the segments. Everything works as before: archived pages take a little longer to read,
+    and `forget` reaches them. The records that sessions are opened with stay here, too: if the
+    archive is on a disk that is not mounted, the rest is served, and every session goes on.
 
     JSON: {done, root, archive, segments, bytes_before, bytes_after, archived}.
     """
@@ -92,9 +92,9 @@ async def _to_open(app: App) -> set[Seq]:
 def gc(app: App, yes: bool, as_json: bool) -> None:
     """Find unreferenced files, and with --yes delete them.
 
-    A process that is killed may leave the bytes of an artifact that no record names, or a file
-    half written. What is younger than an hour is left alone: another process may be about to name
-    it. Without --yes it is a dry run, which needs no lock. JSON: {done, root, blobs, blob_bytes,
+    A process that is killed may leave bytes of an artifact that no record names, or a partly
+    written file. Files younger than an hour are left alone: another process may be about to name
+    them. Without --yes it is a dry run, which needs no lock. JSON: {done, root, blobs, blob_bytes,
     leftovers, leftover_bytes, young, beside (partial copies beside the memory, which are never
     deleted)}.
     """

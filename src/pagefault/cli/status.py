@@ -74,19 +74,19 @@ _SHOWN = {  # the figures for people; JSON has them all
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:
-    """How a session stands: its window, what came back, and what needs a look.
+    """Show the state of a session: its window, what came back, and what needs a look.
 
     Without SESSION, the last one used (forks excluded). All figures are folded from the log.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
-    mode`), quotas: [{quota, owner, used, limit}] (those that are set, of this session, its tenant
+    mode`), quotas: [{quota, owner, used, limit}] (those that are set, for this session, its tenant
     and the project), formation: {ranges, formed, nothing, given_up, begun, due, tokens} (`pagefault
-    form`), concerns: [{what, why, do, figure}], epoch, requests, resident_pages,
-    resident_derived, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …,
-    targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags, per_turn}};
-    docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
-    those of what was passed on, and `proxied` tells more. With an embedder also embedding:
-    {embedder, embedded, missing, failure, hint}, of the whole memory.
+    form`), concerns: [{what, why, do, figure}], epoch, requests, resident_pages, resident_derived,
+    pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …, targets: [{name, value,
+    target, source, met, aim, red_flag, waits_for}], red_flags, per_turn}}; docs/benchmarks.md
+    defines the figures. For a proxied session, window, request and epoch are those of what was
+    passed on, and `proxied` has more. With an embedder also embedding: {embedder, embedded,
+    missing, failure, hint}, for the whole memory.
     """
 
     async def read() -> _Read:
@@ -275,12 +275,12 @@ def _met(one: Judged) -> str:
 @json_option
 @pass_app
 def ledger(app: App, session_name: str | None, as_json: bool) -> None:
-    """What every request should have cost, what the provider reported, and why that differs.
+    """Show each request's predicted cost, the provider's report, and why they differ.
 
-    `tokens`, `cached` and `cost` are what was predicted, `counted`, `read` and `reported` the same
-    by the provider; ? where it says nothing of its cache. Costs are in effective input tokens, by
-    the price list that is configured, or else that of the model which a proxy's client asked.
-    Without SESSION, the last one used (forks excluded).
+    `tokens`, `cached` and `cost` are predictions; `counted`, `read` and `reported` are the
+    provider's figures, ? if it does not report its cache. Costs are in effective input tokens, by
+    the configured price list, or else that of the model requested by a proxy's client. Without
+    SESSION, the last one used (forks excluded).
 
     JSON: {session, prices, calls: [{request, turn, seq, at, change, prompt_tokens, volatile_tokens,
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,

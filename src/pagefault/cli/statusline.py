@@ -9,12 +9,12 @@ from pagefault.cli.app import Command
 
 @click.command(cls=Command)
 def statusline() -> None:
-    """A line for Claude Code: its window, what left it, what came back, cache and cost.
+    """Print a line for Claude Code: its window, what left it, what came back, cache and cost.
 
-    Reads the JSON that Claude Code hands its status line on stdin, and asks the proxy at
-    ANTHROPIC_BASE_URL, if that is on this machine. Exits with 0 whatever happens. `wrap claude`
-    sets it for its run; in settings.json it is "statusLine": {"type": "command", "command":
-    "pagefault statusline"}.
+    Reads on stdin the JSON that Claude Code gives its status line, and asks the proxy at
+    ANTHROPIC_BASE_URL, if that is on this machine. Always exits with 0. `wrap claude` sets it for
+    its run; in settings.json it is "statusLine": {"type": "command", "command": "pagefault
+    statusline"}.
     """
     from pagefault.statusline import main
 

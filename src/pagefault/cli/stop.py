@@ -14,10 +14,10 @@ from pagefault.cli.app import App, Command, json_option, pass_app
 @json_option
 @pass_app
 def stop(app: App, dry_run: bool, as_json: bool) -> None:
-    """End the proxy that runs on a memory, and wait until it has let go of it.
+    """Stop the proxy that runs on a memory, and wait until it has released it.
 
-    Answers that are under way have a few seconds. Proxies that `wrap` started for one client end
-    with that client, and not by this. JSON: [{url, pid, instance, root, stopped}].
+    Answers in progress get a few seconds. Proxies that `wrap` started for one client end with that
+    client, not by this command. JSON: [{url, pid, instance, root, stopped}].
     """
     from pagefault.cli.background import running_on
     from pagefault.cli.background import stop as stop_it

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @click.option("--words", is_flag=True, help="Sentences in place of bars, for screen readers.")
 @pass_app
 def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
-    """Look through a memory, travel in time, and correct what it holds true.
+    """Browse a memory, travel in time, and correct its claims.
 
-    The window as each request held it, pages with filters, claims, what was done, imports that wait
-    for approval, what needs a look. `?` tells the keys. Nothing is written but what you do there;
-    where another process writes to the session, that says so. NO_COLOR is heeded. Without SESSION,
-    the last one used (forks excluded).
+    It shows the window of each request, pages with filters, claims, what was done, imports that
+    await approval, and what needs a look. `?` shows the keys. Nothing is written except by what you
+    do there; if another process writes to the session, it says so. NO_COLOR is respected. Without
+    SESSION, the last one used (forks excluded).
     """
     from pagefault.studio import check_installed
 

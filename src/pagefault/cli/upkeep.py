@@ -41,11 +41,11 @@ def tell_strays(app: App, root: Path) -> None:
 @json_option
 @pass_app
 def verify(app: App, as_json: bool) -> None:
-    """Read everything in a memory and check it against itself.
+    """Read everything in a memory and check that it is consistent.
 
     Checksums, numbering, commitments, the chain of links, the index, and whether every session
     opens. Changes nothing, and works while another process writes. Exits 1 if there are problems. A
-    record that cannot be understood, and so is set aside, is named and is none. JSON: {ok, root,
+    record that cannot be understood is set aside; it is listed, but is no problem. JSON: {ok, root,
     records, segments, problems, set_aside, notices}.
     """
     path = app.existing_directory()
@@ -95,11 +95,11 @@ async def _verify(app: App, path: Path) -> tuple[Verification, list[str]]:
 @json_option
 @pass_app
 def rebuild(app: App, as_json: bool) -> None:
-    """Build the index anew from the log.
+    """Rebuild the index from the log.
 
-    The index is derived, so nothing can be lost. Sessions, pages and search are as before. Of a
-    damaged log none is built: that says how many records cannot be read, and exits 1. JSON:
-    {root, records, unread, set_aside}.
+    The index is derived, so nothing can be lost. Sessions, pages and search are as before. If the
+    log is damaged, no index is built: the number of unreadable records is shown, and it exits 1.
+    JSON: {root, records, unread, set_aside}.
     """
     path = app.existing_directory()
     tell_strays(app, path)
@@ -141,9 +141,9 @@ def _rebuild(app: App, path: Path) -> Rebuilt:
 def repair(app: App, as_json: bool) -> None:
     """Set damaged records aside and go on with the rest.
 
-    Damaged bytes are moved to `quarantine/`, never thrown away; the records they were are marked
-    as lost, everything else stays as it is. Then the index is built anew. JSON: {root, changed,
-    lost (inclusive ranges of record numbers), quarantined, rewritten, unrepaired}.
+    Damaged bytes are moved to `quarantine/`, never deleted; their records are marked as lost, and
+    everything else stays as it is. Then the index is rebuilt. JSON: {root, changed, lost (inclusive
+    ranges of record numbers), quarantined, rewritten, unrepaired}.
     """
     from pagefault.store.embedded.root import repair as repair_root
 
@@ -184,12 +184,12 @@ def repair(app: App, as_json: bool) -> None:
 @json_option
 @pass_app
 def upgrade(app: App, as_json: bool) -> None:
-    """Make a memory of an earlier format one of this format.
+    """Upgrade a memory of an earlier format.
 
-    A new log is written beside the old one, read back, and compared with it; then it takes its
-    place, the index is built anew, and the old log is deleted, as what is forgotten later would
-    stay in it: copy the folder first if you want to keep it. Killed at any moment, it goes on where
-    it is typed again. A memory of this format is left as it is. JSON: {root, upgraded,
+    A new log is written beside the old one, read back, and compared with it. Then it replaces the
+    old one, the index is rebuilt, and the old log is deleted, because what is forgotten later would
+    remain in it: copy the folder first if you want to keep it. If it is killed at any moment, run
+    it again and it continues. A memory of this format is left as it is. JSON: {root, upgraded,
     format_before, format, records, segments, bytes_before, bytes_after}.
     """
     from pagefault.store.embedded.root_file import FORMAT

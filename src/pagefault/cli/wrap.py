@@ -93,12 +93,12 @@ def wrap(
     forms: bool,
     command: tuple[str, ...],
 ) -> None:
-    """Run a coding client through a proxy, for this run alone: claude, codex, opencode, aider.
+    """Run a coding client through a proxy, for this run only: claude, codex, opencode, aider.
 
-    `pagefault wrap claude -- -p "…"`: what stands behind `--` is the client's. A proxy that runs on
-    this memory is taken; else a private one is started, which ends with the client. Any other
+    `pagefault wrap claude -- -p "…"`: arguments after `--` are the client's. A proxy that runs on
+    this memory is used; else a private one is started, which ends with the client. Any other
     command is given the variables that the libraries of its provider read, or those of --env; then
-    --upstream is needed. The exit code is the client's.
+    --upstream is required. The exit code is the client's.
     """
     wanted = _Wanted(upstream or "", window, user or "", env, swaps, private, forms)
     name, *words = command
@@ -330,12 +330,12 @@ def _become(program: str, words: Sequence[str], env: dict[str, str]) -> None:
 @json_option
 @pass_app
 def unwrap(app: App, as_json: bool) -> None:
-    """Put back what runs of `wrap` left behind that were killed with their proxy.
+    """Restore what `wrap` left behind when it was killed with its proxy.
 
-    What a client is given by `wrap` ends with it, so there is nothing to put back but a file that
-    was named with --in-file, a file of settings that only you could read, and a private proxy whose
-    client is gone. Runs that live are left alone. JSON: {files: [{path, restored, gone}], removed:
-    [path], proxies: [{url, pid, stopped}], running: [url]}.
+    What `wrap` gives a client ends with it, so all there is to restore is a file named with
+    --in-file, a settings file that only you could read, and a private proxy whose client is gone.
+    Live runs are left alone. JSON: {files: [{path, restored, gone}], removed: [path], proxies:
+    [{url, pid, stopped}], running: [url]}.
     """
     from pagefault.cli.background import tidy
 

@@ -1,1 +1,1 @@
-"""A page in the browser that shows a memory as it is used: read-only, on this machine, live."""
+"""The dashboard: a memory in the browser, read-only, live, on this machine only."""

@@ -1,10 +1,10 @@
-"""The dashboard as an ASGI application: pages, the same as JSON, and word of what changes.
+"""The dashboard as an ASGI application: pages, the same data as JSON, and a stream of changes.
 
 Invariants:
- (1) Nothing is told to who has no token, and none but GET and HEAD are answered: nothing here
-     changes anything.
- (2) Host and Origin name this machine, so no web page that had its own name point here reads it.
- (3) No page needs a script, and none loads or runs what is not a file of this package.
+ (1) Nothing is served without the token, and only GET and HEAD are answered: nothing here changes
+     anything.
+ (2) Host and Origin must name this machine, so a web page cannot read it by DNS rebinding.
+ (3) Every page works without a script, and none loads or runs anything but this package's files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 TOKEN_HEADER: Final = "x-pagefault-token"
 WORDS_MAX: Final = 500  # characters of a search
 LIMIT_MAX: Final = 1_000
-FOLLOWERS_MAX: Final = 32  # streams at once
+FOLLOWERS_MAX: Final = 32  # open streams
 _STATIC: Final = {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}
 _DRAWINGS: Final = ("drawing.css", "claims.css")
 _HTML: Final = "text/html; charset=utf-8"
@@ -53,7 +53,7 @@ _HEADERS: Final = (
 
 
 class Refused(Exception):
-    """What is answered instead of what was asked."""
+    """Raised to send an error answer instead."""
 
     def __init__(self, status: int, why: str, hint: str = "") -> None:
         super().__init__(why)
@@ -70,7 +70,7 @@ class HttpAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request that was let in: the parts of its path behind `PREFIX`, and its query."""
+    """An admitted request: the parts of its path after `PREFIX`, and its query."""
 
     parts: tuple[str, ...]
     query: Mapping[str, str]
@@ -88,8 +88,8 @@ class HttpRequest:
 
 
 class Dashboard:
-    """For the event loop of the memory. `feed` gives the feed, opened when it is first asked for;
-    `token` is who may look.
+    """For the memory's event loop. `feed` returns the feed, opened on first use; `token` grants
+    access.
     """
 
     def __init__(
@@ -108,16 +108,16 @@ class Dashboard:
 
     @staticmethod
     def takes(path: str) -> bool:
-        """Whether a path is one of the dashboard's."""
+        """Whether the dashboard handles this path."""
         return path == PREFIX or path.startswith(f"{PREFIX}/")
 
     def stop(self) -> None:
-        """End the streams that are open: whoever serves this is about to leave."""
+        """End the open streams, because the server is about to stop."""
         self._stopping.set()
 
     async def warm(self) -> None:
-        """Do once what the first page would wait for, such as loading the vocabulary that tokens
-        are counted by.
+        """Do in advance what the first page would wait for, such as loading the tokenizer's
+        vocabulary.
         """
         with suppress(PagefaultError, StillReading):
             await self._page(HttpRequest((), {}))
@@ -153,7 +153,7 @@ class Dashboard:
     async def _answer(
         self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send
     ) -> HttpAnswer | None:
-        """What is answered; None where it was sent already."""
+        """The answer; None if it was already sent."""
         if not is_of_this_machine(headers.get("host", ""), scope["http_version"]):
             raise Refused(421, "the dashboard answers to this machine's names only")
         if not origin_is_of_this_machine(headers.get("origin")):
@@ -196,8 +196,8 @@ class Dashboard:
     def _let_in(
         self, given: str, cookie: str, parts: tuple[str, ...], query: Mapping[str, str]
     ) -> HttpAnswer:
-        """Have the browser keep the token, where no script and no other site can read it, and the
-        address bar lose it.
+        """Store the token in a cookie that no script and no other site can read, and drop it from
+        the address bar.
         """
         if not self._is_token(given):
             raise Refused(401, "This token is not, or no longer, the right one.")
@@ -280,7 +280,7 @@ class Dashboard:
     async def _follow(
         self, asked: HttpRequest, headers: Mapping[str, str], receive: Receive, send: Send
     ) -> None:
-        """Server-sent events (WHATWG HTML § 9.2): `change`, whose id is the last record told of."""
+        """Server-sent events (WHATWG HTML § 9.2): `change`, whose id is the last record covered."""
         if self._followers >= FOLLOWERS_MAX:
             raise Refused(503, "too many pages are open already")
         last = headers.get("last-event-id", "")
@@ -310,7 +310,7 @@ class Dashboard:
             self._followers -= 1
 
     async def _left(self, receive: Receive) -> None:
-        """Wait until who follows has gone, or is to go."""
+        """Wait until the client disconnects, or the streams are ended."""
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             while True:
@@ -341,7 +341,7 @@ def _event(told: list[NewRecord]) -> bytes:
 
 
 def _static(name: str) -> HttpAnswer:
-    """A file of this package; the style sheets of the drawings stand before the rest."""
+    """A static file of this package; the drawings' style sheets come before the rest."""
     data = (files("pagefault.dashboard") / "static" / name).read_bytes()
     if name == "dashboard.css":
         drawings = files("pagefault.views") / "templates"
@@ -355,7 +355,7 @@ def _raw_path(scope: Scope) -> str:
 
 
 def _cookie(scope: Scope) -> str:
-    """The name of the cookie: a browser keeps those of all ports of a machine together."""
+    """The cookie's name, with the port: browsers share cookies among a machine's ports."""
     return f"pagefault_dashboard_{(scope.get('server') or ('', 0))[1]}"
 
 

@@ -1,4 +1,4 @@
-"""The pages of the dashboard: the feed's values, put into templates that escape every text."""
+"""The dashboard's pages: the feed's values in templates that escape every text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PREFIX: Final = "/dashboard"
-LISTED: Final = 40  # sessions beside each page
+LISTED: Final = 40  # sessions listed beside each page
 _MINUTE, _HOUR = 60, 3_600
 
 
@@ -30,7 +30,7 @@ class Pages:
         self._now = now
 
     async def first(self, feed: Feed) -> str:
-        """The session that was used last and is no fork."""
+        """The most recently used session that is not a fork."""
         cards = await feed.sessions(limit=LISTED)
         if not cards:
             return await self._page(feed, "empty.html", "No session yet")
@@ -123,7 +123,7 @@ class Pages:
         return await self._page(feed, "health.html", "Health", health=await feed.health())
 
     async def reading(self, feed: Feed, share: float) -> str:
-        """What stands there while a long session is read for the first time."""
+        """Placeholder while a long session is read for the first time."""
         return await self._page(feed, "reading.html", "Reading", read=share)
 
     def refusal(self, why: str, hint: str) -> str:
@@ -152,7 +152,7 @@ class Pages:
 
 
 def _ago(at_ms: int, now: datetime) -> str:
-    """A time as people say it."""
+    """A time relative to now, in words."""
     seconds = now.timestamp() - at_ms / 1000
     at = datetime.fromtimestamp(at_ms / 1000, now.tzinfo)
     if seconds < _MINUTE:
@@ -173,7 +173,7 @@ def _clock(at_ms: int, now: datetime) -> str:
 
 
 def _code(text: str) -> list[tuple[str, bool]]:
-    """The text in pieces, and which of them stand between backticks."""
+    """The text in pieces, each with whether it was between backticks."""
     return [(one, bool(number % 2)) for number, one in enumerate(re.split("`", text)) if one]
 
 

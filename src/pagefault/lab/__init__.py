@@ -1,1 +1,1 @@
-"""The laboratory: replays of real conversations, and benchmarks."""
+"""The laboratory: replays of recorded conversations, and benchmarks."""

@@ -1,8 +1,8 @@
-"""Long sessions of coding clients, replayed: three clients' own requests around a seeded script.
+"""Simulated sessions of coding clients: three clients' own requests around a seeded script.
 
-A client's head (instructions, tools, settings), the shape of its messages and how it compacts are
-taken from recordings of the real one; what is said and what tools return is made up, and the same
-for all three. Recordings have heads cut short: they are filled up to a size of one's choice.
+A client's head (instructions, tools, settings), its message format and its way of compacting come
+from recordings of the real one. What is said and what tools return is generated, and the same for
+all three. Recorded heads were truncated; they are padded to a chosen size.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 CLIENTS: Final = ("claude", "codex", "opencode")
 FACTS: Final = 12
 LINE_WORDS: Final = 9
-LINE_TOKENS: Final = 40  # of a line of so many words, which are made up
+LINE_TOKENS: Final = 40  # tokens of a generated line with this many words
 TASK: Final = "Go on with the work on {}."
 
 
@@ -34,7 +34,7 @@ TASK: Final = "Go on with the work on {}."
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call of a tool that reads a file, and what it returns."""
+    """A call of the file-reading tool, and its result."""
 
     said: str
     path: str
@@ -44,8 +44,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the user says after a pause, the steps of the answer, and how it ends. With `answer_is`
-    it is a question about a fact: that text is what the request must hold.
+    """A user's message after a pause, the steps of the answer, and its final text. With
+    `answer_is`, it asks about a fact: the request must contain that text.
     """
 
     user: str
@@ -61,7 +61,7 @@ _PLANTED: Final = (
     ("Whoever deploys {0} needs gate {1}.", "What lets somebody ship {0}?"),
     ("The owner of {0} can be rung at {1}.", "How do I reach the person behind {0}?"),
 )
-"""What is said once, and a question that has the name alone in common with it."""
+"""A statement, and a question that shares only the name with it."""
 _NAMES: Final = (
     *("Heron", "Marlin", "Osprey", "Badger", "Juniper", "Saffron"),
     *("Quartz", "Tundra", "Willow", "Cobalt", "Falcon", "Magnolia"),
@@ -69,8 +69,8 @@ _NAMES: Final = (
 
 
 def script(seed: int, *, tokens: int, result_tokens: int = 1_000) -> list[Turn]:
-    """About so many tokens of work, with `FACTS` facts in it, each said once: in a line of the
-    user's, in an answer, or in what a tool returned, by turns; and at the end a question for each.
+    """About `tokens` tokens of work with `FACTS` facts, each stated once: by turns in a user's
+    line, in an answer, or in a tool's result. At the end, one question for each.
     """
     chance, counter = random.Random(seed), O200k()
     names = chance.sample(_NAMES, FACTS)
@@ -116,7 +116,7 @@ def script(seed: int, *, tokens: int, result_tokens: int = 1_000) -> list[Turn]:
 
 
 def _file(chance: random.Random, tokens: int, fact: str) -> str:
-    """Lines of a file, with numbers as files have them; a fact stands somewhere between."""
+    """Lines of a file, with numbers as in real files, and the fact somewhere among them."""
     lines = [
         f"{n:>5}  {words(chance, LINE_WORDS).capitalize()} {chance.randint(0, 99_999)}."
         for n in range(1, max(3, tokens // LINE_TOKENS))
@@ -131,9 +131,7 @@ def _file(chance: random.Random, tokens: int, fact: str) -> str:
 
 @dataclass
 class Agent:
-    """A client with one conversation, which it sends whole: a head as it was recorded, and messages
-    behind it.
-    """
+    """A client with one conversation, which it resends whole: a recorded head, then messages."""
 
     path: str
     headers: Mapping[str, str]
@@ -150,7 +148,7 @@ class Agent:
         self._begin()
 
     def _begin(self) -> None:
-        """Fill up the head, and find in the recordings how it compacts."""
+        """Pad the head, and find in the recordings how the client compacts."""
         raise NotImplementedError
 
     def _said(self, text: str, call: ToolCall | None) -> list[Json]:
@@ -158,7 +156,7 @@ class Agent:
         raise NotImplementedError
 
     def reads(self, call_id: str, path: str) -> ToolCall:
-        """A call of its tool that reads a file."""
+        """A call of the client's file-reading tool."""
         raise NotImplementedError
 
     @property
@@ -173,18 +171,18 @@ class Agent:
         raise NotImplementedError
 
     def answered(self, text: str, call: ToolCall | None) -> None:
-        """The model said this and called a tool."""
+        """Record the model's text and tool call."""
         self.messages += self._said(text, call)
 
     def returned(self, call_id: str, text: str) -> None:
         raise NotImplementedError
 
     def reply(self, text: str, call: ToolCall | None, usage: tuple[int, int]) -> Json:
-        """The provider's answer, with tokens of input and of these cached."""
+        """The provider's answer, with input tokens and how many of them were cached."""
         raise NotImplementedError
 
     def summary_body(self) -> Json:
-        """The request by which it has its conversation summed up."""
+        """The request by which the client summarises its conversation."""
         raise NotImplementedError
 
     def compact(self, summary: str) -> None:
@@ -192,7 +190,7 @@ class Agent:
 
 
 def agent(name: str, recordings: Path, *, head_tokens: int, session: str) -> Agent:
-    """A client as it was recorded. Raises `BadInput` where there is no recording of it."""
+    """A client as recorded. Raises `BadInput` if there is no recording of it."""
     task, compaction = (
         _lines(recordings / f"{name}-{what}.jsonl") for what in ("task", "compaction")
     )
@@ -223,13 +221,13 @@ def _lines(path: Path) -> list[Json]:
 
 
 def _filling(tokens: int) -> str:
-    """What a head lost when it was recorded, made up: about so many tokens."""
+    """Generated text of about `tokens` tokens, in place of what the recorded head lacks."""
     chance = random.Random(0)
     return "\n".join(f"- {words(chance, 12)}." for _ in range(max(0, tokens) // 20))
 
 
 class _Claude(Agent):
-    """Claude Code: the Messages format, marks that move with the newest message."""
+    """Claude Code: the Messages format, with marks that move along with the newest message."""
 
     name = "claude"
 
@@ -302,7 +300,7 @@ class _Claude(Agent):
 
 
 class _Codex(Agent):
-    """Codex: the Responses format, reasoning sealed by the provider."""
+    """Codex: the Responses format, with reasoning encrypted by the provider."""
 
     name = "codex"
     listed = "input"
@@ -378,11 +376,11 @@ class _Codex(Agent):
 
     def summary_body(self) -> Json:
         body = self.head | {"input": [*self.messages, self._asks]}
-        body.pop("tools", None)  # it offers none, so that its prefix breaks
+        body.pop("tools", None)  # it offers none, which breaks its prefix
         return body
 
     def compact(self, summary: str) -> None:
-        """What the user said stays, the newest 20,000 tokens of it, and the summary follows."""
+        """Keep the newest 20,000 tokens of the user's messages, and append the summary."""
         kept, room = [], 20_000 * 4
         for said in reversed(self._asked):
             room -= len(str(said))
@@ -449,7 +447,7 @@ class _Opencode(Agent):
         }  # fmt: skip
 
     def summary_body(self) -> Json:
-        """Made apart: other instructions, and the conversation as one text."""
+        """Different instructions, and the conversation as a single text."""
         said = "\n\n".join(f"[{m['role']}]: {m['content']}" for m in self.messages[1:])
         asks = f"Here is the conversation so far:\n\n<conversation>\n{said}\n</conversation>"
         first = self._asks["messages"][0]

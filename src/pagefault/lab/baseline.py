@@ -1,8 +1,8 @@
-"""What plain BM25 finds: the ranking that another has to beat to be worth its parts.
+"""Plain BM25: the baseline that any other ranking must beat to be worth its parts.
 
-Lines are the documents, the words are ours (`language/analyzer.py`): stemmed, and of the query
-without those that tell nothing. Robertson and Zaragoza, "The Probabilistic Relevance Framework:
-BM25 and Beyond", 2009, with the constants that most engines begin with.
+Lines are the documents. Words are ours (`language/analyzer.py`): stemmed, and for the query without
+stop words. Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
+with the default constants of most engines.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ B: Final = 0.75
 
 
 class PlainBm25:
-    """Ranks texts by the words of a query; of equals the first comes first."""
+    """Ranks texts by the words of a query; ties go to the earlier text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._counts = [Counter(analyze(text)) for text in texts]
         self._lengths = [count.total() for count in self._counts]
 
     def rank(self, query: str, *, among: int | None = None) -> list[int]:
-        """The numbers of the texts that have a word of the query, of the first `among` alone, by
-        what all of these weigh.
+        """Indices of the texts that have a word of the query, best first; only of the first
+        `among`, with statistics over those.
         """
         counts, lengths = self._counts[:among], self._lengths[:among]
         length_mean = sum(lengths) / max(len(lengths), 1) or 1.0

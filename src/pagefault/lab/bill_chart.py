@@ -1,7 +1,7 @@
-"""What `bench bill` measured, over its seeds and as one picture.
+"""Results of `bench bill`, summed over its seeds and drawn as one picture.
 
-The picture is SVG without script. It follows light and dark by itself, tells arms apart by form as
-well as by colour, and says in words what it shows.
+The picture is SVG without scripts. It adapts to light and dark mode, distinguishes arms by shape as
+well as colour, and has a text description.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pagefault.lab.billing import ARMS, MODELS, PROXIED
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A figure over the seeds."""
+    """A figure's range over the seeds."""
 
     mean: float
     low: float
@@ -32,12 +32,12 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """An arm of one client, over all seeds: sums, and by each model the cost over another arm's."""
+    """One client and arm over all seeds: sums, and per model the cost relative to another arm."""
 
     client: str
     name: str
     seeds: int
-    rewrites: int  # epochs, or compactions of the client's own
+    rewrites: int  # epochs, or the client's own compactions
     failed: int
     steps: int
     kept: int
@@ -50,7 +50,7 @@ class Arm:
 
 
 def over_seeds(rows: Sequence[dict[str, Any]]) -> list[Arm]:
-    """The rows of `bench_bill`, those of one client and arm as one."""
+    """The rows of `bench_bill`, merged by client and arm."""
     ordered = sorted(rows, key=lambda row: ARMS.index(row["arm"]))
     clients = list(dict.fromkeys(row["client"] for row in rows))
     ordered.sort(key=lambda row: clients.index(row["client"]))
@@ -87,14 +87,14 @@ def _spreads(rows: Sequence[dict[str, Any]], field: str) -> dict[str, Spread]:
 
 # --- the picture ----------------------------------------------------------------------------------
 
-_LEFT: Final = 170  # of the first panel: names of price lists stand before it
-_WIDE: Final = 270  # a panel
+_LEFT: Final = 170  # of the first panel, after the names of price lists
+_WIDE: Final = 270  # width of a panel
 _GAP: Final = 40
-_LINE: Final = 24  # a price list
+_LINE: Final = 24  # height per price list
 _TOP: Final = 96
 _HIGH: Final = len(MODELS) * _LINE
-_BETWEEN: Final = 84  # panels, with their axis
-_SHOWN: Final = 1.2  # of the axis; what is dearer stands at its end
+_BETWEEN: Final = 84  # between panels, with their axes
+_SHOWN: Final = 1.2  # of the axis; anything dearer is drawn at its end
 _LEGEND: Final = _LEFT + 2 * _WIDE + _GAP + 24
 _STYLE: Final = """
 svg { font: 12px system-ui, sans-serif; background: #fff; color: #1f2328 }
@@ -114,13 +114,13 @@ _FORMS: Final = {
     "quotes alone": ("other", 0, '<path class="{}" d="M{:.1f} {:.1f}m0 -5l5 9h-10z"/>'),
     "asks alone": ("other", 6, '<path class="{}" d="M{:.1f} {:.1f}m0 -5l5 5l-5 5l-5 -5z"/>'),
 }
-"""Of each arm but the one that all is measured by its class, how far below its line it stands, so
-that arms that cost alike are seen, and its form.
+"""For each arm but the reference: its CSS class, its offset below the line, so that arms of similar
+cost stay distinguishable, and its shape.
 """
 
 
 def chart(arms: Sequence[Arm], *, about: str) -> str:
-    """The picture of some arms, `about` a run that is told in a line."""
+    """The picture of some arms; `about` describes the run in one line."""
     clients = list(dict.fromkeys(one.client for one in arms))
     high = _TOP + len(clients) * (_HIGH + _BETWEEN)
     wide = _LEGEND + 250
@@ -150,7 +150,7 @@ def chart(arms: Sequence[Arm], *, about: str) -> str:
 
 
 def in_words(arms: Sequence[Arm]) -> str:
-    """What the picture shows."""
+    """The picture's text description."""
     told = []
     for one in arms:
         costs = [spread.mean for spread in one.over_alone.values()]

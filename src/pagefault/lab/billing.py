@@ -1,11 +1,11 @@
-"""What agents' sessions cost: the client alone, the client that compacts, and pagefault's proxy.
+"""The cost of agents' sessions: the client alone, the client that compacts, and pagefault's proxy.
 
-One script is played by each client in each arm. A provider in this process takes what arrives,
-refuses what is larger than the model's window, and counts. What was sent is priced afterwards under
-several lists, by a cache that holds what `CachedPrefixes` says; so the arms differ in bytes alone.
-Facts are planted in the script and asked about at its end: one is kept if the request that asks
-holds it. Where memory's tools are offered, the model is one that knows what it lacks: if a request
-shows it no answer, it searches with the words of the question, and loads what that found.
+Each client plays one script in each arm. A provider in this process accepts what arrives, refuses
+requests larger than the model's window, and counts tokens. What was sent is then priced under
+several lists, with the cache of `CachedPrefixes`, so the arms differ only in bytes. Facts are
+planted in the script and asked about at its end: a fact counts as kept if the request that asks
+contains it. Where memory's tools are offered, the model is one that knows what it lacks: if a
+request does not contain the answer, it searches with the question's words and loads the hits.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from pagefault.represent.extractive import compress_range
 MODELS: Final = (
     *("claude-opus-5", "claude-opus-5-5", "gpt-5-5", "gpt-6-1-sol", "deepseek-v4-1-flash"),
 )
-"""Whose price lists are applied: 0.10/1.25, 0.05/1.25, 0.10/1.00, 0.05/1.25 in whole units with a
-cliff, and 0.02/1.00 in whole units.
+"""Models whose price lists are applied: read/write 0.10/1.25, 0.05/1.25, 0.10/1.00, 0.05/1.25 in
+whole units with a cliff, and 0.02/1.00 in whole units.
 """
-LOOKBACK: Final = 20  # blocks before a mark in which Anthropic finds what an earlier request wrote
+LOOKBACK: Final = 20  # blocks before a mark that Anthropic searches for an earlier entry
 SUMMARY_TOKENS: Final = 2_000
-COMPACT_AT: Final = 0.8  # of the window, by what the provider counted
+COMPACT_AT: Final = 0.8  # of the window, by the provider's count
 _OUTPUT_S: Final = 3.0
 
 
@@ -50,7 +50,7 @@ _OUTPUT_S: Final = 3.0
 
 
 class Blocks:
-    """Requests as a provider's cache sees them: block after block, each by its bytes."""
+    """Requests as a provider's cache sees them: a sequence of blocks of bytes."""
 
     def __init__(self) -> None:
         self._counter = O200k()
@@ -99,8 +99,8 @@ def _items(value: Any, of: str) -> Sequence[tuple[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A request: of each block the digest of all up to it, and their tokens; where marks stand, and
-    the last block of the head.
+    """A request: for each block, the digest and the tokens of all up to it; the places of marks;
+    and the last block of the head.
     """
 
     hashes: list[bytes]
@@ -116,21 +116,21 @@ class Arrived:
 
 
 class CachedPrefixes:
-    """A provider's cache of one conversation, by a price list.
+    """A provider's cache for one conversation, by a price list.
 
-    Lists that take marks hold a prefix where a mark stands, or where it is written for a client
-    that sets none: behind the head, and at the end. Anthropic finds it within `LOOKBACK` blocks of
-    a mark. Lists of whole units hold it there too, and find it anywhere. All others hold every
-    prefix. What is read lives on.
+    Lists with marks cache the prefixes at a client's marks or, if it sets none, at those set for
+    it: after the head, and at the end. Anthropic finds an entry within `LOOKBACK` blocks of a mark.
+    Lists with whole units cache at the same places, and find entries anywhere. All others cache
+    every prefix. Reading an entry renews it.
     """
 
     def __init__(self, prices: PriceList, *, looks_back: int) -> None:
         self.prices = prices
         self._looks_back = looks_back
-        self._held: dict[bytes, float] = {}  # until when
+        self._held: dict[bytes, float] = {}  # expiry
 
     def cost(self, one: Arrived) -> tuple[float, int]:
-        """In effective input tokens, and what of it was read; the cache holds it from now on."""
+        """Effective input tokens, and tokens read from the cache. Caches the request."""
         prices = self.prices
         lives = float("inf") if prices.ttl_s is None else one.at_s + prices.ttl_s
         last = len(one.hashes) - 1
@@ -165,7 +165,7 @@ def cache_of(model: str) -> CachedPrefixes:
 # --- arms -----------------------------------------------------------------------------------------
 
 Send = Callable[[Agent, Json], Awaitable[None]]
-"""Sends a request of a client's to the provider, by whichever way."""
+"""Sends a client's request to the provider, by whatever route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,39 +177,39 @@ class Way:
 
 
 PROXIED: Final = {
-    "pagefault": Way(quotes=True, asks=True),  # as `serve --window` does it
+    "pagefault": Way(quotes=True, asks=True),  # the way of `serve --window`
     "quotes alone": Way(quotes=True, asks=False),
     "asks alone": Way(quotes=False, asks=True),
 }
 ARMS: Final = ("alone", "compacts", "compacts small", *PROXIED)
-LOADS_MAX: Final = 4  # pages that the model tries for one question
+LOADS_MAX: Final = 4  # pages that the model loads per question
 Saying = tuple[str, ToolCall | None]
 
 
 @dataclass
 class Provider:
-    """Answers what the script says next, and keeps what arrived."""
+    """Answers with the script's next step, and records requests."""
 
     window: int
     blocks: Blocks
     cache: CachedPrefixes
     arrived: list[Arrived] = field(default_factory=list)
-    failed: list[int] = field(default_factory=list)  # steps of requests that were refused
+    failed: list[int] = field(default_factory=list)  # steps of refused requests
     last: Json = field(default_factory=dict)
     now_s: float = 0.0
     step: int = 0
-    tokens: int = 0  # of the request before
+    tokens: int = 0  # of the previous request
     saying: Saying = ("", None)
-    asked: int = 0  # how often the model called memory's tools
-    _lacks: tuple[str, str] = ("", "")  # a question, and what its answer has to hold
-    _found: list[str] | None = None  # pages to load; None before it searched
+    asked: int = 0  # calls of memory's tools
+    _lacks: tuple[str, str] = ("", "")  # a question, and the answer that the request must contain
+    _found: list[str] | None = None  # pages to load; None before the search
 
     def lacks(self, question: str, answer: str) -> None:
-        """What the next answer has to hold, "" where it may be any."""
+        """Set the text that the next request must contain; "" for none."""
         self._lacks, self._found = (question, answer), None
 
     def answer(self, client: Agent, body: Json) -> Json | None:
-        """None where the request is larger than the window."""
+        """The answer; None if the request is larger than the window."""
         one = self.blocks.of(body, at_s=self.now_s, step=self.step)
         if one.tokens > self.window:
             self.failed.append(self.step)
@@ -222,7 +222,7 @@ class Provider:
         return client.reply(text, call, (one.tokens, cached))
 
     def _asks(self, body: Json) -> Saying | None:
-        """A call of memory's tools; None where nothing is lacking, or nothing more can be tried."""
+        """A call of memory's tools; None if nothing is lacking, or nothing is left to try."""
         question, answer = self._lacks
         is_offered = SEARCH_PAGES in json.dumps(body.get("tools") or ())
         if not (answer and is_offered) or answer in json.dumps(body):
@@ -242,7 +242,7 @@ class Provider:
 
 
 def _results(body: Json) -> list[str]:
-    """The pages that a search found, if its result is the last that a request has."""
+    """The pages found by a search, if its result is the request's last item."""
     *_, (_, last) = _items(body.get("messages", body.get("input")), "")
     try:
         told = json.loads(_text(last))
@@ -254,7 +254,7 @@ def _results(body: Json) -> list[str]:
 
 @dataclass
 class Played:
-    """How a session went in one arm."""
+    """A session in one arm, and its outcome."""
 
     client: str
     arm: str
@@ -274,7 +274,7 @@ async def play(
     arm: str,
     compact_at: int,
 ) -> Played:
-    """The script, from its first turn to its last."""
+    """Play the whole script."""
     played = Played(client.name, arm, provider)
 
     async def ask(text: str, call: ToolCall | None) -> None:
@@ -314,7 +314,7 @@ async def play(
 
 
 def _summary(client: Agent, blocks: Blocks) -> str:
-    """The client's summary, by our own extractive summariser in the place of its model."""
+    """The client's summary, by our extractive summariser in place of its model."""
     talk = client.body()
     sources = [
         Source(page_id=PageId(f"msg_{n}"), text=text)
@@ -339,9 +339,7 @@ def _text(block: Json) -> str:
 
 @dataclass
 class Route:
-    """What leads to a provider and, where a proxy stands on it, that one's own bill and how many
-    epochs there were.
-    """
+    """The route to a provider; if a proxy is on it, with that proxy's bill and number of epochs."""
 
     send: Send
     bill: Callable[[], Awaitable[tuple[BillRow, int]]] | None = None
@@ -363,9 +361,9 @@ async def bench_bill(
     arms: Sequence[str] = ARMS,
     progress: StageProgress | None = None,
 ) -> list[dict[str, Any]]:
-    """A row for each seed, client and arm (those that are proxied may be left out), at the window
-    of the model that the recording asks; `window` is what the proxy is given, and the arm
-    `compacts small`. `through` puts a proxy in front of a provider.
+    """A row per seed, client and arm (proxied arms may be left out), at the window of the recorded
+    model. `window` is the limit for the proxy and for the arm `compacts small`. `through` puts a
+    proxy in front of a provider.
     """
     tell = progress or (lambda label, done, total: None)
     rows: list[dict[str, Any]] = []
@@ -400,8 +398,8 @@ def _straight_to(provider: Provider) -> Send:
 
 
 def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
-    """With the client alone costs are compared over the steps that it could send; between those
-    that could send all, over all.
+    """Costs relative to the client alone cover the steps that it could send; those between arms
+    that could send everything cover all.
     """
     alone = played[0]
     upto = min(alone.provider.failed, default=alone.provider.step)
@@ -444,9 +442,7 @@ def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
 
 
 def _costs(arrived: Sequence[Arrived], upto: int) -> dict[str, tuple[float, float, float]]:
-    """By each model's list: the cost and the cached share of the steps before `upto`, and the cost
-    of all.
-    """
+    """Per model's list: cost and cached share of the steps before `upto`, and the cost of all."""
     told = {}
     for model in MODELS:
         cache = cache_of(model)
@@ -462,7 +458,7 @@ def _costs(arrived: Sequence[Arrived], upto: int) -> dict[str, tuple[float, floa
 
 
 def _bill(one: Played, alone: Played) -> dict[str, Any] | None:
-    """What pagefault's own bill says, beside what the client alone did cost at the same prices."""
+    """Pagefault's own bill, beside the actual cost of the client alone at the same prices."""
     if one.bill is None:
         return None
     cache = CachedPrefixes(one.provider.cache.prices, looks_back=alone.provider.cache._looks_back)

@@ -1,18 +1,18 @@
 """Offline-optimal bounds for pages of different weights.
 
-With weights the fewest misses are hard to find (strongly NP-hard: M. Chrobak et al., "Caching is
-hard, even in the fault model", Algorithmica 63, 2012), and Belady's rule is not optimal any more.
-So there are two figures. `Belady` knows the future and evicts what is wanted last: it is reached by
-somebody, so the optimum is at most that. `hits_at_most` is a bound: no choice of pages has more
-hits, so the optimum's misses are at least all references less that. The optimum is between them.
+With weights, the fewest misses are hard to compute (strongly NP-hard: M. Chrobak et al., "Caching
+is hard, even in the fault model", Algorithmica 63, 2012), and Belady's rule is no longer optimal.
+So the optimum is bracketed. `Belady` knows the future and evicts what is wanted last: its misses
+are achievable, so they bound the optimum from above. `hits_at_most` bounds the hits of any choice
+of pages, so all references minus that bound the optimum's misses from below.
 
-The bound. A hit is an interval between two references of a page for which the page stays. At each
-moment at which room is scarce, the pages that stay must fit. Let a page stay in part, and give each
-moment a price: for any prices, what the room fetches at its price, and the intervals at what they
-are worth above theirs, is more than the hits that anybody can have (Lagrange's dual of the linear
-program). One price for all moments gives the bound PFOO-L of D. Berger, N. Beckmann and
-M. Harchol-Balter, "Practical bounds on optimal caching with variable object sizes", SIGMETRICS
-2018; from there the prices descend by subgradients. Any prices bound; more steps bound closer.
+The bound. A hit is an interval between two references of a page during which the page stays. At
+each moment when room is scarce, the pages that stay must fit. Let pages stay in part, and give each
+moment a price. For any prices, the value of the room at its price, plus the surplus of the
+intervals over theirs, is at least the hits of any choice (the Lagrangian dual of the linear
+program). A single price for all moments gives the bound PFOO-L of D. Berger, N. Beckmann and M.
+Harchol-Balter, "Practical bounds on optimal caching with variable object sizes", SIGMETRICS 2018;
+from there the prices descend by subgradients. Any prices give a bound; more steps tighten it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _Prices = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A hit that can be had by keeping a page of `tokens` through the moments from `first` up to,
-    and not including, `end`.
+    """A possible hit: keeping a page of `tokens` through the moments from `first` up to, but
+    excluding, `end`.
     """
 
     first: int
@@ -46,9 +46,9 @@ class Interval:
 
 
 def hits_at_most(intervals: Sequence[Interval], rooms: Sequence[int], *, reached: int) -> int:
-    """No choice has more hits than this, if at the moment m what is kept has `rooms[m]` tokens.
+    """An upper bound on hits, if at moment m the pages kept may have `rooms[m]` tokens.
 
-    `reached` are hits that somebody has: the steps are measured by it, the bound holds for any.
+    `reached`, hits that some choice achieves, sets the step size; any value gives a bound.
     """
     free = sum(one.first >= one.end for one in intervals)
     scarce = [one for one in intervals if one.first < one.end]
@@ -61,7 +61,7 @@ def hits_at_most(intervals: Sequence[Interval], rooms: Sequence[int], *, reached
     moments = len(room)
 
     def at(prices: _Prices) -> tuple[float, _Prices]:
-        """The bound at these prices, and how much room is left over at each moment."""
+        """The bound at these prices, and the room left over at each moment."""
         upto = np.concatenate(([0.0], np.cumsum(prices)))
         gain = 1.0 - tokens * (upto[end] - upto[first])
         kept = gain > 0
@@ -87,11 +87,11 @@ def hits_at_most(intervals: Sequence[Interval], rooms: Sequence[int], *, reached
 
 
 class Belady(Indifferent):
-    """Evicts what is wanted last, and what is never wanted before all. It has to be told the time.
+    """Evicts first what is never wanted again, then what is wanted last. It must be given the time.
 
-    An `EvictionPolicy` that knows the future: for the laboratory. `now` is the reference that is
-    being served. Optimal where all pages weigh the same and each is evicted when room is needed for
-    another (`lab/caches.py`); with weights no more than a choice that somebody can make.
+    An `EvictionPolicy` that knows the future, for the laboratory. `now` is the reference being
+    served. Optimal if all pages weigh the same and each is evicted when room is needed for another
+    (`lab/caches.py`); with weights, merely achievable.
     """
 
     def __init__(self, references: Sequence[PageId], pages: dict[PageId, Resident]) -> None:

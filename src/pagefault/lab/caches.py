@@ -1,8 +1,8 @@
-"""A cache under a policy, played over a reference string: how often a page was not there.
+"""A cache under a policy, run over a reference string: the number of misses.
 
-The policies are those of a session (`pagefault.policy`), told the same facts in the same order: a
-page is admitted, and then room is made for it among the others. Demand paging: nothing is read
-ahead, and what is asked for always comes in.
+The policies are a session's (`pagefault.policy`), and get the same facts in the same order: a page
+is admitted, then room is made for it among the others. Demand paging: nothing is read ahead, and
+every referenced page is admitted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pagefault.paging.questions import EvictionPolicy, Resident
 
 
 def alike(references: Sequence[PageId]) -> dict[PageId, Resident]:
-    """Pages of which nothing is known: each weighs one."""
+    """Pages without metadata, each of weight one."""
     return {
         page_id: Resident(
             page_id=page_id,
@@ -35,7 +35,7 @@ def misses(
     pages: Mapping[PageId, Resident],
     capacity: int,
 ) -> int:
-    """How many references found their page absent, in a cache that holds `capacity` tokens.
+    """The misses of a cache that holds `capacity` tokens.
 
     REQUIRES: no page weighs more than the capacity.
     """
@@ -62,7 +62,7 @@ def misses(
 
 
 def next_uses(references: Sequence[PageId]) -> list[int]:
-    """For each reference, where its page is asked for next; past the end if it never is."""
+    """For each reference, the next reference of its page; past the end if there is none."""
     never = len(references)
     following = [never] * never
     last: dict[PageId, int] = {}
@@ -73,14 +73,14 @@ def next_uses(references: Sequence[PageId]) -> list[int]:
 
 
 def optimal_misses(references: Sequence[PageId], capacity: int) -> int:
-    """The fewest misses that anybody can have, where every page weighs one.
+    """The fewest possible misses if every page weighs one.
 
-    MIN: what is asked for last leaves first. Optimal among all that bring in every page when it is
-    asked for and not before (L. A. Belady 1966; R. Mattson et al., IBM Systems Journal 9(2), 1970).
+    MIN: evict the page whose next reference is farthest. Optimal under demand paging (L. A. Belady
+    1966; R. Mattson et al., IBM Systems Journal 9(2), 1970).
     """
     following = next_uses(references)
-    resident: dict[PageId, int] = {}  # and where it is asked for next
-    farthest: list[tuple[int, PageId]] = []  # entries may be out of date
+    resident: dict[PageId, int] = {}  # with its next reference
+    farthest: list[tuple[int, PageId]] = []  # may have outdated entries
     missed = 0
     for page_id, after in zip(references, following, strict=True):
         if page_id not in resident:

@@ -1,8 +1,8 @@
 """A provider in this process that caches prefixes, by blocks and by bytes.
 
-It counts what a real one bills: of each request the tokens that an earlier one began with, in the
-whole blocks in which its list caches (`billing.CachedPrefixes`), and, beside them, the bytes of the
-body that an earlier body began with. Nothing of it knows who asks or why.
+It counts what a real one bills: the tokens of a request that an earlier one began with, in whole
+blocks of its price list (`billing.CachedPrefixes`); and, beside that, the bytes shared with the
+beginning of an earlier body. It does not depend on who asks or why.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pagefault.model.catalogue import find_model
 from pagefault.model.request import Reply, Request, Usage
 from pagefault.pack.count import O200k
 
-CALL_S = 3.0  # between two requests, by which a cache lapses
+CALL_S = 3.0  # between two requests, for cache expiry
 
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """One request, as it was billed: tokens in effective input tokens, and bytes of its body."""
+    """One request as billed: effective input tokens, and the bytes of its body."""
 
     request: Request
     tokens: int
@@ -35,7 +35,7 @@ class Billed:
 
     @property
     def share(self) -> float:
-        """Of the request's tokens, what was read from the cache."""
+        """The share of the request's tokens that was read from the cache."""
         return self.cached / self.tokens if self.tokens else 0.0
 
     @property
@@ -46,7 +46,7 @@ class Billed:
 
 @dataclass
 class CachingProvider:
-    """An `Engine`. `answer` says what a request is answered with; it may raise."""
+    """An `Engine`. `answer` produces the reply to a request; it may raise."""
 
     model: str
     answer: Callable[[Request], str | Awaitable[str]]
@@ -92,8 +92,8 @@ class CachingProvider:
 
 
 def _plain(body: dict[str, Any]) -> dict[str, Any]:
-    """The body with every text as a part, and marks as Anthropic sets them: how a text is written,
-    and which mark it bears, is no part of what is cached.
+    """The body with every text as a part, and marks in Anthropic's form: neither the spelling of a
+    text nor its mark is part of what is cached.
     """
     messages = []
     for message in body["messages"]:
@@ -114,7 +114,7 @@ def _marked(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_read(body: dict[str, Any]) -> str:
-    """The body in the order in which a model reads it, less marks."""
+    """The body in the order in which a model reads it, without marks."""
 
     def unmarked(one: Any) -> Any:
         if isinstance(one, dict):
@@ -126,7 +126,7 @@ def _as_read(body: dict[str, Any]) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common prefix, in characters."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""The price list of an engine of one's own, from timed calls to it.
+"""The price list of a self-hosted engine, from timed calls to it.
 
-Each call sends words that no call before it sent, so that no cache can help; the time to the first
-piece of the answer is the prefill, the rest the decoding. Other load on the engine is measured too.
+Each call sends words that no earlier call sent, so that no cache can help. The time to the first
+piece of the answer is the prefill, the rest is decoding. Other load on the engine is measured too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pagefault.model.prices import Measured
 from pagefault.model.request import Message, Reply, Request
 
 LENGTHS: Final = (500, 1_000, 2_000, 4_000)
-"""Words of the prompts, about a token each: short and long contexts, for a line through both."""
+"""Words per prompt, about a token each: short and long contexts, for a line through both."""
 
 _ASK: Final = "Write the numbers from one to forty in words, and nothing else."
 _SYLLABLES: Final = "ba de fi go hu ka le mi no pu ra se ti vo wu".split()
@@ -31,7 +31,7 @@ async def timed_calls(
     lengths: Sequence[int] = LENGTHS,
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Measured]:
-    """Ask an engine once to warm it up, and once for each length; a steady clock times the latter.
+    """Call an engine once to warm it up, then once for each length, timed with a steady clock.
 
     Raises `EngineError`, and `BadInput` for an engine that does not stream or counts no tokens.
     """
@@ -66,10 +66,10 @@ async def _timed(engine: Engine, request: Request, now_s: Callable[[], float]) -
             hint="a server that reports `usage` for streamed answers is needed",
         )
     return Measured(
-        prefilled_tokens=usage.input_tokens - (usage.cached_tokens or 0),  # it is new text
+        prefilled_tokens=usage.input_tokens - (usage.cached_tokens or 0),  # the text is new
         prefill_s=first - began,
         prompt_tokens=usage.input_tokens,
-        decoded_tokens=usage.output_tokens - 1,  # the first came with the prefill
+        decoded_tokens=usage.output_tokens - 1,  # the first one belongs to the prefill
         decode_s=ended - first,
     )
 

@@ -1,14 +1,13 @@
-"""Whether summaries of what left the window help whoever is asked about it: an A/B/C over replays.
+"""Do summaries of what left the window help answer questions about it? An A/B/C test over replays.
 
-Each conversation is played into a session, a request at every message of the user, and its
-questions are asked, each on a fork of its own. The arms: *A*, no memory, only what the window still
-has; *B*, raw retrieval: what search finds comes in word for word, and nothing stands for what left;
-*C*, what search finds as a context pack of excerpts, in the room that recall has; and the same
-recall as *B* beside summaries, once for each way of compaction. Nobody faults, so what the
-request that asks shows is all there is.
+Each conversation is played into a session, with a request at every message of the user, and each of
+its questions is asked on a fork. The arms: *A*, no memory, only what the window still has; *B*, raw
+retrieval: search results word for word, and nothing in place of what left; *C*, search results as a
+context pack of excerpts, in the room for recall; and *B* with summaries, once for each way of
+compaction. There are no faults, so the request that asks shows all there is.
 
-Without a model the ways that want one are formed by the rules that quote, each sentence with its
-page: that shows the mechanism, and nothing of what a model would write.
+Without a model, the ways that need one are formed by rules that quote, each sentence with its page.
+That tests the mechanism, but says nothing about a model's text.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from pagefault.service.session import Session
 
 @dataclass(frozen=True, slots=True)
 class CompactionArm:
-    """One way to have a past: what is looked up of it, and what stands for it unasked."""
+    """One kind of memory: what it retrieves, and what it shows unasked."""
 
     name: str
     recalls: bool = True
@@ -56,7 +55,7 @@ COMPACTED: Final = tuple(CompactionArm(f"C {way}", compaction=way) for way in Co
 PACKED: Final = CompactionArm("C pack", recalls=False, packs=True, sums_up=False)
 ARMS: Final = (NONE, RAW, PACKED, *COMPACTED)
 FORMED_EVERY: Final = 8  # lines
-RUNS: Final = 8  # of a window
+RUNS: Final = 8  # per window
 RUN_TOKENS_MIN: Final = 200
 _CITED: Final = re.compile(r"\[([a-z]{3,4}_\d+)\]")
 _SPEAKER: Final = re.compile(r"[^:\n]{1,40}: ")
@@ -85,7 +84,7 @@ class ArmTally:
         return {
             "questions": self.questions,
             "shown": round(100 * self.shown / self.questions, 1),
-            "answered": round(100 * self.answered / self.questions, 1),  # nobody reads a pack
+            "answered": round(100 * self.answered / self.questions, 1),  # 0 for packs
             "citations_valid": round(100 * self.cited_there / self.cited, 1)
             if self.cited
             else None,
@@ -112,7 +111,7 @@ def alive(wanted: Sequence[Terms], said: Sequence[Terms]) -> bool:
 
 
 def answering(question: Question, lines: dict[str, Line]) -> list[Terms]:
-    """Of each turn in evidence the sentence that shares most terms with question and answer."""
+    """For each turn in evidence, the sentence that shares most terms with question and answer."""
     asked = frozenset(telling_terms(f"{question.text} {question.answer}"))
     told = (terms_of([lines[ref].text]) for ref in question.evidence)
     wordy = ([one for one in said if len(one) > 1] for said in told)
@@ -126,7 +125,7 @@ async def ask(
     pages: dict[str, str],
     told: ArmTally,
 ) -> None:
-    """Ask on a fork, and look at what its request shows; `pages` are those of lines, by ref."""
+    """Ask on a fork and inspect its request; `pages` maps the refs of lines to pages."""
     wanted = answering(question, lines)
     if not wanted:
         return
@@ -166,7 +165,7 @@ async def ask_packed(
     pages: dict[str, str],
     told: ArmTally,
 ) -> None:
-    """The same with a pack beside what the window still has, which a program puts there."""
+    """The same with a context pack that a program adds to what the window still has."""
     wanted = answering(question, lines)
     if not wanted:
         return
@@ -203,7 +202,7 @@ async def ask_packed(
 async def why(
     fork: Session, evidence: set[str], passages: Sequence[Passage], request: Request
 ) -> str:
-    """Where an answer was lost, by what stands for the pages in evidence."""
+    """Where an answer was lost, by what the request shows in place of its evidence."""
     if not evidence.isdisjoint(one.page_id for one in passages):
         return "in window"
     for one in passages:
@@ -222,7 +221,7 @@ async def why(
 
 
 async def weigh(session: Session, told: ArmTally) -> None:
-    """The sentences of the summaries that the session's next request shows."""
+    """Check the sentences of the summaries in the session's next request."""
     request = await session.request()
     for one in (each for message in request.messages for each in passages_of(message)):
         if one.letter != "S":
@@ -251,10 +250,10 @@ async def play(
     run_tokens: int = 0,
     model: Engine | None = None,
 ) -> None:
-    """Add to `told` what `most` questions of a conversation come to.
+    """Add the results for up to `most` questions of a conversation to `told`.
 
-    `run_tokens` is how much one summary stands for; 0: an eighth of the window, of which some are
-    closed, so that they can be formed, before they leave it.
+    `run_tokens` is how much one summary covers. 0 means an eighth of the window, so that some runs
+    close, and can be formed, before they leave it.
     """
     clock = ConversationClock()
     clock.begin(conversation)

@@ -1,4 +1,4 @@
-"""What layouts cost beside each other, on the same conversation and under several price lists."""
+"""Compares the cost of layouts, on the same conversation and under several price lists."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PRICES: Final = (
     _prices(0.02, 1.0, ttl_s=4 * 3_600.0),
     _prices(0.50, 1.0),
 )
-"""Read and write prices of today's models; no least size and no steps, which favours no layout."""
+"""Read and write prices of current models; no least size or steps, which would favour a layout."""
 
 REBUILD: Final = "developer"
 FLUSH: Final = "flush_when_full"
@@ -54,22 +54,22 @@ FLUSH: Final = "flush_when_full"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One request, measured. `shared` tokens are those that the request before begins with, too."""
+    """One request, measured. `shared` tokens are its common prefix with the previous one."""
 
     tokens: int
     shared: int
-    before: int | None  # tokens of the request before
+    before: int | None  # tokens of the previous request
     idle_s: float
     head: int  # tokens of the tools and the first message
 
     @property
     def breaks(self) -> bool:
-        """Whether something was changed of what had been sent."""
+        """Whether it changed anything that had been sent."""
         return self.before is not None and self.shared < self.before
 
 
 class Remembering:
-    """A counter that counts no text twice."""
+    """A counter that counts each text once."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -86,7 +86,7 @@ class Remembering:
 
 
 def measure(layout: RequestLayout, calls: Sequence[Call], counter: TokenCounter) -> list[Seen]:
-    """Every request of a layout, beside the one before it; shared to the last character."""
+    """Every request of a layout compared with its predecessor; shared to the last character."""
     seen: list[Seen] = []
     before: tuple[Shot, Prefix] | None = None
     for call in calls:
@@ -104,7 +104,7 @@ def measure(layout: RequestLayout, calls: Sequence[Call], counter: TokenCounter)
 
 
 def _shared(old: Shot, old_prefix: Prefix, new: Shot, prefix: Prefix, counter: TokenCounter) -> int:
-    """Whole blocks, and of the first that differs what its text begins with in both."""
+    """Tokens of shared whole blocks, and of the common beginning of the next block."""
     blocks = prefix.shared_blocks(old_prefix)
     tokens = prefix.end(blocks)
     if 0 < blocks < min(prefix.blocks, old_prefix.blocks):
@@ -116,13 +116,13 @@ def _shared(old: Shot, old_prefix: Prefix, new: Shot, prefix: Prefix, counter: T
 
 
 def _same_chars(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common prefix, in characters."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def priced(prices: PriceList, seen: Sequence[Seen]) -> Account:
-    """What measured requests cost."""
+    """The cost of measured requests."""
     account = Account(prices)
     for one in seen:
         if one.before is None:
@@ -142,7 +142,7 @@ async def compare(
     counter: TokenCounter | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> dict[str, Any]:
-    """Every layout on every conversation, under every price list; one object of plain values."""
+    """Every layout on every conversation, under every price list, as plain values."""
     counting = Remembering(counter or O200k())
     limits = limits or Limits()
     measured: dict[str, list[list[Seen]]] = {}
@@ -199,10 +199,10 @@ async def compare(
 def _stable_regret(
     prices: PriceList, runs: Sequence[tuple[Sequence[Call], Sequence[Seen]]], window: int
 ) -> dict[str, Any]:
-    """How near the session's own epochs were to the best ones, as far as its requests tell.
+    """The regret of the session's own epochs against the best, as far as its requests show.
 
-    An epoch is taken to leave what the session's epochs left on average. `modelled_share` is how
-    much of the measured cost that simplification accounts for: near 1, or the regret means little.
+    Epochs are assumed to leave what the session's left on average. `modelled_share` is the part of
+    the measured cost that this explains; unless it is near 1, the regret means little.
     """
     cost = best = measured = 0.0
     for calls, seen in runs:
@@ -227,7 +227,7 @@ def _stable_regret(
 
 
 def _new_tokens(call: Call) -> int:
-    """About what a call adds to the prompt, labels and framing included."""
+    """Roughly the tokens that a call adds to the prompt, with labels and framing."""
     framing = render.LABEL_TOKENS + MESSAGE_TOKENS
     said = sum(page.row.tokens + framing for page in call.new)
     return said + call.recalled_tokens

@@ -1,13 +1,13 @@
-"""Judging the weights of search by conversations that had no part in choosing them.
+"""Cross-validation of search weights: each conversation is judged by weights fitted to the others.
 
-The parts of a hit's score add up, so a weight is a factor of its part. The factors are fitted to
-all conversations but one, and the one left out is ranked anew with them; each in turn. Only what
-search returned is reordered.
+The parts of a hit's score add up, so a weight is a factor of its part. Factors are fitted to all
+conversations but one, and that one is reranked with them; each in turn. Only the hits that search
+returned are reordered.
 
-The fit is ListNet's (Cao et al., ICML 2007): of all hits of a question those with evidence should
-have the probability that a softmax of the scores gives away. Each kind of conversation counts the
-same, however many questions there are about it: weights that were fitted on what there was most of
-lost to plain BM25 on the rest.
+The loss is ListNet's (Cao et al., ICML 2007): among a question's hits, those with evidence should
+have the probability mass of a softmax over the scores. Each kind of conversation counts the same,
+however many questions it has: weights fitted to the most frequent kind lost to plain BM25 on the
+rest.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 STEPS: Final = 150  # of gradient descent; more change no figure
 STEP: Final = 0.05
-PENALTY: Final = 1.0  # of the squares of the weights, over all questions
-NOT_FITTED: Final = frozenset({"recency", "importance"})  # which no conversation of the past needs
+PENALTY: Final = 1.0  # on the squared weights, over all questions
+NOT_FITTED: Final = frozenset({"recency", "importance"})  # recorded conversations do not need them
 
 Values = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 def left_out(
     asked: Sequence[Asked], *, progress: Progress = lambda label, done, total: None
 ) -> list[Asked]:
-    """The same questions, each ranked with weights that the other conversations chose."""
+    """The questions, each reranked with weights fitted to the other conversations."""
     names = list(dict.fromkeys(one.conversation for one in asked))
     ranked: list[Asked] = []
     for number, name in enumerate(names, 1):
@@ -48,8 +48,8 @@ def left_out(
 
 
 def fitted(asked: Sequence[Asked], *, without: Collection[str] = ()) -> dict[str, float]:
-    """What each part should be multiplied with, so that these questions' evidence comes first; but
-    for those that are to be left out, which the answer does not name.
+    """The factor of each part that puts these questions' evidence first. Parts in `without` are
+    left out, and get none.
     """
     lists = [one for one in asked if set(one.refs).intersection(one.question.evidence)]
     names = sorted(
@@ -75,12 +75,12 @@ def fitted(asked: Sequence[Asked], *, without: Collection[str] = ()) -> dict[str
 
 
 def is_evidence(lines: Sequence[str], asked: Asked) -> bool:
-    """Whether a hit of these lines answers."""
+    """Whether a hit with these lines is evidence."""
     return not set(lines).isdisjoint(asked.question.evidence)
 
 
 def _descended(parts: Values, wanted: Values, absent: Values, shares: Values) -> Values:
-    """The weights that make the wanted likeliest, by Adam (Kingma and Ba, ICLR 2015)."""
+    """The weights of maximum likelihood, by Adam (Kingma and Ba, ICLR 2015)."""
     weights = np.zeros(parts.shape[2])
     mean, square = weights.copy(), weights.copy()
     for step in range(1, STEPS + 1):

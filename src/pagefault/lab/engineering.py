@@ -1,8 +1,8 @@
-"""Made-up conversations of engineers: code, output, paths, chatter, and what is worth keeping.
+"""Generated conversations of engineers: code, output, paths, chatter, and facts worth keeping.
 
-The same for the same seed. What is asked about later is planted: one turn each, its sentence among
-others, and named as the evidence of a question. Phrasings are many on purpose, with and without
-words such as "decided"; no rule was made for them.
+Deterministic by seed. What is asked about later is planted: one turn each, its sentence among
+others, and named as the evidence of a question. Phrasings vary on purpose, with and without words
+such as "decided"; no rule was made for them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from pagefault.lab.transcripts import Conversation, Line, Question
 from pagefault.model.kinds import Role
 
-TURNS: Final = 60  # of one session
+TURNS: Final = 60  # per session
 PLANTED: Final = 8
 
 _SERVICES: Final = "ledger gateway mailer indexer scheduler importer billing search".split()

@@ -1,12 +1,11 @@
-"""How well memory is formed of a recorded talk, and what that costs: by rules, by the model in the
-state that it lived the talk in, by the same model that reads the range alone, and by another.
+"""The quality and cost of memory formed from a recorded talk: by rules, by the model in the state
+in which it had the talk, by the same model reading only the range, and by another model.
 
-The talk is played through a session whose engine is a provider in this process: it answers with
-what was recorded, and counts and caches as a provider does (`caching_provider.py`). Where memory is
-to be formed it asks the endpoint that is given. Without one a *scripted proposer* answers: it
-writes what rules would quote, in the form in which a model writes, and two lines that no page bears
-out. So it tells what asking costs, and that what is false is dropped; nothing of how well a model
-remembers.
+The talk is played through a session whose engine is a provider in this process. It answers with
+what was recorded, and counts and caches like a real one (`caching_provider.py`). Formation requests
+go to the given endpoint. Without one, a *scripted proposer* answers: it writes what rules would
+quote, in a model's format, plus two lines that no page supports. That measures the cost of asking,
+and that false lines are dropped, but not how well a model remembers.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ SCRIPTED: Final = "scripted"
 
 
 class RangeAlone(EngineFormer):
-    """Asks about the range in a request of its own, as a summariser beside the talk does."""
+    """Asks about the range in a separate request, like a summariser outside the talk."""
 
     def request(self, given: FormationRequest) -> Request:
         asked = super().request(given).messages[-1]
@@ -66,7 +65,7 @@ class RangeAlone(EngineFormer):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One way to form memory. `asks` is who answers; None: what rules would quote, scripted."""
+    """One way to form memory. `asks` is the engine; None is the scripted proposer."""
 
     name: str
     former: Callable[[Engine, O200k], Former] | None
@@ -94,7 +93,7 @@ async def bench_formation(
     other: Engine | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """A row for each arm. `prices_of` is the model whose price list and cache are applied."""
+    """A row per arm. `prices_of` is the model whose price list and cache are applied."""
     rows = []
     every = arms(engine, other)
     for done, arm in enumerate(every):
@@ -142,7 +141,7 @@ async def _played(
 
 
 def _turns(conversation: Conversation) -> list[tuple[str, str]]:
-    """What was asked and what was answered, whoever spoke in several lines."""
+    """Pairs of message and answer, joining consecutive lines of one speaker."""
     turns: list[tuple[list[str], list[str]]] = []
     for line in conversation.lines:
         if line.role is Role.USER and (not turns or turns[-1][1]):
@@ -153,7 +152,7 @@ def _turns(conversation: Conversation) -> list[tuple[str, str]]:
 
 
 class _Proposer:
-    """Writes what rules would quote of the range that is asked about, as a model writes."""
+    """Writes what rules would quote from the range in question, in a model's format."""
 
     def __init__(self, counter: O200k) -> None:
         self._rules = ExtractiveFormer(counter.count)
@@ -176,7 +175,7 @@ class _Proposer:
 
 
 class _Watched:
-    """A former, and a proposer that sees what it is handed."""
+    """A former, with a proposer that sees its requests."""
 
     def __init__(self, former: Former, proposer: _Proposer) -> None:
         self._former = former
@@ -223,8 +222,8 @@ async def _row(
 
 
 async def _scores(session: Session, one: Formed) -> tuple[float, float]:
-    """Of what must not be lost of a range, the share that its summary keeps; and of the summary's
-    words, the share that stand in the range.
+    """The share of the range's protected tokens that its summary keeps, and the share of the
+    summary's words that occur in the range.
     """
     if not one.made:
         return 0.0, math.nan

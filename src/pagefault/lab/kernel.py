@@ -1,10 +1,10 @@
-"""The kernel bench: what the store and its sessions cost, at a given number of pages.
+"""The kernel bench: the cost of the store and its sessions at a given number of pages.
 
-Everything goes through the public verbs, fsynced and indexed, on a real directory; the bare fsync
-of the same disk is measured beside it. The pages are 60-word turns of made-up words, the same for
-the same seed, in sessions of 10,000 turns. Latencies are those of one session among the others.
-Beside what the clock says stands the processor time of the whole process, which a busy machine
-stretches less; the load is told at both ends.
+Everything goes through the public verbs, fsynced and indexed, in a real directory; the disk's bare
+fsync is measured for comparison. Pages are 60-word turns of generated words, deterministic by seed,
+in sessions of 10,000 turns. Latencies are those of one session among the others. Wall time comes
+with the processor time of the whole process, which a busy machine stretches less; the load is
+reported at start and end.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from pagefault.store.embedded.root import open_store, rebuild
 WORDS: Final = 60
 VOCABULARY: Final = 20_000
 STOP_WORDS: Final = 50
-SAMPLES: Final = 1_000  # of each latency
+SAMPLES: Final = 1_000  # per latency
 SEARCHES: Final = 200
-BATCH: Final = 500  # turns handed in together when ingesting
+BATCH: Final = 500  # turns per call when ingesting
 SESSION_PAGES: Final = 10_000
 WINDOW: Final = 32_000
-UNAPPLIED: Final = 10_000  # records that a killed process leaves in the log alone
-MEASURED: Final = "bench"  # the session whose latencies are told
+UNAPPLIED: Final = 10_000  # records that a killed process leaves only in the log
+MEASURED: Final = "bench"  # the session whose latencies are reported
 
 
 def words(chance: random.Random, count: int = WORDS) -> str:
-    """A turn of `count` words, each as frequent as its rank says (Zipf), as in speech."""
+    """A turn of `count` words with Zipf frequencies, as in speech."""
     return " ".join(chance.choices(_VOCABULARY, cum_weights=_ZIPF, k=count))
 
 
 def question(chance: random.Random, count: int = 6) -> str:
-    """Words to search for: as `words`, less the most frequent, which stand for stop words."""
+    """Words to search for: `words` without the most frequent, which stand for stop words."""
     return " ".join(chance.choices(_VOCABULARY[STOP_WORDS:], cum_weights=_TELLING, k=count))
 
 
@@ -84,8 +84,8 @@ async def bench_kernel(
     seed: int = 7,
     progress: StageProgress | None = None,
 ) -> dict[str, Any]:
-    """Ingest `pages` turns under `root` (a temporary directory without one), in sessions of up to
-    10,000; then measure each verb there. Latencies in milliseconds, rates a second.
+    """Ingest `pages` turns under `root` (default: a temporary directory), in sessions of up to
+    10,000, then measure each verb there. Latencies in milliseconds, rates per second.
     """
     tell = progress or (lambda label, done, total: None)
     async with AsyncExitStack() as stack:
@@ -135,7 +135,7 @@ async def bench_kernel(
 
 
 class Took:
-    """What blocks took together, by the clock and of the processor: every thread of the process."""
+    """Total time of several blocks: wall time, and processor time of all threads of the process."""
 
     def __init__(self) -> None:
         self.wall_s = self.cpu_s = 0.0
@@ -149,7 +149,7 @@ class Took:
 
 
 async def _warm(session: Session) -> None:
-    """Load the tokenizer and touch every path once, so that none of it is measured."""
+    """Load the tokenizer and run every path once, so that neither is measured."""
     await session.user("warm up")
     await session.run(ScriptedEngine())
 
@@ -157,7 +157,7 @@ async def _warm(session: Session) -> None:
 async def _ingest(
     memory: Memory, chance: random.Random, pages: int, tell: StageProgress
 ) -> tuple[int, Took]:
-    """The measured session comes first, so that all others are younger."""
+    """Ingest the measured session first, so that all others are newer."""
     size, took = 0, Took()
     for first in range(0, pages, SESSION_PAGES):
         session = await memory.session(f"{MEASURED}-{first}" if first else MEASURED)
@@ -197,8 +197,8 @@ async def _append(
 async def _turns(
     session: Session, chance: random.Random, tell: StageProgress, watch: Stopwatch
 ) -> int:
-    """Turns of a host: a message that asks, the request with what it calls for, and the answer. The
-    request that is asked for again within a turn is no part of it.
+    """A host's turns: a user's message, the request with what it recalls, and the answer. Repeated
+    requests within a turn are not included.
     """
     size = 0
     for number in range(SEARCHES):
@@ -223,7 +223,7 @@ async def _turns(
 async def _faults(
     memory: Memory, session: Session, chance: random.Random, tell: StageProgress
 ) -> None:
-    """One fault each on turns of their own, on pages from anywhere in the session."""
+    """One fault per turn, on pages from anywhere in the session."""
     oldest = (await session.status()).pages
     count = min(SAMPLES, oldest)
     for number in range(count):
@@ -231,7 +231,7 @@ async def _faults(
             await session.user("next")
         page_id = f"msg_{chance.randrange(1, oldest)}"
         arguments = json.dumps({"page_id": page_id, "target_level": 0})
-        await session.owned.settled()  # the record of the fault before, which nobody waits for
+        await session.owned.settled()  # the previous fault's record, for which nobody waits
         await session.call(ToolCall(f"call_{number}", "page_fault", arguments))
         tell("faulting", number + 1, count)
 
@@ -252,7 +252,7 @@ async def _searches(
 
 @asynccontextmanager
 async def _searching(memory: Memory, chance: random.Random, *, at_once: int) -> AsyncIterator[None]:
-    """Within this block so many searches over everything run, each followed by the next."""
+    """Within this block, `at_once` loops of searches over everything run in the background."""
 
     async def search() -> None:
         while True:
@@ -269,7 +269,7 @@ async def _searching(memory: Memory, chance: random.Random, *, at_once: int) -> 
 
 
 async def _first_request(home: Path) -> float:
-    """From opening a memory that exists to its first request: what a restart costs."""
+    """The cost of a restart: from opening an existing memory to its first request."""
     began = time.perf_counter()
     async with open_memory(home, window=WINDOW) as memory:
         session = await memory.session(MEASURED, create=False)
@@ -279,7 +279,7 @@ async def _first_request(home: Path) -> float:
 
 
 def _die_before_applying(home: Path, records: int, seed: int) -> None:
-    """Let a process append records to the log, and be killed before the index has one of them."""
+    """Have a process append records to the log and be killed before it indexes any."""
     command = [sys.executable, "-c", _DYING, str(home), str(records), str(seed)]
     died = subprocess.run(command, capture_output=True, timeout=600, check=False)
     if died.returncode != -signal.SIGKILL:
@@ -296,7 +296,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def append_only(home: Path, records: int, seed: int) -> None:
-    """Turns for the measured session: synced to the log, and nowhere else."""
+    """Append turns to the measured session: synced to the log, but not indexed."""
     chance = random.Random(seed)
     clock = SystemClock()
     store = open_store(home, clock=clock, minter=IdMinter(clock, random.SystemRandom()))
@@ -337,7 +337,7 @@ def _rebuild(home: Path, tell: StageProgress) -> tuple[int, Took]:
 
 
 def _load() -> float:
-    """How many processes want a processor, over the last minute."""
+    """The load average of the last minute."""
     return round(os.getloadavg()[0], 2)
 
 
@@ -349,7 +349,7 @@ def _latency(what: str, watch: Stopwatch) -> dict[str, float | None]:
 
 
 def _fsync(root: Path, count: int = 500) -> dict[str, float | None]:
-    """The bare cost of making a turn's worth of bytes durable on this disk."""
+    """The bare cost of syncing a turn's worth of bytes to this disk."""
     watch, line = Stopwatch(), b"x" * 700
     root.mkdir(parents=True, exist_ok=True)
     path = root / "fsync-probe"
@@ -367,7 +367,7 @@ def _fsync(root: Path, count: int = 500) -> dict[str, float | None]:
 
 
 def _resident_mb() -> float:
-    """What the process holds now; where the system does not tell, the most it ever held."""
+    """The resident memory now; the peak if the system does not report it."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():

@@ -1,11 +1,11 @@
-"""The ladder bench: how short each level is, and what it keeps.
+"""The ladder bench: the length of each level, and what it keeps.
 
-A range is one session of a conversation. *Evidence* are sentences of the turns that a question with
-an answer names; the *answering* one is, of each such turn, the sentence that shares most with the
-question and its answer. A sentence survives in a text if some sentence there has at least
-`ALIVE` of its terms, so all methods are judged by what they say alone. Beside the ladder stand, at
-the same size, the beginning of the range, its lead sentences, and the most that sentences of the
-range could keep if one knew the questions.
+A range is one session of a conversation. *Evidence* are the sentences of the turns that an
+answerable question names; the *answering* one of a turn is the sentence that shares most with the
+question and its answer. A sentence survives in a text if some sentence there has at least `ALIVE`
+of its terms, so all methods are judged by content alone. The ladder is compared, at the same size,
+with the beginning of the range, its lead sentences, and nearly the most that sentences of the range
+could keep with the questions known.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from pagefault.represent.sentences import units
 from pagefault.represent.words import telling_terms
 
 ALIVE: Final = 0.8
-TERMS_MIN: Final = 2  # of a sentence that can be told from others
+TERMS_MIN: Final = 2  # terms that make a sentence distinguishable
 
 Progress = Callable[[str, int, int], None]
 Shorten = Callable[["Range", int, CountTokens], str]
-"""A method: a range, a size in tokens, and who counts, to a text."""
+"""A method: makes a text from a range, a size in tokens, and a token counter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    page: int  # its place in the range
+    page: int  # index in the range
     text: str
     terms: frozenset[str]
 
@@ -48,15 +48,15 @@ class Range:
 
     sources: tuple[Source, ...]
     sentences: tuple[Sentence, ...]
-    evidence: tuple[int, ...]  # places among the sentences
-    answering: tuple[int, ...]  # one for each question and turn, so repeated as they are asked for
+    evidence: tuple[int, ...]  # indices of sentences
+    answering: tuple[int, ...]  # one per question and turn, so repeated as often as asked for
 
     def tokens(self, count: CountTokens) -> int:
         return sum(count(source.text) for source in self.sources)
 
 
 def ranges(conversations: Iterable[Conversation]) -> Iterator[Range]:
-    """The sessions of conversations. Lines whose refs begin alike, up to a colon, are of one."""
+    """The sessions of conversations. Lines with equal refs up to a colon are from one."""
     for conversation in conversations:
         asked: dict[str, list[frozenset[str]]] = {}
         for question in conversation.questions:
@@ -93,7 +93,7 @@ def _range(lines: Sequence[Line], asked: dict[str, list[frozenset[str]]]) -> Ran
 
 
 def _nearest(terms: frozenset[str], telling: Sequence[int], said: Sequence[Sentence]) -> int:
-    """Which of the sentences shares most terms, the first of equals."""
+    """The sentence that shares most terms; ties go to the first."""
     return max(telling, key=lambda place: (len(terms & said[place].terms), -place))
 
 
@@ -105,7 +105,7 @@ def ladder(talk: Range, room: int, count: CountTokens) -> str:
 
 
 def truncation(talk: Range, room: int, count: CountTokens) -> str:
-    """As much of the beginning as there is room for, to the character."""
+    """As much of the beginning as fits, to the character."""
     text = full_text(talk.sources)
     low, high = 0, len(text)
     while low < high:
@@ -115,20 +115,20 @@ def truncation(talk: Range, room: int, count: CountTokens) -> str:
 
 
 def lead_sentences(talk: Range, room: int, count: CountTokens) -> str:
-    """The first sentence of each page, in their order, those that fit."""
+    """The first sentence of each page, in order, as far as they fit."""
     pages = [sentence.page for sentence in talk.sentences]
     return filled(talk, [pages.index(page) for page in dict.fromkeys(pages)], room, count)
 
 
 def known(talk: Range, room: int, count: CountTokens) -> str:
-    """Nearly the most there is to keep: answering sentences, by how often for each token."""
+    """Nearly the maximum: answering sentences, by how often they are asked for per token."""
     wanted = Counter(talk.answering)
     order = sorted(wanted, key=lambda n: (-wanted[n] / max(1, count(talk.sentences[n].text)), n))
     return filled(talk, order, room, count)
 
 
 def filled(talk: Range, order: Iterable[int], room: int, count: CountTokens) -> str:
-    """The sentences that fit, taken in `order`, in the order of the range, saying who speaks."""
+    """The sentences that fit, chosen in `order` and shown in the range's order, with speakers."""
     taken: list[int] = []
     text = ""
     for place in order:
@@ -165,7 +165,7 @@ METHODS: Final[dict[str, Shorten]] = {
 
 
 def survivors(talk: Range, text: str, places: Iterable[int]) -> int:
-    """How many of these sentences survive in a text; one named twice counts twice."""
+    """How many of these sentences survive in a text, counting repetitions."""
     said = [frozenset(telling_terms(text[unit.start : unit.end])) for unit in units(text)]
     return sum(
         any(len(terms & other) >= ALIVE * len(terms) for other in said)
@@ -242,7 +242,7 @@ def bench_ladder(
 
 
 def _told(talk: Range, level: Level) -> Iterator[tuple[str, list[str]]]:
-    """Whose names, numbers and negations are looked for at this level."""
+    """The sources whose names, numbers and negations this level should keep."""
     everything = [sentence.text for sentence in talk.sentences]
     if level is Level.REDUCED:
         yield "level1", everything

@@ -1,9 +1,8 @@
-"""How others lay out a request: the layouts that the stable one is measured against.
+"""Request layouts of others, as baselines for the stable one.
 
-Each is told the calls of a conversation in order and answers with the request it would send. All
-render pages alike, and all but the full history bring in the same search results, as far as they do
-not show them already. Each is made as its users make it, and where there was a choice, the cheaper
-one was taken.
+Each gets the calls of a conversation in order and returns the request it would send. All render
+pages alike, and all but the full history bring in the same search results, unless already shown.
+Each is built as its users build it; where there was a choice, the cheaper one was taken.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from pagefault.pack.tools import vm_tools
 from pagefault.recall.hint import hint
 from pagefault.service.limits import Limits
 
-_HINTS: Final = 5  # pages that the developer message lists as available
+_HINTS: Final = 5  # pages listed as available in the developer message
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Stable:
 
 
 class FullHistory:
-    """Everything that was said, in a window without end: needs no rules, no tools, no recall."""
+    """The whole conversation in an unlimited window; needs no rules, tools or recall."""
 
     def __init__(self, counter: TokenCounter, system: str) -> None:
         self._layout = Layout(counter, system, ())
@@ -64,7 +63,7 @@ class FullHistory:
 
 
 class SlidingWindow:
-    """The newest messages that fit; what is found among the older ones comes with the newest."""
+    """The newest messages that fit; hits among the older ones are added to the newest."""
 
     def __init__(self, counter: TokenCounter, system: str, *, window: int) -> None:
         self._counter, self._system = counter, system
@@ -85,11 +84,11 @@ class SlidingWindow:
 
 
 class FlushWhenFull:
-    """MemGPT's way: append until the window is full, then keep its newer half and put the rest
-    into one summary at the top, which is written anew with each flush.
+    """MemGPT's layout: append until the window is full, then keep its newer half and put the rest
+    into one summary at the top, rewritten with each flush.
 
-    The summary is a tenth of every message, the older ones giving way, in at most an eighth of the
-    window. What a model would charge for writing it is not counted.
+    The summary has a tenth of every message, in at most an eighth of the window; older ones are
+    dropped first. The price of having a model write it is not counted.
     """
 
     def __init__(self, counter: TokenCounter, system: str, *, window: int, limits: Limits) -> None:
@@ -145,8 +144,8 @@ class FlushWhenFull:
 class Developer:
     """Requirement 000's message: rules, a manifest and the working set, rebuilt for every request.
 
-    The working set fills the window, and is cut to 80 % of it when it is full, the pages that were
-    used longest ago first; the manifest is compact JSON.
+    The working set fills the window. When full, it is cut to 80 %, least recently used pages first.
+    The manifest is compact JSON.
     """
 
     def __init__(self, counter: TokenCounter, system: str, *, window: int, limits: Limits) -> None:
@@ -161,7 +160,7 @@ class Developer:
             "prefer_levels": [2, 1, 0],
         }
         self._window = window
-        self._used: dict[PageId, Page] = {}  # used longest ago first
+        self._used: dict[PageId, Page] = {}  # least recently used first
 
     def next(self, call: Call) -> Shot:
         user = [page for page in call.new if page.row.turn == call.new[-1].row.turn]
@@ -216,7 +215,7 @@ class Developer:
 
 
 def recallable(call: Call, shown: Collection[PageId]) -> list[Page]:
-    """The best of the hits that are not shown, as many as fit into the room for recall."""
+    """The best hits that are not shown, as many as fit into the room for recall."""
     chosen, room = [], call.recall_room
     for page in call.hits:
         cost = page.row.tokens + render.LABEL_TOKENS

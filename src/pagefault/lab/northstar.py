@@ -1,17 +1,17 @@
-"""The north star: a long conversation whose decisions are asked for again, much later.
+"""The north star: a long conversation whose decisions are asked about again, much later.
 
 Requirement 000's acceptance test in our verbs. Five topics are decided, each in one of the ways in
-which people decide; a hundred turns and more of other talk follow; then "as we decided earlier …".
-A run is a seed: it chooses topics, values, sentences and their order. It succeeds if every answer
-is right and cites what resolves to where the decision was made, no turn took more than two faults,
-nothing thrashed, and no request exceeded the window. The engine sees the requests and nothing else.
+which people decide; over a hundred turns of other talk follow; then "as we decided earlier …". A
+run is a seed: it chooses topics, values, sentences and their order. It succeeds if every answer is
+right and its citations resolve to the decision, no turn took more than two faults, nothing
+thrashed, and no request exceeded the window. The engine sees only the requests.
 
-What memory can be held to is what a request shows: `visible_frac`, the share of questions where the
-words that decided, or a claim that rests on them, stand in the request that is answered. What the
-scripted reader makes of them is told apart (`read_frac`): a model reads better than it, or worse.
+Memory is responsible for what a request shows: `visible_frac`, the share of questions where the
+answered request has the deciding words, or a claim that rests on them. What the scripted reader
+makes of them is reported separately (`read_frac`): a model reads better than it, or worse.
 
-There are two phrasings: `script`, short sentences, and `talk`, as people say it, where half of the
-topics change their minds later and a question may call a topic otherwise than the decision.
+There are two main phrasings: `script`, short sentences, and `talk`, natural speech, where half of
+the topics are decided otherwise later, and a question may use another name than the decision.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from pagefault.service.session import Session
 from pagefault.service.turn.drive import Answer
 
 TOPICS: Final = 5
-DECIDING_TURNS: Final = 50  # the first turns, in which all is decided
-OTHER_TURNS: Final = 110  # of talk about something else
-RECALLS: Final = 10  # each topic is asked for twice
+DECIDING_TURNS: Final = 50  # the first turns, with all decisions
+OTHER_TURNS: Final = 110  # on other subjects
+RECALLS: Final = 10  # each topic is asked about twice
 TURNS_MIN: Final = 200
-FAULTS_MAX: Final = 2  # a turn
+FAULTS_MAX: Final = 2  # per turn
 THRASH_MAX: Final = 0.5
 RATE_MIN: Final = 0.95  # of runs
 VISIBLE_MIN: Final = 0.95  # of questions
-CHANGED: Final = 0.5  # of the topics, where minds are changed at all
+CHANGED: Final = 0.5  # share of topics decided otherwise later, in phrasings with changes
 WINDOWS: Final = (32_000, 4_000)
 
 Progress = Callable[[str, int, int], None]
@@ -62,7 +62,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrasing:
-    """The sentences of a script. `topics` has the values of each, and what it may be called."""
+    """The sentences of a script. `topics` maps each topic to its values and names."""
 
     topics: Mapping[str, tuple[Sequence[str], Sequence[str]]]
     opening: str
@@ -70,7 +70,7 @@ class Phrasing:
     decide: Sequence[str]
     agree: Sequence[tuple[str, str]]
     ask: Sequence[tuple[str, str, str]]
-    change: Sequence[str]  # none where no mind is changed
+    change: Sequence[str]  # empty if minds are not changed
     recall: Sequence[str]
     chatter: Sequence[tuple[str, str]]
     offer: str = "There is {w}, and there is {v}."
@@ -112,8 +112,8 @@ PHRASINGS: Final = {
 
 @dataclass(slots=True)
 class Topic:
-    """What is to be decided, and, once it was, the pages where that was said: those that hold now,
-    and those that a change of mind outdated, with what they chose.
+    """A topic to decide and, once decided, the pages that say so: the current ones, and those that
+    a change of mind outdated, with the value they chose.
     """
 
     names: Sequence[str]
@@ -126,19 +126,19 @@ class Topic:
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """What one run saw. `wrong` says of each failure what it was."""
+    """The outcome of one run. `wrong` describes each failure."""
 
     seed: int
     turns: int = 0
     recalls: int = 0
     recalls_right: int = 0
-    visible: int = 0  # questions whose source the answered request shows
+    visible: int = 0  # questions whose source is in the answered request
     visible_at_once: int = 0  # the same for the turn's first request
-    changed: int = 0  # questions about what was decided otherwise before
-    outdated: int = 0  # of these, with the old choice shown and the new one not
+    changed: int = 0  # questions on topics that were decided otherwise before
+    outdated: int = 0  # of these, with only the old choice shown
     both: int = 0  # of these, with both shown
-    both_marked: int = 0  # of these, with a mark of which is newer, or a claim that closes another
-    both_told: int = 0  # of these, or with both as turns, in the order in which they were said
+    both_marked: int = 0  # of these, with a mark of the newer one, or a claim that closes another
+    both_told: int = 0  # of these, or with both shown as turns in their original order
     decisions_claimed: int = 0
     faults_max: int = 0
     faults: int = 0
@@ -169,7 +169,7 @@ async def bench_northstar(
     embedder: Embedder | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
-    """`{"variants": {name: figures}}`: for each phrasing and window what was shown and answered."""
+    """`{"variants": {name: figures}}`, by phrasing and window: what was shown and answered."""
     counter = O200k()
     variants: dict[str, Any] = {}
     for phrasing in phrasings:
@@ -193,7 +193,7 @@ async def bench_northstar(
 
 
 def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
-    """One variant's line: shares are 0..1, `_max` is the worst of all runs."""
+    """One variant's figures: shares are 0..1, `_max` is the worst of all runs."""
     recalls = sum(run.recalls for run in runs)
     rate = sum(run.succeeded for run in runs) / len(runs) if runs else 0.0
     visible = sum(run.visible for run in runs)
@@ -244,8 +244,8 @@ async def run_script(
     embedder: Embedder | None = None,
     counter: TokenCounter | None = None,
 ) -> Run:
-    """One conversation in a memory of its own; the same seed gives the same conversation. With an
-    `embedder` questions are asked once it has seen all that was said.
+    """One conversation in a memory of its own, deterministic by seed. With an `embedder`, questions
+    are asked after it has embedded everything said.
     """
     async with a_memory(seed, window, claims, embedder, counter) as memory:
         session = await memory.session(f"north star {seed}", system=SYSTEM)
@@ -258,7 +258,7 @@ async def run_script(
 async def a_memory(
     seed: int, window: int, claims: str, embedder: Embedder | None, counter: TokenCounter | None
 ) -> AsyncIterator[Memory]:
-    """A memory for one conversation, gone afterwards."""
+    """A memory for one conversation, deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="pagefault-") as folder:
         async with open_memory(
             folder,
@@ -318,7 +318,7 @@ class Script:
         self.run.thrash_index = await thrash_index(self._session, self.run.turns)
 
     async def _decide(self, topic: Topic) -> None:
-        """Decide a topic: in one sentence, by agreeing to a proposal, or out of two."""
+        """Decide a topic: in one sentence, by agreeing to a proposal, or by choosing one of two."""
         chance = self._chance
         match chance.choice(("decide", "agree", "ask")):
             case "decide":
@@ -379,7 +379,7 @@ class Script:
             self.run.recalls_right += 1
 
     async def _asked(self, question: str) -> tuple[Answer, Sequence[Request]]:
-        """The answer to a question, and the requests that were answered on the way."""
+        """The answer to a question, and the requests on the way to it."""
         if self._embeds:
             await self._memory.embed()
         await self._session.user(question)
@@ -393,7 +393,7 @@ class Script:
         return answer, engine.requests
 
     async def _see(self, shown: Sequence[Request], topic: Topic, question: str) -> None:
-        """What the turn's requests show of a topic, the question itself apart."""
+        """Record what the turn's requests show of a topic, apart from the question."""
         first, last = (
             [p for m in request.messages for p in passages_of(m) if p.text != question]
             for request in (shown[0], shown[-1])
@@ -413,7 +413,7 @@ class Script:
             self.run.both_told += has_mark or is_in_place(last, topic)
 
     async def _show(self, shown: Sequence[Passage], sources: set[PageId], value: str) -> bool:
-        """Whether one of these is a source that has the value, or a claim that rests on one."""
+        """Whether one of these is a source with the value, or a claim that rests on one."""
         for passage in shown:
             if value.casefold() in passage.text.casefold():
                 page_id = PageId(passage.page_id)
@@ -434,7 +434,7 @@ class Script:
         return "no citation resolves to where it was decided"
 
     async def _resolves(self, page_id: PageId, topic: Topic) -> bool:
-        """Whether a page is where a topic was decided, or rests on bytes there that say so."""
+        """Whether a topic was decided on this page, or it rests on bytes that say so."""
         return page_id in topic.sources or await self._rests_on(page_id, topic.sources, topic.value)
 
     async def _rests_on(self, page_id: PageId, sources: set[PageId], value: str) -> bool:
@@ -467,7 +467,7 @@ class Script:
 
 
 def is_marked(request: Request, shown: Sequence[Passage], topic: Topic) -> bool:
-    """Whether something shown says which of a topic's pages, or claims, is the newer."""
+    """Whether something shown marks which of a topic's pages or claims is newer."""
     named = [pair for message in request.messages for pair in newer_of(message).items()]
     named += [(passage.page_id, passage.newer_than) for passage in shown]
     return any(new in topic.sources and topic.outdated & set(old) for new, old in named) or any(
@@ -478,13 +478,13 @@ def is_marked(request: Request, shown: Sequence[Passage], topic: Topic) -> bool:
 
 
 def is_in_place(shown: Sequence[Passage], topic: Topic) -> bool:
-    """Whether a topic's pages stand as turns, in the order in which they were said."""
+    """Whether a topic's pages are shown as turns, in their original order."""
     either = topic.sources | topic.outdated
     return all(not passage.letter for passage in shown if passage.page_id in either)
 
 
 async def thrash_index(session: Session, turns: int) -> float:
-    """Faults on a page again within so many turns, for each of those turns: the worst stretch.
+    """The most repeated faults on a page within `THRASH_WINDOW_TURNS` turns, per turn.
 
     Requirement 000, "Success Metrics"; a page stands for its topic.
     """

@@ -1,19 +1,19 @@
 """The north star's harder variants: each conversation has one topic of every kind.
 
- - *decoys*: other choices for the topic are talked of before it is decided;
- - *changed*: it is decided otherwise later;
- - *other_words*: the question calls it by another of its names than the decision did;
- - *undone*: it is taken back, and nothing takes its place;
- - *cascade*: something was made to rest on it, as a claim, and then it was decided otherwise;
- - *undecided*: it was talked of and put off.
+- *decoys*: other choices for the topic are mentioned before it is decided;
+- *changed*: it is decided otherwise later;
+- *other_words*: the question uses another of its names than the decision;
+- *undone*: it is taken back, without a replacement;
+- *cascade*: something else was made to rest on it, as a claim, before it is decided otherwise;
+- *undecided*: it was discussed and put off.
 
-A question counts if the answered request shows what it takes: where it was decided, or what
-changed or undid that; and an outdated choice beside it only where labels, claims or places tell
-which is the newer. Of a cascade, the claim that rests on what changed, marked as holding no more,
-and nowhere unmarked. Of what was never decided, no claim that decides it with one of the values
-that were talked of, and `Session.known` says why there is none. Claims are stated by the host
-(`Session.claim`), in half of the conversations as what a model proposes: those of a cascade; of
-what was never decided, that somebody else chose so, which is a fact and no decision.
+A question counts if the answered request shows what is needed: the decision, or what changed or
+undid it; and an outdated choice beside it only if labels, claims or positions show which is newer.
+For a cascade, that is the claim resting on what changed, marked as no longer holding, and never
+unmarked. For a topic never decided, there must be no claim that decides it with a value that was
+mentioned, and `Session.known` must explain why. Claims are stated by the host (`Session.claim`), in
+half of the conversations as a model's proposal: those of a cascade and, for a topic never decided,
+that somebody else chose so, which is a fact and not a decision.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 
 SHOWN_MIN: Final = 0.95  # of the questions of each variant
-FAULTS_TOGETHER_MAX: Final = 10  # of all questions of a conversation
+FAULTS_TOGETHER_MAX: Final = 10  # for all questions of a conversation
 
 
 class Variant(StrEnum):
@@ -72,7 +72,7 @@ class Variant(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harder:
-    """What is said beside a phrasing's sentences: `northstar_templates_harder.py` has its parts."""
+    """Sentences in addition to a phrasing's; `northstar_templates_harder.py` has them."""
 
     change: Sequence[str]
     decoys: Sequence[tuple[str, str]]
@@ -83,15 +83,15 @@ class Harder:
 
 @dataclass(slots=True)
 class Trial:
-    """A topic of one kind, and what came of asking for it. `wrong` is empty if it counts."""
+    """A topic of one kind, and the outcome of its question. `wrong` is empty if it counts."""
 
     variant: Variant
-    topic: Topic  # by the name that it has until it is asked for
+    topic: Topic  # under the name it has before the question
     values: Sequence[str]
-    name: str  # by which it is asked for
+    name: str  # the name in the question
     base: PageId = PageId("")  # the claim that something rests on
     resting: PageId = PageId("")
-    question: str = ""  # of what rests on it
+    question: str = ""  # about what rests on it
     wrong: str = ""
 
 
@@ -109,7 +109,7 @@ async def bench_harder(
     embedder: Embedder | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
-    """`{"variants": {name: figures}}`: of each phrasing and window, what of each kind was shown."""
+    """`{"variants": {name: figures}}`, by phrasing and window: what was shown of each kind."""
     counter = O200k()
     told: dict[str, Any] = {}
     for phrasing, said in phrasings.items():
@@ -133,13 +133,13 @@ async def bench_harder(
 
 
 def shipped(names: Sequence[str]) -> dict[str, tuple[Phrasing, Harder]]:
-    """Phrasings of ours with what the harder scripts say beside them."""
+    """Our own phrasings, with their sentences for the harder scripts."""
     return {name: (PHRASINGS[name], Harder(**(HARDER | LAST_HARDER)[name])) for name in names}
 
 
 def read_templates(path: Path) -> tuple[Phrasing, Harder]:
-    """A phrasing of somebody else's, as JSON: the fields of `Phrasing`, and in `harder` those of
-    `Harder`, whose `change` serves both. Raises `BadInput` for a file that is none.
+    """An external phrasing, as JSON: the fields of `Phrasing`, and under `harder` those of
+    `Harder`, whose `change` is used for both. Raises `BadInput` if the file has another form.
     """
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
@@ -156,7 +156,7 @@ def read_templates(path: Path) -> tuple[Phrasing, Harder]:
 
 
 def harder_figures(runs: Sequence[HarderRun], window: int) -> dict[str, Any]:
-    """One phrasing and window: shares are 0..1, `_max` is the worst of all runs."""
+    """Figures of one phrasing and window: shares are 0..1, `_max` is the worst of all runs."""
     asked = [one for run in runs for one in run.asked]
     shown = {
         f"{variant}_frac": share(
@@ -196,7 +196,7 @@ async def run_harder(
     embedder: Embedder | None = None,
     counter: TokenCounter | None = None,
 ) -> HarderRun:
-    """One conversation in a memory of its own; the same seed gives the same conversation."""
+    """One conversation in a memory of its own, deterministic by seed."""
     async with a_memory(seed, window, claims, embedder, counter) as memory:
         session = await memory.session(f"north star {seed}", system=SYSTEM)
         script = HarderScript(seed, memory, session, *said, embeds=embedder is not None)
@@ -254,7 +254,7 @@ class HarderScript(Script):
         self.run.thrash_index = await thrash_index(self._session, self.run.turns)
 
     async def _open(self, one: Trial) -> None:
-        """Talk of a topic first, and decide it if it is to be decided."""
+        """Introduce a topic, and decide it if it is to be decided."""
         topic, variant = one.topic, one.variant
         if variant in (Variant.DECOYS, Variant.UNDECIDED):
             await self._mislead(one)
@@ -268,7 +268,7 @@ class HarderScript(Script):
             await self._rest(one)
 
     async def _mislead(self, one: Trial) -> None:
-        """What others chose: never the value that will be decided."""
+        """Mention others' choices, never the value that will be decided."""
         topic, chance = one.topic, self._chance
         values = [value for value in one.values if value != topic.value]
         meant = topic.other
@@ -285,7 +285,7 @@ class HarderScript(Script):
         topic.other = meant
 
     async def _rest(self, one: Trial) -> None:
-        """State what was decided as a claim, and say, and state, what follows of it."""
+        """Claim what was decided; then say, and claim, a consequence of it."""
         topic, chance = one.topic, self._chance
         decided = max(topic.sources, key=lambda page_id: int(page_id.rpartition("_")[2]))
         one.base = await self._claim(topic, decided)
@@ -318,7 +318,7 @@ class HarderScript(Script):
         )
 
     async def _turn(self, one: Trial) -> None:
-        """Change a topic, or take it back."""
+        """Decide a topic otherwise, or take it back."""
         topic, chance = one.topic, self._chance
         if one.variant is Variant.UNDONE:
             topic.outdated |= topic.sources
@@ -345,7 +345,7 @@ class HarderScript(Script):
             )
 
     async def _judge_shown(self, one: Trial, request: Request) -> str:
-        """Why what the answered request shows does not count; empty if it does."""
+        """Why the answered request does not count; empty if it does."""
         topic = one.topic
         shown = [
             passage

@@ -1,8 +1,8 @@
 """Sentences of the north-star script, and of the measurement of the rules that read them.
 
-`{v}` is a value, `{s}` what it is about, `{w}` another value. The rules of `truth/` were not made
-with these sentences in sight, and none of them stands there: `tests/lab/test_northstar.py` sees to
-both files being apart.
+`{v}` is a value, `{s}` its subject, `{w}` another value. The rules of `truth/` were not written
+with these sentences in view, and contain none of them: `tests/lab/test_northstar.py` checks that
+the two files are disjoint.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ DECIDE: Final = (
     "My decision on the {s} is {v}.",
 )
 
-AGREE: Final = (  # what the assistant shows, and how the user agrees
+AGREE: Final = (  # what the assistant proposes, and how the user agrees
     ("I recommend {v} for the {s}; it is mature.", "Agreed."),
     ("For the {s} I'd suggest {v}.", "Sounds good, let's do that."),
     ("My recommendation for the {s} would be {v}.", "Yes, let's go with that."),
@@ -140,7 +140,7 @@ TELL: Final = (
     ("Okta", "We use Okta for single sign-on."),
 )
 
-NOTHING: Final = (  # of which no claim comes
+NOTHING: Final = (  # sentences that yield no claim
     "Should we use {v} for the {s}?",
     "What do you think about {v} for the {s}?",
     "If we used {v} for the {s}, what would break?",
@@ -173,7 +173,7 @@ NOTHING: Final = (  # of which no claim comes
     "Have we decided on {v} for the {s}?",
 )
 
-NO_AGREEMENT: Final = (  # what the assistant shows, and an answer that is no agreement
+NO_AGREEMENT: Final = (  # what the assistant proposes, and an answer that is no agreement
     ("I recommend {v} for the {s}.", "Yes, but what about {w}?"),
     ("I recommend {v} for the {s}.", "Interesting. Why?"),
     ("I'd suggest {v} for the {s}.", "No, I don't like that."),

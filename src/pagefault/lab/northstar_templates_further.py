@@ -1,8 +1,8 @@
 """Sentences of further north-star scripts: people who run a club, a practice and a house, in
-English, in German and in Spanish.
+English, German and Spanish.
 
-They were written after what brings pages back was done, and nothing was changed for them. `{v}`,
-`{w}` and `{s}` are as in `northstar_templates_talk.py`.
+They were written after the work on paging was done, and nothing was changed for them. `{v}`, `{w}`
+and `{s}` are as in `northstar_templates_talk.py`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the harder north-star scripts say beside the sentences of each phrasing: talk of what was
-never chosen, second thoughts, decisions taken back, and what was made to rest on them.
+"""Additional sentences of the harder north-star scripts, for each phrasing: choices never made,
+second thoughts, decisions taken back, and what rested on them.
 
-`{v}` is what holds, `{w}` what else there was or held before; `{s}` is what it is about, `{x}` a
-number. `decoys` are what a user says and what is replied, before anything is decided, of a choice
-that is not theirs; with `open_ends` a topic is put off. `rests` are a sentence that says what
-follows of a decision, what that is about, and the question for it.
+`{v}` is the current value, `{w}` an alternative or earlier one; `{s}` is the subject, `{x}` a
+number. `decoys` are pairs of a user's sentence and the reply, before anything is decided, about a
+choice that is somebody else's; with `open_ends` a topic is put off. `rests` are a sentence with a
+consequence of a decision, its subject, and the question for it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sentences of the last north-star scripts: people who run a museum and its expedition, a bakery in
 France, and a farm in Austria.
 
-They were written when all that they measure was done, before anything was measured with them, and
-nothing was changed for them. The parts are those of `northstar_templates_further.py`, and in
-`LAST_HARDER` those of `northstar_templates_harder.py`.
+They were written after the work they measure was done, and before any measurement with them;
+nothing was changed for them. Fields are as in `northstar_templates_further.py` and, in
+`LAST_HARDER`, as in `northstar_templates_harder.py`.
 """
 
 from __future__ import annotations

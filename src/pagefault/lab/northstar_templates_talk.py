@@ -1,9 +1,9 @@
-"""Sentences of a second north-star script, in the manner of talk: decisions with reasons, greetings
-and questions beside them, changes of mind, and questions in other words than the decisions.
+"""Sentences of a second north-star script, in natural speech: decisions with reasons, greetings and
+questions beside them, changes of mind, and questions in other words than the decisions.
 
-`{v}` is what holds, `{w}` what else there was or held before; `{s}` is what it is about. Each topic
-has several names, so that a decision and the question about it may call it differently. They were
-written before anything was measured with them, and no form of `truth/` was made for them.
+`{v}` is the current value, `{w}` an alternative or earlier one; `{s}` is the subject. Each topic
+has several names, so that a decision and its question may use different ones. They were written
+before any measurement with them, and no pattern of `truth/` was made for them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ DECIDE: Final = (
     "Great news, the contract for {s} is signed. It's {v}!",
 )
 
-AGREE: Final = (  # what the assistant shows, and how the user agrees
+AGREE: Final = (  # what the assistant proposes, and how the user agrees
     (
         "Looking at your constraints, {v} would serve you well for {s}. {w} is heavier.",
         "Makes sense to me, do that please",
@@ -124,7 +124,7 @@ ASK: Final = (  # a question about a subject, then a decision that does not name
     ),
 )
 
-CHANGE: Final = (  # {w} held before
+CHANGE: Final = (  # {w} is the earlier value
     "Bad news, {w} fell through. We're doing {v} for {s} now.",
     "Remember what I told you about {s}? Scrap that, it's {v} now.",
     "Plot twist on {s}: {w} turned out too expensive, so {v} replaces it.",

@@ -1,10 +1,10 @@
-"""What a conversation wants of its pages, recorded: the reference string of a window.
+"""Page traces: the reference string of a window, recorded from a conversation.
 
 A conversation is played through a real session under the stable layout, and its questions are asked
-in the end, one after the other. A page is referred to when it is said, when the message of a turn
-calls for it (whether or not the window has it), when the model faults it, and when an answer cites
-it. What is only shown is not referred to. So nothing here depends on which pages were resident,
-but that a model which sees a page does not fault it.
+at the end, one after the other. A page is referenced when it is said, when a turn's message calls
+for it (whether or not the window has it), when the model faults it, and when an answer cites it.
+Merely showing a page is no reference. So nothing here depends on which pages were resident, except
+that a model does not fault a page it sees.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _FAULTED: Final = ("faulted", "mapped_already")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A turn: what came before its request, what the request called for, what came after it."""
+    """A turn's references: before its request, by the request, and after it."""
 
     said: tuple[PageId, ...]
     called_for: tuple[PageId, ...]
     after: tuple[PageId, ...]  # faulted, cited, and the answer itself
     faulted: frozenset[PageId] = frozenset()
-    idle_s: float = 0.0  # since the request before
+    idle_s: float = 0.0  # since the previous request
     epoch: bool = False  # the session began one with this request
 
     @property
@@ -50,8 +50,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTrace:
-    """`head_tokens` of the window are rules and tools, the rest is for pages; an epoch leaves pages
-    of `target_tokens`.
+    """Rules and tools take `head_tokens` of the window, pages the rest; an epoch leaves pages of
+    `target_tokens`.
     """
 
     name: str
@@ -78,7 +78,7 @@ async def record(
     questions_max: int | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> PageTrace:
-    """Play a conversation, ask its questions, and tell which pages were wanted when."""
+    """Play a conversation, ask its questions, and record which pages were wanted when."""
     clock = ConversationClock()
     clock.begin(conversation)
     asked = conversation.questions[:questions_max]
@@ -135,12 +135,12 @@ def _steps(movements: Sequence[Movement], recorder: Recorder) -> tuple[Step, ...
 
 
 def _called_for(call: Call) -> tuple[PageId, ...]:
-    """What the message calls for, as far as there is room, whoever shows it already."""
+    """The pages that the message calls for and that fit, whether or not they are shown already."""
     return tuple(page.page_id for page in recallable(call, ()))
 
 
 def _resident(page: Page) -> Resident:
-    """The page as a session's policy is told of it."""
+    """The page as a session's policy sees it."""
     row = page.row
     return Resident(
         page_id=row.page_id,

@@ -1,13 +1,12 @@
-"""Which pages leave, measured: every policy beside the optimum, on traces and on recorded windows.
+"""The policy bench: every eviction policy against the optimum, on traces and on recorded windows.
 
-The traces are those of papers, with pages that weigh one: their optimum is exact. The recorded
-windows have pages that weigh what they weigh; there misses are compared with a bound that nobody
-can beat, and with a choice that knows the future (`lab/bounds.py`). Policies are wrapped there as
-in a session.
+The traces are from papers, with pages of weight one, so their optimum is exact. In recorded
+windows, pages have their real weights; there, misses are compared with a lower bound, and with a
+choice that knows the future (`lab/bounds.py`). Policies are wrapped there as in a session.
 
 A default is chosen on half of the recorded conversations, every other one by name, and judged on
-the others: by the mean, over conversations and windows, of its misses over the bound's. What is the
-default stays it unless another is better by `MARGIN`: less is noise.
+the rest: by the mean, over conversations and windows, of its misses over the bound's. The default
+is only replaced by a policy that is better by `MARGIN`; less is noise.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from pagefault.service.bootstrap import POLICIES
 
 WINDOWS: Final = (2_000, 4_000, 8_000)
 OPTIMUM: Final = "belady"
-UNSTEADY: Final = "lru_unsteady"  # what the wrapper against thrash is worth
+UNSTEADY: Final = "lru_unsteady"  # without the wrapper against thrashing, to show its worth
 
 MARGIN: Final = 0.01
 
@@ -51,7 +50,7 @@ Make = Callable[[], EvictionPolicy]
 def choose(
     paths: Sequence[Path], conversations: Sequence[Conversation], only: Sequence[str]
 ) -> tuple[list[Path], list[Conversation]]:
-    """The traces and conversations of these names; all, if none is named. Raises `BadInput`."""
+    """The traces and conversations of these names; all if none is named. Raises `BadInput`."""
     names = [*map(name_of, paths), *(one.name for one in conversations)]
     unknown = [name for name in only if name not in names]
     if unknown:
@@ -66,7 +65,7 @@ def choose(
 
 
 def bench_traces(paths: Sequence[Path], *, progress: StageProgress) -> dict[str, Any]:
-    """Miss ratios of every policy on every trace; the known rows of LRU beside."""
+    """Miss ratios of every policy on every trace, beside the published figures of LRU."""
     traces: dict[str, Any] = {}
     for number, path in enumerate(paths, 1):
         trace = read_trace(path)
@@ -147,7 +146,7 @@ async def bench_windows(
 
 
 def _score(told: Sequence[Mapping[str, Any]], name: str) -> float:
-    """The mean of misses over the bound's, with epochs as they were."""
+    """The mean of misses over the bound's, at the recorded epochs."""
     ratios: list[float] = [one["in_batches"]["policies"][name]["over_bound"] for one in told]
     return round(mean(ratios), 4)
 
@@ -211,7 +210,7 @@ def _beside(
 
 
 def _when_and_which(traces: Sequence[PageTrace]) -> dict[str, Any]:
-    """Costs over all traces: each rule for epochs with the default, LRU, and foresight."""
+    """Costs over all traces: each epoch rule with the default policy, LRU, and foresight."""
     prices = PRICES[0]
     told: dict[str, Any] = {}
     for rule, make_rule in RULES.items():

@@ -1,10 +1,10 @@
-"""Whether `relevance` tells how often a hit is evidence, and the weights by which it does.
+"""Calibration of `relevance`: how well it predicts evidence, and the weights for that.
 
-Of hits that a search is `p` sure of, a share of `p` should be evidence (Platt, "Probabilistic
-Outputs for Support Vector Machines", 1999). `brier` is the mean square of what is wrong with it
-(Brier, Monthly Weather Review 1950); `ece` the mean distance between what was said and what was so,
-over bins of equally sure hits (Naeini et al., AAAI 2015). Evidence is what the questions name: more
-pages than these may bear on a question.
+Of hits with relevance `p`, a share of `p` should be evidence (Platt, "Probabilistic Outputs for
+Support Vector Machines", 1999). `brier` is the mean squared error (Brier, Monthly Weather Review
+1950); `ece` the mean distance between predicted and actual shares, over bins of equal confidence
+(Naeini et al., AAAI 2015). Evidence is what the questions name; other pages may bear on a question,
+too.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from pagefault.recall.likelihood import FITTED, Weights, likelihoods, measures
 if TYPE_CHECKING:
     from pagefault.lab.retrieval import Asked
 
-DEPTH: Final = 20  # hits of each question that are judged
+DEPTH: Final = 20  # hits judged per question
 BINS: Final = 10
-STEPS: Final = 20  # of Newton's method, which takes six
-PENALTY: Final = 1.0  # of the squares of the weights
+STEPS: Final = 20  # of Newton's method; six suffice
+PENALTY: Final = 1.0  # on the squared weights
 
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Hits with a likelihood from `least` on, how sure the search was of them, and how many were
+    """Hits with a likelihood of at least `least`: their number, mean likelihood, and how many were
     evidence.
     """
 
@@ -51,9 +51,7 @@ class Reliability:
 
 
 def fitted_weights(asked: Sequence[Asked]) -> Weights:
-    """The weights under which these questions' hits are as likely evidence as they are; each kind
-    counts the same.
-    """
+    """The weights of maximum likelihood for these questions' hits; each kind counts the same."""
     of_kind = Counter(one.kind for one in asked)
     rows, wanted, shares = [], [], []
     for one in asked:
@@ -72,7 +70,7 @@ def fitted_weights(asked: Sequence[Asked]) -> Weights:
 
 
 def likely_by(asked: Sequence[Asked], weights: Weights = FITTED) -> list[list[float]]:
-    """How likely each judged hit bears on its question."""
+    """The likelihood that each judged hit bears on its question."""
     return [
         likelihoods([h.score for h in one.hits], [h.coverage for h in one.hits], weights)[:DEPTH]
         for one in asked
@@ -80,7 +78,7 @@ def likely_by(asked: Sequence[Asked], weights: Weights = FITTED) -> list[list[fl
 
 
 def reliability(asked: Sequence[Asked], likely: Sequence[Sequence[float]]) -> Reliability:
-    """How well these likelihoods of the first hits tell which of them are evidence."""
+    """How well the first hits' likelihoods predict which are evidence."""
     said = np.concatenate([np.array(one[:DEPTH], dtype=np.float64) for one in likely])
     were = np.concatenate([np.array(_were_evidence(one)) for one in asked])
     number = np.minimum((BINS * said).astype(np.int64), BINS - 1)

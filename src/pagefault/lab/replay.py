@@ -1,7 +1,7 @@
-"""Replays: a recorded conversation run through a session, and questions asked of it afterwards.
+"""Replays: a recorded conversation run through a session, with questions asked afterwards.
 
-Every line goes through the same verbs as in a live conversation, a request is packed at every user
-message, and what the requests hold is checked from the outside: by reading them as a model would,
+Every line goes through the same verbs as in a live conversation, and a request is packed at every
+user message. What requests contain is checked from the outside: by reading them as a model would,
 not by asking the session.
 """
 
@@ -31,16 +31,16 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
 
-_NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may have
-_NAME_CHARS: Final = 60  # room for a number behind it
+_NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # characters that a session's name must not have
+_NAME_CHARS: Final = 60  # leaves room for a number
 
 
 @dataclass(slots=True, kw_only=True)
 class Cost:
-    """What the requests of the conversations cost, measured on their bytes: sums over all.
+    """The cost of the conversations' requests, measured on their bytes: sums over all.
 
-    `survivals` are the shares of a request that the next one began with; `outside` those of calls
-    that began no epoch; `breaks` how many of these changed anything that had been sent.
+    `survivals` are the shares of each request that are the next one's prefix; `outside` those for
+    calls that began no epoch; `breaks` counts those of them that changed anything already sent.
     """
 
     prices: str = ""
@@ -54,7 +54,7 @@ class Cost:
     flush: float = 0.0
     timed: float = 0.0  # by the model of `policy/hindsight.py`
     best: float = 0.0
-    timed_of: float = 0.0  # what the same calls cost by their bytes
+    timed_of: float = 0.0  # cost of the same calls by their bytes
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -74,7 +74,7 @@ class Cost:
 
 @dataclass(slots=True)
 class Recalled:
-    """What turns of the conversation itself, of one form, had paged in by the runtime: sums."""
+    """What the runtime paged in for the conversation's own turns of one form: sums."""
 
     turns: int = 0
     turns_with_some: int = 0
@@ -99,7 +99,7 @@ class Recalled:
 
 @dataclass(slots=True, kw_only=True)
 class ReplayReport:
-    """What a replay saw. `turns` counts lines said; evidence is that of answerable questions."""
+    """The results of a replay. `turns` counts lines; evidence is that of answerable questions."""
 
     window_tokens: int
     layout: str = "stable"
@@ -124,17 +124,17 @@ class ReplayReport:
     recalled: dict[str, Recalled] = field(
         default_factory=lambda: {name: Recalled() for name in ("asking", "mixed", "telling")}
     )
-    said: Tally = field(default_factory=Tally)  # the conversations, as their logs tell them
+    said: Tally = field(default_factory=Tally)  # the conversations, from their logs
     asked: Tally = field(default_factory=Tally)  # the forks with the questions
-    lookups: list[int] = field(default_factory=lambda: [0, 0])  # hits and all, of the table
+    lookups: list[int] = field(default_factory=lambda: [0, 0])  # page table hits and look-ups
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     def to_dict(self) -> dict[str, Any]:
-        """One object for `--json`. Fractions are None where there was nothing to divide by."""
+        """One object for `--json`. Fractions are None if there was nothing to divide by."""
         found = sum(found for found, _ in self.evidence_by_category.values())
         named = sum(named for _, named in self.evidence_by_category.values())
         watch = self.stopwatch
-        # Who only replays a conversation lets nobody fault: then the thrash is that of no turns.
+        # A replay without questions has no faults: thrash is then that of no turns.
         thrash = self.asked if self.asked.turns else self.said
         return {
             "sessions": self.sessions,
@@ -198,10 +198,9 @@ async def replay(
     """Run conversations through new sessions of `memory`; with `questions`, ask theirs on forks.
 
     Each question is asked on its own fork of the finished session, so that none helps another;
-    `questions_max` bounds how many are asked of each conversation. `stopwatch` is the meter that
-    `memory` was opened with; `clock` the one whose seconds its `cache_s` are, so that a pause in a
-    conversation lets the provider's cache lapse. `progress` is told a label, how much is done, and
-    of how much.
+    `questions_max` limits the questions per conversation. `stopwatch` is the meter that `memory`
+    was opened with. `clock` is the clock of its `cache_s`, so that a pause in a conversation lets
+    the provider's cache lapse. `progress` gets a label, the number done, and the total.
     """
     report = ReplayReport(window_tokens=window, stopwatch=stopwatch or Stopwatch())
     player = _Player(
@@ -255,7 +254,7 @@ class _Player:
             self._progress(f"asking {name}", number, len(questions))
 
     async def _weigh(self, session: Session, recorder: Recorder, system: str) -> None:
-        """What the conversation's requests cost, by their bytes, beside two other layouts."""
+        """The cost of the conversation's requests by their bytes, beside two other layouts."""
         calls, prices, cost = recorder.calls, session.prices, self._report.cost
         status = await session.status()
         metrics = await session.metrics()
@@ -282,7 +281,7 @@ class _Player:
         cost.ours += priced(prices, ours).cost
         cost.rebuild += priced(prices, measure(rebuilt, calls, counter)).cost
         cost.flush += priced(prices, measure(flushed, calls, counter)).cost
-        if status.layout == LayoutName.STABLE:  # the other chooses no times
+        if status.layout == LayoutName.STABLE:  # the other layout does not choose when
             timed = timing_of(prices, entries, window)
             cost.timed += timed.cost
             cost.best += timed.best
@@ -323,7 +322,7 @@ class _Player:
             tally[1] += 1
 
     def _look(self, request: Request, newest: str) -> None:
-        """Check a request as a stranger would, who only has its bytes."""
+        """Check a request from its bytes alone, as an outsider would."""
         report, counter = self._report, self._counter
         tokens = REQUEST_TOKENS + tools_tokens(counter, request.tools)
         tokens += sum(message_tokens(counter, message) for message in request.messages)
@@ -338,7 +337,7 @@ class _Player:
 
 
 class Watched:
-    """An engine that keeps the requests it was given."""
+    """An engine that keeps the requests it gets."""
 
     def __init__(self, engine: ScriptedEngine) -> None:
         self._engine = engine
@@ -351,7 +350,7 @@ class Watched:
 
 
 def _form(message: str) -> str:
-    """What a message does by its form: the three that recall tells apart."""
+    """The form of a message: one of the three that recall distinguishes."""
     called_for = gate(message)
     return "telling" if called_for is TELLING else "asking" if called_for is ASKING else "mixed"
 

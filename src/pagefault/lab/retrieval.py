@@ -1,14 +1,14 @@
-"""How much of what answers a question search finds, in recorded conversations with evidence.
+"""The retrieval bench: how much of a question's evidence search finds in recorded conversations.
 
 Every line goes through the verbs of a real session, in memory, and every question through the
-session's own `recall`. Claims are off: they would stand before what was said, and it is the lines
-themselves that evidence names. A `session` of a conversation is what stands before the colon of a
-line's ref (`D3` of `D3:11`), found where its first line is.
+session's own `recall`. Claims are off: they would rank before what was said, but evidence names the
+lines themselves. A `session` of a conversation is the part of a line's ref before the colon (`D3`
+of `D3:11`), ranked where its first line is.
 
-Beside search stands plain BM25 over the same lines (`baseline.py`): what our ranking adds to it.
+Plain BM25 over the same lines (`baseline.py`) shows what our ranking adds to it.
 
 `frac` is the mean share of a question's evidence among the first k hits; `any` and `all` are the
-shares of questions of which some or all is there; `ndcg10` discounts by the logarithm of the place
+shares of questions with some or all of it there; `ndcg10` discounts by the logarithm of the rank
 (Järvelin and Kekäläinen, TOIS 2002). All in percent.
 """
 
@@ -38,16 +38,16 @@ from pagefault.service.config import MEMORY
 
 DEPTHS: Final = (1, 5, 10, 20, 50)
 HITS: Final = 150
-"""Asked for: enough lines to rank sessions by, too."""
+"""Hits per search: enough lines to rank sessions by, too."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a conversation, and what a search for it found: hits, and of each the lines of
-    its page and of those that say the same (`SearchHit.also`). `by_words` are the lines that plain
-    BM25 finds, best first.
+    """A question and its search results: hits, each with the lines of its page and of the pages
+    with the same content (`SearchHit.also`). `by_words` are the lines that plain BM25 finds, best
+    first.
     """
 
     conversation: str
@@ -60,8 +60,8 @@ class Asked:
 
     @property
     def refs(self) -> list[str]:
-        """Of the lines, each once: a long line is several pages. A copy takes a place of its own,
-        as it does in a list that knows no copies.
+        """The lines found, each once, because a long line is several pages. Copies take a place
+        each, as in a ranking without deduplication.
         """
         return list(dict.fromkeys(chain.from_iterable(self.lines)))
 
@@ -81,7 +81,7 @@ async def bench_retrieval(
     """`{"turn": …, "session": …, "by_category": …, …}`, as docs/recall.md describes it.
 
     With `cross_validate`, `cross_validated` has the figures of conversations ranked with weights
-    that were fitted to the others.
+    fitted to the others.
     """
     asked = await ask_all(conversations, embedder=embedder, reranker=reranker, progress=progress)
     told = figures(asked, audit)
@@ -104,9 +104,9 @@ async def ask_all(
     reranker: Reranker | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> list[Asked]:
-    """Every question of every conversation that names evidence, asked of a session that heard it
-    all; by meaning too where there is an `embedder`, which has seen every page before, and judged
-    by a `reranker` where words leave it open.
+    """Ask every question that names evidence, in a session that has the whole conversation. An
+    `embedder`, if given, has embedded every page before; a `reranker` is used if words leave the
+    answer open.
     """
     asked: list[Asked] = []
     total = sum(len(one.questions) for one in conversations)
@@ -172,7 +172,7 @@ async def _ask(
 
 
 def _asked_at(question: Question, lines: Sequence[Line]) -> int:
-    """How many lines were said when it is asked."""
+    """The number of lines before the question is asked."""
     return len(lines) if question.before is None else question.before
 
 
@@ -244,7 +244,7 @@ def _measures(
     unit: Callable[[str], str] = lambda ref: ref,
     refs: Callable[[Asked], Sequence[str]] = lambda one: one.refs,
 ) -> dict[str, Any]:
-    """`frac`, `any` and `all` at every depth and `ndcg10`, of those with evidence at all."""
+    """`frac`, `any` and `all` at every depth and `ndcg10`, over questions that have evidence."""
     found: list[tuple[list[str], set[str]]] = []
     for one in asked:
         wanted = set(map(unit, evidence(one)))
@@ -267,7 +267,7 @@ def _measures(
 
 
 def ndcg(refs: Sequence[str], wanted: set[str]) -> float:
-    """Of as many places as there are refs, each as good as the next if it is wanted."""
+    """Over as many ranks as there are refs; every wanted ref has the same gain."""
     gains = [1 / math.log2(place + 2) for place in range(len(refs))]
     ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(wanted))))
     return sum(g for g, ref in zip(gains, refs, strict=True) if ref in wanted) / ideal
@@ -292,7 +292,7 @@ def _quantile(values: Sequence[float], share: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What an audit says of one question: the evidence that it names, and what it should name."""
+    """An audit's correction of one question: the evidence it names, and what it should name."""
 
     question: str
     cited: frozenset[str]

@@ -1,10 +1,10 @@
-"""The epoch rules beside each other, over a recorded conversation, in tokens alone.
+"""Compares epoch rules over a recorded conversation, in tokens alone.
 
-The layout is the stable one, as a simulation: turns are appended; those that are behind the last
-few become dead, segment by segment, but for a tenth that sums them up, as does what was recalled
-for them; and when summaries take more than an eighth of the window, the older half of
-them is. An epoch removes what is dead. Nothing but the rule differs between two runs, so their
-costs, and the optimum in hindsight, tell what timing is worth.
+A simulation of the stable layout. Turns are appended; those older than the last few become dead
+segment by segment, except for a tenth that summarises them, and so does what was recalled for them.
+When summaries take more than an eighth of the window, their older half becomes dead. An epoch
+removes what is dead. Runs differ only in the rule, so their costs, and the optimum in hindsight,
+show what timing is worth.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ RULES: Final[Mapping[str, Callable[[PriceList], EpochRule]]] = {
     "only_when_full": lambda prices: OnlyWhenFull(prices=prices),
 }
 
-_SUMMARY_PART: Final = 10  # a summary is so many times shorter than what it sums up
+_SUMMARY_PART: Final = 10  # ratio of a text to its summary
 _SEGMENT_PART: Final = 16  # a segment closes at this part of the window,
-_SEGMENT_TOKENS: Final = 1_000  # but no later than at so many tokens
-_SUMMARIES_PART: Final = 8  # summaries take at most this part of the window
+_SEGMENT_TOKENS: Final = 1_000  # but at this many tokens at the latest
+_SUMMARIES_PART: Final = 8  # largest part of the window for summaries
 
 
 @dataclass(slots=True)
@@ -98,11 +98,11 @@ class _Play:
         self._full, self._saved = self._head, 0
         self._pending: list[Edit] = []
         self._applied: list[Edit] = []
-        self._turns: list[tuple[int, int, list[Page]]] = []  # offset and tokens of what is whole
+        self._turns: list[tuple[int, int, list[Page]]] = []  # offset and tokens, unsummarised
         self._summaries: list[Edit] = []  # the edit that would remove each, oldest first
-        self._recalled: deque[tuple[int, Edit, list[Page]]] = deque()  # by call, while they live
+        self._recalled: deque[tuple[int, Edit, list[Page]]] = deque()  # by call, while alive
         self._shown: set[PageId] = set()
-        self._leaving: set[PageId] = set()  # of those shown, until the next epoch
+        self._leaving: set[PageId] = set()  # of those shown; leave at the next epoch
         self._survivals: list[float] = []
         self._accrued, self._since = 0.0, 0
         self.run = Run()
@@ -160,7 +160,7 @@ class _Play:
         return run
 
     def _cut(self) -> int:
-        """Where in the prompt the first pending edit begins."""
+        """The position in the prompt of the first pending edit."""
         first = min(edit.offset for edit in self._pending)
         return first - sum(edit.saves for edit in self._applied if edit.offset < first)
 
@@ -185,7 +185,7 @@ class _Play:
         return pages, tokens + (render.BLOCK_TOKENS if pages else 0)
 
     def _become_dead(self) -> list[Edit]:
-        """What became removable since the call before."""
+        """What became removable since the previous call."""
         edits: list[Edit] = []
         number = len(self.run.calls)
         while self._recalled and self._recalled[0][0] < number - self._limits.last_turns_kept:

@@ -1,9 +1,9 @@
-"""What the proxy adds to a request: beside a plain pass-through, interleaved, at an offered rate.
+"""The proxy's overhead per request: against a plain pass-through, interleaved, at an offered rate.
 
-Three processes are started on loopback and ended again: a provider that streams a short answer, a
+Three processes run on loopback for the duration: a provider that streams a short answer, a
 pass-through that does nothing else, and `pagefault serve`. Agents' sessions resend a growing
-history of about `body_bytes`; each tick of the clock one of them asks, by turns through either. The
-load is open: a tick does not wait for the answers before it.
+history of about `body_bytes`. At each tick of the clock one of them sends a request, alternately by
+either way. The load is open: a tick does not wait for earlier answers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pagefault.model.progress import StageProgress
 if TYPE_CHECKING:
     import httpx2
 
-RATE: Final = 5.0  # requests a second
+RATE: Final = 5.0  # requests per second
 REQUESTS: Final = 300
 BODY_BYTES: Final = 300_000
 WINDOW: Final = 60_000
-TURNS_MAX: Final = 40  # then a session begins anew
+TURNS_MAX: Final = 40  # after which a session starts over
 PASSES_ON: Final = "pass-through"
 PROXY: Final = "proxy"
 _UPSTREAM: Final = "upstream"
@@ -52,9 +52,7 @@ async def bench_serve(
     seed: int = 7,
     progress: StageProgress | None = None,
 ) -> dict[str, Any]:
-    """Figures of so many requests through each way. Raises `CallerError` without the extra
-    `proxy`.
-    """
+    """Figures for `requests` requests each way. Raises `CallerError` without the extra `proxy`."""
     tell = progress or (lambda label, done, total: None)
     with tempfile.TemporaryDirectory(prefix="pagefault-bench-") as home, ExitStack() as ended:
         upstream = ended.enter_context(_child(_UPSTREAM))
@@ -103,8 +101,8 @@ _NOT_LOGGED: Final = "pagefault_not_logged_total"
 
 
 class Talk:
-    """A coding agent's session in the Messages format: it reads file after file, and is told what
-    to do now and then.
+    """A coding agent's session in the Messages format: it reads file after file, with a user's
+    message now and then.
     """
 
     def __init__(self, name: str, body_bytes: int, chance: random.Random) -> None:
@@ -123,7 +121,7 @@ class Talk:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Take the answer in, and say what comes next."""
+        """Take in the answer, and add the next message."""
         said, used = _answer(len(self._messages))
         self._messages.append({"role": "assistant", "content": [said, used]})
         lines = (f"{n:>4}  {words(self._chance, 9)}" for n in range(1, 50))
@@ -156,7 +154,7 @@ class Talk:
 
 
 def _answer(messages: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the provider says to a request of so many messages: words, and a call."""
+    """The provider's answer to a request of `messages` messages: text, and a call."""
     arguments = {"path": f"src/part{messages % 97}.py"}
     used = {"type": "tool_use", "id": f"toolu_{messages:06}", "name": "Read", "input": arguments}
     return {"type": "text", "text": "I look at the next one. " * 5}, used
@@ -164,7 +162,7 @@ def _answer(messages: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @dataclass(slots=True)
 class _Seen:
-    """Of requests by the way they took, how long until the answer began."""
+    """The times to the first byte of the answer, by route."""
 
     first_byte_s: dict[str, list[float]] = field(default_factory=lambda: {PASSES_ON: [], PROXY: []})
     errors: int = 0
@@ -182,7 +180,7 @@ async def _offer(
     rate: float,
     tell: StageProgress,
 ) -> None:
-    """Ask so often a second, by turns through each way, whatever is still being answered."""
+    """Send requests at a fixed rate, alternating between the ways, without waiting for answers."""
     now = asyncio.get_running_loop().time
     began, asking = now(), set[asyncio.Task[None]]()
     ticks = [(n, name) for n in range(requests) for name in ways]
@@ -241,7 +239,7 @@ def _per(scale: float, after: float | None, before: float | None, count: int) ->
 
 
 async def _metrics(http: httpx2.AsyncClient, url: str) -> dict[str, float]:
-    """The samples of `/metrics`, by name and labels as they are written."""
+    """The samples of `/metrics`, by name and labels as written."""
     text = (await http.get(f"{url}/metrics")).text
     found = re.findall(r"^([a-z_]+(?:\{[^}\n]*\})?) ([0-9.e+-]+)$", text, re.MULTILINE)
     return {name: float(value) for name, value in found}
@@ -339,7 +337,7 @@ async def _answers(scope: Any, receive: Any, send: Any) -> None:
 
 
 def _passing_on(upstream: str) -> Any:
-    """A pass-through: the body whole, as the proxy takes it, the answer as it comes."""
+    """A pass-through: reads the whole body, as the proxy does, and streams the answer."""
     import httpx2
 
     http = httpx2.AsyncClient(timeout=120, trust_env=False)
@@ -365,7 +363,7 @@ def _passing_on(upstream: str) -> Any:
 
 
 def _stand(role: str, *given: str) -> None:
-    """Be one of the processes, until told to end."""
+    """Run one of the processes until told to end."""
     import socket
 
     import uvicorn

@@ -1,10 +1,10 @@
-"""Reading reference strings that others recorded: which page or block was asked for, in order.
+"""Readers for published reference strings: the pages or blocks requested, in order.
 
     NAME.lis, .lis.zst     the ARC paper: `start count ignored request`, a run of `count` pages
     NAME.trace, .trace.gz  the LIRS paper: one number a line; `*` and blank lines are skipped
     NAME.jsonl             Mooncake (FAST 2025): a request a line, its blocks in `hash_ids`
 
-A file is read whole before anything is done with it. Pages of such traces weigh one each.
+A file is read whole before it is used. Pages of these traces weigh one each.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ KNOWN_LRU: Final[dict[str, dict[int, float]]] = {
     "ps": {500: 48.6},
     "mooncake_conversation": {1_000: 4.4, 10_000: 21.1, 30_000: 32.6},
 }
-"""Hits of LRU in percent, by the number of pages that fit: OLTP as the ARC paper has it, the others
-as the repositories that publish these traces do, to a tenth.
+"""LRU's hits in percent, by the number of pages that fit: OLTP from the ARC paper, the others from
+the repositories that publish these traces, to a tenth.
 """
 
 SIZES: Final = {name: tuple(known) for name, known in KNOWN_LRU.items()}
@@ -46,7 +46,7 @@ class Trace:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How large a cache to try: those of which results are known, else shares of its pages."""
+        """Cache sizes to try: those with known results, else shares of the number of pages."""
         if self.name in SIZES:
             return SIZES[self.name]
         pages = len(set(self.references))
@@ -65,7 +65,7 @@ def find_traces(folder: Path) -> list[Path]:
 
 
 def name_of(path: Path) -> str:
-    """The trace's name: that of the file, without what tells its form."""
+    """The trace's name: the file's, without its extensions."""
     return path.name[: -len(_form(path))]
 
 
@@ -74,7 +74,7 @@ def read_trace(path: Path) -> Trace:
     lines = _lines(path)
     form = _form(path).split(".")[1]
     read = {"lis": _runs, "trace": _numbers, "jsonl": _blocks}[form]
-    seen: dict[int, PageId] = {}  # a page is one object, however often it is asked for
+    seen: dict[int, PageId] = {}  # one object per page, however often it is requested
     references: list[PageId] = []
     for number, line in enumerate(lines, 1):
         try:

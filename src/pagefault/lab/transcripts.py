@@ -1,6 +1,6 @@
-"""Reading conversations from files: LoCoMo samples, JSON lines, OpenAI messages, turns.
+"""Readers for conversations: LoCoMo samples, JSON lines, OpenAI messages, turns.
 
-A file is read whole before anything is done with it, so a malformed line changes nothing.
+A file is read whole before it is used, so a malformed line changes nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROLES: Final[Mapping[str, Role]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One thing said. `ref` names it for the evidence of questions."""
+    """A line of a conversation. Questions refer to it by `ref` in their evidence."""
 
     role: Role
     text: str
@@ -45,10 +45,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question about a conversation. `evidence` are refs of the lines that answer it.
+    """A question about a conversation. `evidence` has the refs of the lines that answer it.
 
-    `answerable` is False where the right answer is that nothing of the sort was said. It is asked
-    when so many lines `before` it were said; without that, in the end.
+    `answerable` is False if the right answer is that nothing of the sort was said. The question is
+    asked after `before` lines, by default at the end.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """`kind` tells whose conversation it is, in a word, where the file says so."""
+    """`kind` names the kind of conversation in a word, if the file does."""
 
     name: str
     lines: tuple[Line, ...]
@@ -182,7 +182,7 @@ def _functions(place: str, calls: Any) -> list[dict[str, Any]]:
 
 
 def _check_encodable(place: str, value: Any) -> None:
-    """JSON can spell halves of surrogate pairs, which no file could hold."""
+    """Reject unpaired surrogates, which JSON can spell but no file can hold."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -259,7 +259,7 @@ def _locomo(path: Path, number: int, sample: dict[str, Any]) -> Conversation:
 
 
 def _dialogue(spoken: Mapping[str, Any]) -> Iterator[Line]:
-    """Speaker A is the user and speaker B the assistant, whoever of them begins."""
+    """Speaker A is the user and speaker B the assistant, whoever begins."""
     numbers = sorted(int(m[1]) for m in map(_SESSION.fullmatch, spoken) if m)
     for number in numbers:
         when = spoken.get(f"session_{number}_date_time", "")
@@ -294,7 +294,7 @@ def _question(qa: Mapping[str, Any], refs: set[str]) -> Question:
 
 
 def named_lines(evidence: Iterable[object]) -> list[str]:
-    """The lines that evidence names, each once: some entries join several in one string."""
+    """The lines that evidence names, each once; some entries join several in one string."""
     return list(dict.fromkeys(ref for text in evidence for ref in _DIALOGUE_ID.findall(str(text))))
 
 
@@ -302,8 +302,8 @@ def named_lines(evidence: Iterable[object]) -> list[str]:
 
 
 def _turns(path: Path, place: str, told: Any) -> Conversation:
-    """A conversation a line: `turns` with role and text, `questions` whose evidence are numbers of
-    turns, from 0. A turn's ref has the number of its session before the colon.
+    """One conversation per line: `turns` with role and text, and `questions` whose evidence are
+    indices of turns, from 0. A turn's ref has its session's number before the colon.
     """
     where = f"{path}, {place}"
     hint = '{"id": "…", "turns": [{"role": …, "text": …}], "questions": […]}'

@@ -1,8 +1,8 @@
-"""A conversation as the calls it makes: what each adds, what it recalls, when it comes.
+"""A conversation as a sequence of calls: what each adds, what it recalls, and when it comes.
 
-It is recorded by playing the conversation through a real session, in memory, whose clock follows
-what the lines say of their time. So every layout that is compared gets the same pages, and the same
-search results in the same order, and the session's own requests are there to be measured.
+Recorded by playing the conversation through a real session, in memory, whose clock follows the
+times of the lines. So every layout under comparison gets the same pages and the same search results
+in the same order, and the session's own requests can be measured.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from pagefault.service.session import Session
 from pagefault.service.turn.auto_recall import RECALL_CANDIDATES
 
 LINE_S: Final = 30.0
-"""How long a line takes to say, where the lines themselves do not tell."""
+"""Duration of a line, if the lines have no times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request, at a user's message. `new` are the pages since the call before, the message's
-    own last; `hits` what a search for it finds among the earlier ones and the message calls for,
-    best first; `recall_room` the tokens that they may take.
+    """One request, at a user's message. `new` are the pages since the previous call, ending with
+    the message's own; `hits` the earlier pages that the message calls for, best first;
+    `recall_room` the tokens that they may take.
     """
 
     new: tuple[Page, ...]
     hits: tuple[Page, ...]
     recall_room: int
-    recalled_pages: int  # that it brought in, and were not said since the call before
-    idle_s: float  # since the call before
-    request: Request  # what the session made of it
-    recalled_tokens: int  # what the session brought in with it by itself
+    recalled_pages: int  # brought in, and not said since the previous call
+    idle_s: float  # since the previous call
+    request: Request  # the session's own
+    recalled_tokens: int  # brought in by the session unasked
 
 
 class ConversationClock:
-    """Tells the time that the conversation says it is."""
+    """A clock that follows the times of a conversation."""
 
     def __init__(self, at_s: float = 1_772_700_300.0) -> None:
         self.at_s = at_s
 
     def begin(self, conversation: Conversation) -> None:
-        """Stand at the beginning of a conversation, were it before the end of the last."""
+        """Set the clock to a conversation's beginning, even if the previous one ended later."""
         first = next((line.occurred_at for line in conversation.lines if line.occurred_at), "")
         if first:
             self.at_s = _seconds(first)
@@ -65,25 +65,25 @@ class ConversationClock:
         return self.at_s
 
     def reach(self, line: Line) -> None:
-        """Go on to the moment of a line; never back."""
+        """Advance to the time of a line; never back."""
         self.at_s += LINE_S
         if line.occurred_at:
-            # A place unknown counts as UTC: only differences matter.
+            # An unknown zone counts as UTC: only differences matter.
             self.at_s = max(self.at_s, _seconds(line.occurred_at))
 
 
 class Recorder:
-    """Says the lines of a conversation to a session, and keeps the calls that they make."""
+    """Says the lines of a conversation to a session, and records the resulting calls."""
 
     def __init__(self, session: Session, limits: Limits, clock: ConversationClock) -> None:
         self._session, self._limits, self._clock = session, limits, clock
         self._new: list[Page] = []
         self._called_at = clock.at_s
         self.calls: list[Call] = []
-        self.documents = 0  # messages too long for the window, handed in as documents
+        self.documents = 0  # messages too long for the window, stored as documents
 
     async def say(self, line: Line) -> tuple[list[Page], Request | None]:
-        """The pages that a line became, and the request that followed if it was a user's."""
+        """The pages of a line, and the request that follows if it is a user's."""
         self._clock.reach(line)
         session = self._session
         hits: list[SearchHit] = []
@@ -124,7 +124,7 @@ async def calls_of(
     limits: Limits | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> list[Call]:
-    """Every call of a conversation. Messages too long for the window are handed in as documents."""
+    """Every call of a conversation. Messages too long for the window are stored as documents."""
     clock = ConversationClock()
     clock.begin(conversation)
     async with open_memory(
@@ -139,9 +139,7 @@ async def calls_of(
 
 
 async def say(session: Session, line: Line) -> list[Page]:
-    """The pages that a line became. A user's message that no window has room for is handed in as a
-    document.
-    """
+    """Say a line; returns its pages. User messages too long for any window become documents."""
     match line.role:
         case Role.USER:
             try:
@@ -174,7 +172,7 @@ async def say(session: Session, line: Line) -> list[Page]:
 
 
 async def parts_of(session: Session, first: PageId) -> list[Page]:
-    """The pages of a text, told by its first."""
+    """The pages of a text, given its first."""
     pages = [await session.page(first)]
     stem, _, number = first.rpartition("_")
     more = range(int(number) + 1, int(number) + pages[0].row.parts)

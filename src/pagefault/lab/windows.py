@@ -1,13 +1,13 @@
-"""A session's window in tokens alone, played over a page trace: which pages a policy keeps in it,
-and which of them are missed.
+"""A session's window in tokens alone, run over a page trace: which pages a policy keeps, and which
+are missed.
 
-In batches, as a session does it: pages come, and nothing leaves until an epoch; then the policy is
-asked once, for as many tokens as are over the target. The last turns and what the newest message
-called for stay. `each_time` is the other extreme: room is made for each page when it comes, as a
-cache does.
+In batches, as in a session: pages are added and nothing leaves until an epoch; then the policy is
+asked once, for as many tokens as exceed the target. The last turns, and what the newest message
+called for, stay. `each_time` is the other extreme: room is made for every page as it comes, as in a
+cache.
 
 A *return* is a miss of a page that was in the window before; the first reference of a page is a
-miss in every cache. Which pages a session shows besides (claims, summaries) is left out.
+miss in every cache. Other pages that a session shows (claims, summaries) are left out.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from pagefault.paging.working_set import WorkingSet
 from pagefault.policy.epochs import CallFacts, EpochRule
 
 OUTPUT_TOKENS = 40
-"""What a model writes to fault a page: output is not counted, but it is read again as input."""
+"""Tokens that a model writes to fault a page: not priced as output, but read again as input."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Played:
-    """How a trace went. Costs are in uncached input tokens; `epochs` are the steps that began one.
+    """The results of a trace. Costs are in uncached input tokens; `epochs` are the steps that began
+    one.
 
-    `cost` is of all requests, `returns_cost` the part of it that pays for pages that came back:
-    their tokens, written anew and read until the next epoch, and the requests in which the model
-    asks for what the runtime did not bring.
+    `cost` covers all requests, `returns_cost` what was paid for returning pages: their tokens,
+    written and then read until the next epoch, and the model's requests for what the runtime did
+    not bring.
     """
 
     misses: int = 0
@@ -45,7 +46,7 @@ class Played:
 
 
 class _Window:
-    """Residents, and who may not leave."""
+    """The resident pages, and those that must stay."""
 
     def __init__(self, trace: PageTrace, policy: EvictionPolicy) -> None:
         self.trace, self.policy = trace, policy
@@ -60,7 +61,7 @@ class _Window:
         self._recent.append(set())
 
     def refer(self, page_id: PageId, *, faulted: bool = False) -> int:
-        """Serve a reference. The tokens that came back, if it is a return; else 0."""
+        """Serve a reference. Returns the tokens that came back, if it is a return; else 0."""
         if isinstance(self.policy, Belady):
             self.policy.now = self.at
         self.at += 1
@@ -79,8 +80,8 @@ class _Window:
         return 0
 
     def leaving(self, among: list[PageId], needed: int) -> list[PageId]:
-        """Whom the policy names; and where it spares too much, the coldest of those it spares: so
-        that all are held to the same room, and the bounds hold for all.
+        """The policy's victims and, if it spares too much, the coldest of the spared pages: all
+        policies get the same room, so that the bounds hold for all.
         """
         leaving = dict.fromkeys(self.pages.victims(among, needed))
         needed -= sum(map(self.pages.tokens, leaving))
@@ -91,7 +92,7 @@ class _Window:
         return list(leaving)
 
     def epoch(self, spared: Sequence[PageId] = ()) -> None:
-        """What leaves, leaves at once; of what stays the policy is told anew, as in a session."""
+        """Evict in one batch, then readmit the pages that stay to the policy, as a session does."""
         stay = set().union(*self._recent, spared)
         needed = self.pages.tokens_used - self.trace.target_tokens
         leaving = self.leaving([p for p in self.pages if p not in stay], needed)
@@ -103,8 +104,8 @@ class _Window:
 
 
 def each_time(trace: PageTrace, policy: EvictionPolicy) -> Played:
-    """Room is made for each page when it comes: `room_tokens` hold pages. Evicts no more than it
-    must, so it is what a cache of that size can do; costs are not counted.
+    """Make room for each page as it comes, with `room_tokens` for pages. Evicts no more than it
+    must, so it shows what a cache of that size can do; costs are not counted.
     """
     window = _Window(trace, policy)
     for number, step in enumerate(trace.steps):
@@ -120,8 +121,8 @@ def each_time(trace: PageTrace, policy: EvictionPolicy) -> Played:
 
 
 def in_batches(trace: PageTrace, policy: EvictionPolicy) -> Played:
-    """Epochs when the recorded session began them, whatever is resident: so that two policies, and
-    the optimum, differ in nothing but which pages leave.
+    """Use the recorded session's epochs, whatever is resident, so that policies and the optimum
+    differ only in which pages leave.
     """
     window = _Window(trace, policy)
     for number, step in enumerate(trace.steps):
@@ -138,10 +139,10 @@ def in_batches(trace: PageTrace, policy: EvictionPolicy) -> Played:
 
 
 def by_rule(trace: PageTrace, policy: EvictionPolicy, rule: EpochRule) -> Played:
-    """Epochs when `rule` says so, at the prices of the rule: what the requests cost."""
+    """Begin epochs when `rule` says so, at the rule's prices; gives the cost of the requests."""
     window = _Window(trace, policy)
     played, prices = window.played, rule.prices
-    accrued, since, sent, back = 0.0, 0, 0, 0  # back: tokens that returned, this epoch
+    accrued, since, sent, back = 0.0, 0, 0, 0  # back: tokens that returned since the last epoch
     epochs = []
     for number, step in enumerate(trace.steps):
         window.begin(number)
@@ -180,7 +181,7 @@ def by_rule(trace: PageTrace, policy: EvictionPolicy, rule: EpochRule) -> Played
         played.returns_cost += _cost(prices, back, 0 if is_cold else max(0, back - returned))
         for page_id in step.after:
             came = window.refer(page_id, faulted=page_id in step.faulted)
-            if came and page_id in step.faulted:  # another request, that begins with the last
+            if came and page_id in step.faulted:  # a further request, prefixed by the last
                 asked = sent
                 sent += came + OUTPUT_TOKENS
                 back += came
@@ -204,7 +205,7 @@ def _cost(prices: PriceList, tokens: int, shared: int) -> float:
 
 
 def least_each_time(trace: PageTrace, *, reached: int) -> int:
-    """No policy has fewer misses than this in `each_time`; `reached` are misses that one has."""
+    """A lower bound on misses in `each_time`; `reached` are the misses of some policy."""
     references = trace.references
     rooms = [trace.room_tokens - trace.pages[page_id].tokens for page_id in references]
     intervals = [Interval(a + 1, b, trace.pages[p].tokens) for p, a, b in _pairs(references)]
@@ -212,22 +213,20 @@ def least_each_time(trace: PageTrace, *, reached: int) -> int:
 
 
 def least_in_batches(trace: PageTrace, *, reached: int) -> int:
-    """No policy has fewer misses than this in `in_batches`: only at an epoch is room scarce, and
-    what has to stay takes its part of it.
+    """A lower bound on misses in `in_batches`, where room is scarce only at epochs, minus what has
+    to stay.
     """
     references: list[PageId] = []
     seen: set[PageId] = set()
-    before: list[int] = []  # by reference: epochs before it
+    before: list[int] = []  # by reference: number of epochs before it
     rooms: list[int] = []
-    stay: list[set[PageId]] = []  # by epoch: what may not leave, if it is there
+    stay: list[set[PageId]] = []  # by epoch: pages that stay if resident
     recent: deque[list[PageId]] = deque(maxlen=trace.last_turns)
     for step in trace.steps:
         recent.append([])
         for place, group in enumerate((step.said, step.called_for, step.after)):
             if place == 1 and step.epoch:
-                held = {
-                    p for turn in recent for p in turn
-                }  # resident for certain, and not to leave
+                held = {p for turn in recent for p in turn}  # certainly resident, and must stay
                 rooms.append(trace.target_tokens - sum(trace.pages[p].tokens for p in held))
                 stay.append(held | set(step.called_for))
             for page_id in group:
@@ -238,7 +237,7 @@ def least_in_batches(trace: PageTrace, *, reached: int) -> int:
                 before.append(len(rooms))
     intervals = []
     for page_id, a, b in _pairs(references):
-        # It may not leave in its first turns, nor at the epoch right before it is called for.
+        # It stays during its first turns, and at the epoch right before it is called for.
         scarce = [m for m in range(before[a], before[b]) if page_id not in stay[m]]
         first, end = (scarce[0], scarce[-1] + 1) if scarce else (0, 0)
         intervals.append(Interval(first, end, trace.pages[page_id].tokens))
@@ -253,7 +252,7 @@ def _fewest(
 
 
 def _pairs(references: Sequence[PageId]) -> Iterator[tuple[PageId, int, int]]:
-    """Each reference but the first of its page, with the one before it."""
+    """Each reference but a page's first, with the previous one."""
     last: dict[PageId, int] = {}
     for at, page_id in enumerate(references):
         if page_id in last:

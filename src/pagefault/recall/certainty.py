@@ -1,5 +1,5 @@
-"""When words settle which page answers, so that no model need be asked: neither an embedder, for
-what else is near, nor a reranker, for what is best.
+"""Decides when a lexical match is good enough that no model is asked: neither an embedder for more
+candidates nor a reranker for a better order.
 """
 
 from __future__ import annotations
@@ -7,23 +7,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-CLEAR: Final = 1.25  # times the next score
-MOST: Final = 0.7  # of what the question's words tell, by their weight
+CLEAR: Final = 1.25  # times the second score
+MOST: Final = 0.7  # of the question's words, weighted by rarity
 
 
 def is_sure(scores: Sequence[float], told: float) -> bool:
-    """Whether the first of what was found answers, by words; `scores` are best first.
+    """Whether the top hit is a certain answer by words alone; `scores` are in descending order.
 
-    It does where it states `MOST` of what the question's words tell itself (`told`, which is
-    `Ranked.told`), and has `CLEAR` times the score of the next, if there is one. Both numbers were
-    chosen on two LoCoMo conversations: there 52 of 300 questions are sure, and of those the first
-    hit is right in 94 %, of all in 54 %. To ask for all of the words would leave 2. On talk with
-    assistants and agents, which had no part in it, hardly any question is: there the rule saves
-    nothing, and costs nothing (docs/recall.md).
+    It is if the page itself covers at least `MOST` of the question's words (`told`, from
+    `Ranked.told`) and scores at least `CLEAR` times the second hit, if any. Both thresholds were
+    chosen on two LoCoMo conversations. There, 52 of 300 questions are certain and their first hit
+    is right in 94 % of cases, against 54 % over all questions. Requiring all the words would leave
+    2. On conversations with assistants and agents, which had no part in the choice, hardly any
+    question is certain: there the rule saves nothing and costs nothing (docs/recall.md).
 
-    What it gets wrong: a page that repeats a question without answering it looks sure, and the
-    answer in other words beside it stays where it is. And who asks in words of his own is never
-    sure, though words may have been right: that costs a call.
+    What it gets wrong: a page that repeats the question without answering it looks certain, and an
+    answer in other words beside it keeps its rank. A question that paraphrases is never certain,
+    even if the top hit is right; that costs one call.
     """
     if told < MOST:
         return False

@@ -1,8 +1,8 @@
-"""What a user says of an answer that recalled something: whether it was asked for, and was wrong.
+"""Signs that a user asked for recall, or that the answer which recalled something was wrong.
 
-By form alone, and cautiously: a message is a correction only if it begins by contradicting, or
-repeats what its writer had said. A correction that is missed makes recall look better than it is,
-so the figure that rests on this is an upper bound.
+Judged by form alone, and cautiously: a message is a correction only if it begins by contradicting,
+or repeats what its author said before. A missed correction makes recall look better than it is, so
+the figure computed from this is an upper bound.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pagefault.language.patterns import shows
 
 
 def asks_to_recall(message: str) -> bool:
-    """Whether it asks for something said before."""
+    """Whether the message asks for something said before."""
     return shows(Cue.RECALLS, message)
 
 
 def corrects(message: str) -> bool:
-    """Whether it says that the answer before it was wrong."""
+    """Whether the message says that the previous answer was wrong."""
     return shows(Cue.CORRECTS, message)

@@ -1,8 +1,8 @@
-"""Questions about a day and nothing else: *what happened last Friday?*, *what did Ann say today?*
+"""Questions about days and nothing else: *what happened last Friday?*, *what did Ann say today?*
 
-No page has the words of such a question. So that it was said on those days is counted as a word of
-its own, which stands in every page of them: the rarer the days, the more it tells. Where a question
-names anything besides, that finds better.
+No page contains the words of such a question. So "said on those days" is treated as a term of its
+own, present in every page of those days and weighted by rarity like any other. If the question
+mentions anything else, ordinary search does better.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pagefault.recall.question import Question
 from pagefault.store.api import Candidates
 from pagefault.store.likely import Numbers, distinct
 
-PAGES_MAX: Final = 400  # of the days, the last of them: who wants all has `timeline`
-YEARS: Final = 5  # of which "3 May" may be: this one and those before
+PAGES_MAX: Final = 400  # the latest pages of those days; `timeline` returns all of them
+YEARS: Final = 5  # years to try for "3 May": this one and those before
 
 _EPOCH: Final = date(1970, 1, 1)
 _ANYTHING: Final = frozenset(
     term
     for one in LANGUAGES
-    for read_as in {one, DEFAULT.get(one.script, one)}  # as it is asked for where nobody speaks it
+    for read_as in {one, DEFAULT.get(one.script, one)}  # how it is queried if not spoken in scope
     for word in one.anything
     for term in terms_of(word, read_as)
 )
@@ -45,7 +45,7 @@ _OF_RUNS: Final = frozenset(
 
 
 def asks_of_days_alone(asked: Question, named: Collection[str]) -> bool:
-    """Whether a question tells days, perhaps the speakers `named`, and nothing else."""
+    """Whether a question names days, perhaps speakers from `named`, and nothing else."""
     return bool(asked.days) and all(
         any(term in named or _is_anything(term) for term in alternatives(one))
         for one in asked.terms
@@ -57,8 +57,8 @@ def _is_anything(term: str) -> bool:
 
 
 def spans_ms(days: Collection[Days], today: date | None) -> Iterator[tuple[int, int]]:
-    """From when until before when these days are, in milliseconds since 1970. Those of any year are
-    looked for in the last ones, if it is known which these are.
+    """The half-open intervals of these days, in milliseconds since 1970. Days of any year are tried
+    in the last `YEARS` years if `today` is known, else left out.
     """
     for one in days:
         if not one.of_any_year:
@@ -70,7 +70,7 @@ def spans_ms(days: Collection[Days], today: date | None) -> Iterator[tuple[int, 
 
 
 def days_of(since_ms: int, until_ms: int) -> tuple[int, int]:
-    """The first and the last day from then until before then, as `date.toordinal` counts them."""
+    """The first and last day of the interval from `since_ms` up to `until_ms`, as ordinals."""
     since, until = since_ms // DAY_MS, (until_ms - 1) // DAY_MS
     return _EPOCH.toordinal() + since, _EPOCH.toordinal() + until
 
@@ -80,7 +80,7 @@ def _begin_ms(day: date) -> int:
 
 
 def with_word(found: Candidates, at: Numbers) -> Candidates:
-    """The same candidates and those `at` these places (ascending), which have one word more."""
+    """The candidates plus the places `at` (ascending), which get one extra term."""
     places = distinct(np.append(found.places, at))
     counts = np.zeros((len(places), found.counts.shape[1] + 1))
     counts[np.searchsorted(places, found.places), :-1] = found.counts

@@ -1,8 +1,8 @@
-"""The questions that one message asks, each by itself, so that what one of them names does not
-decide for all: *where is the spare key, and when does the ferry leave?*
+"""Splits a message into the questions it asks, so that the words of one do not decide for the
+others: *where is the spare key, and when does the ferry leave?*
 
-By form alone, in the languages that the message shows; one without any of it stays whole. The whole
-is searched in any case, as a page that answers two of its questions is the best of all.
+Uses form alone, in the languages detected in the message, or all if none is. The whole message is
+searched as well, because a page that answers two of its questions is the best result.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from pagefault.language.language import Cue, Language
 from pagefault.language.patterns import joined
 from pagefault.recall.ranking import Ranking, together
 
-PARTS_MAX: Final = 4  # a message of more is a list of questions, which no few pages answer
-READ_MAX: Final = 2_000  # characters: who pastes more than that asks about it
+PARTS_MAX: Final = 4  # a longer list of questions is not answered by a few pages
+READ_MAX: Final = 2_000  # characters: a longer message is a paste, not questions
 RAISED_MAX: Final = 3.0
-"""The best page for one question of several is worth as much as the best for all of them, but no
-more than so many times what it is worth by itself: *and what do you think?* finds nothing.
+"""Each question's scores are scaled up so that its best page equals the overall best, but by no
+more than this factor: *and what do you think?* finds nothing.
 """
 
 _END: Final = re.compile(
     r"(?<=[?!？！؟])\s+|(?<=[。？！])|\n+"
-    r"|(?<=[a-z0-9)]{3}\.)(?<!\bProf\.)\s+(?=[^a-z])"  # no end: "Dr. Seuss", "J. K. Rowling"
+    r"|(?<=[a-z0-9)]{3}\.)(?<!\bProf\.)\s+(?=[^a-z])"  # not "Dr. Seuss", "J. K. Rowling"
 )
 _NAME: Final = re.compile(r"(?<=[^\W\d_] )[A-ZÀ-Þ][^\W\d_]+(?: [A-ZÀ-Þ][^\W\d_]+)*")
 
 
 class _Cues:
-    """How clauses that ask are told in the languages of a message."""
+    """Patterns of clauses that ask, for the languages of a message."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
         interrogative, inverted, tell_me, lead_in, joins, relative, person = (
@@ -56,12 +56,12 @@ class _Cues:
             re.IGNORECASE,
         )
         self.joint = re.compile(
-            # From the first of several blanks alone: from each, a run would take its square.
+            # Anchored at the first of several blanks; starting at each would be quadratic.
             rf"(?:,|(?<![\s,]))\s+(?:{joins})(?=(?P<interrogative>{interrogative})|{inverted})",
             re.IGNORECASE,
         )
         self.unfinished = re.compile(rf"\b(?:{interrogative})\Z", re.IGNORECASE)
-        """"When and where is it" """
+        """As in "When and where is it"."""
         self.relative = re.compile(rf"\w\W+(?:{relative})", re.IGNORECASE)
         self.person = re.compile(person, re.IGNORECASE)
 
@@ -70,8 +70,8 @@ _cues: Final = lru_cache(maxsize=64)(_Cues)
 
 
 def decompose(message: str) -> tuple[str, ...]:
-    """The questions in a message, unless one is all of it. One that speaks of *her* or *them* is
-    given the last name before it.
+    """The questions in a message; empty if the whole message is one. A question with *her* or
+    *them* gets the last name mentioned before it.
     """
     if len(message) > READ_MAX:
         return ()
@@ -90,7 +90,7 @@ def decompose(message: str) -> tuple[str, ...]:
 
 
 def _clauses(message: str, cues: _Cues) -> Iterator[tuple[str, bool]]:
-    """What a message consists of, and whether each part asks."""
+    """The clauses of a message, and whether each asks."""
     for sentence in filter(None, map(str.strip, _END.split(message))):
         if not cues.asks.search(sentence):
             yield sentence, False
@@ -98,7 +98,7 @@ def _clauses(message: str, cues: _Cues) -> Iterator[tuple[str, bool]]:
         begin = 0
         for joint in cues.joint.finditer(sentence):
             before = sentence[begin : joint.start()]
-            # "... that is old and is the best of all" asks one thing.
+            # "... that is old and is the best of all" is one question.
             goes_on = not joint["interrogative"] and cues.relative.search(before)
             if not goes_on and not cues.unfinished.search(before):
                 yield before, True
@@ -107,10 +107,10 @@ def _clauses(message: str, cues: _Cues) -> Iterator[tuple[str, bool]]:
 
 
 def merged(whole: Ranking, parts: Sequence[Ranking]) -> Ranking:
-    """What was found for a message and for the questions in it: each place as it does best.
+    """Merge the hits for a message with those for its questions, keeping each place's best score.
 
-    Where nothing bears on the message as a whole, the first question that finds something is what
-    the others are raised to.
+    If the whole message finds nothing, the first question that finds something sets the scale for
+    the others.
     """
     found = [ranking for ranking in (whole, *parts) if len(ranking)]
     if not found:
@@ -124,8 +124,8 @@ def merged(whole: Ranking, parts: Sequence[Ranking]) -> Ranking:
 
 
 def _raised(ranking: Ranking, to: Ranking) -> float:
-    """How many times as much what has this best score is worth. A short page that is near in
-    meaning alone may be worth less than nothing: it stays as it is.
+    """The factor that scales a ranking to the best score of `to`. A short page found by meaning
+    alone may score below zero; it stays as it is.
     """
     best, wanted = float(ranking.scores[0]), float(to.scores[0])
     return min(wanted / best, RAISED_MAX) if best > 0 < wanted else 1.0

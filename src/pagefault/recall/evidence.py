@@ -1,4 +1,4 @@
-"""What ranking knows of the places that may answer: a row for each, and for the page before it."""
+"""Features of the places being ranked: one row each, with some of the page before."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Columns of equal length, by place. `worth` is what a page's words and those around it come
-    to, `best` the largest of it: what other parts of a score are measured in. Lengths are relative
-    to the usual one of the role.
+    """Columns of equal length, one row per place. `worth` is the lexical score with its
+    neighbourhood, and `best` its maximum, the unit of other parts of a score. Lengths are relative
+    to the role's mean.
     """
 
     places: Numbers
@@ -27,18 +27,18 @@ class Evidence:
     best: float
     relative_lengths: Values
     days: Numbers
-    told_days: tuple[Numbers, Numbers]  # the first and the last that it tells of, 0 for none
-    roles: Numbers  # as `store/api.py` numbers them
+    told_days: tuple[Numbers, Numbers]  # first and last day that its text mentions; 0 for none
+    roles: Numbers  # numbered as in `store/api.py`
     marks: Numbers
     likenesses: Numbers
-    told: Values  # 0..1: how much of the question its own words tell
-    spoken: Values  # 0..1: how much it is whose word is asked for
-    marks_before: Numbers  # of the page before; 0 where there is none
-    worth_before: Values  # of its own words alone
+    told: Values  # 0..1: share of the question covered by its own words
+    spoken: Values  # 0..1: how much its speaker is the one asked about
+    marks_before: Numbers  # of the preceding page; 0 if there is none
+    worth_before: Values  # from the preceding page's own words alone
 
     @property
     def sittings(self) -> Numbers:
-        """A number for each session and day: what was said in one sitting, most likely."""
+        """A number for each session and day, as an approximation of one sitting."""
         sessions = self.places >> ORDER_BITS
         order = np.lexsort((self.days, sessions))
         begins = (np.diff(sessions[order]) != 0) | (np.diff(self.days[order]) != 0)
@@ -48,7 +48,7 @@ class Evidence:
 
 
 def aligned(traits: Traits, places: Numbers) -> Traits:
-    """A row for each of these places (ascending); zeros where no page stands."""
+    """Rows of `traits` for these places (ascending), zeros where there is no page."""
     position = np.searchsorted(traits.places, places)
     position[position == len(traits.places)] = 0
     if not len(traits.places):

@@ -1,9 +1,8 @@
-"""The part of a page that a search found it by, with the words that match.
+"""Excerpts: the part of a page that matched a query, with the matching words marked.
 
-Words match here as they do in the index: `analyze` reads both. So *allergies* is marked where
-*allergy* was asked for, and *analytical* where *analysis* was and stands nowhere; a piece of a name
-where that was, and pairs of characters in a script without blanks. An excerpt is one line of what
-can be printed.
+Matching is as in the index, because `analyze` reads both. So *allergies* is marked for *allergy*;
+*analytical* for *analysis*, if that is absent; a part of a name for that part; and pairs of
+characters in scripts without blanks. An excerpt is one line of printable characters.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from pagefault.language.kin import kin_of
 from pagefault.language.sought import Sought, alternatives, beginning
 
 CHARS_MAX: Final = 240
-_LEAD: Final = 0.25  # of the room, before the first word that matches
-_WORD_MAX: Final = 24  # characters of a word that is looked for whole
+_LEAD: Final = 0.25  # of the excerpt's length, before the first match
+_WORD_MAX: Final = 24  # longest word, in characters, that is kept whole at the start
 _CUT: Final = "…"
-_JOINERS: Final = "\u200c\u200d"  # invisible, and part of how words and emoji are written
+_JOINERS: Final = "\u200c\u200d"  # invisible, but needed inside words and emoji
 
 Spans = tuple[tuple[int, int], ...]
 
 
 class Excerpt(NamedTuple):
-    """A stretch of a page in at most so many characters, and where in it the words that match
-    stand: from and to (without). `…` stands where the page goes on.
+    """A part of a page of limited length, and the half-open ranges of the matches in it. `…` marks
+    where the page continues.
     """
 
     text: str
@@ -36,13 +35,13 @@ class Excerpt(NamedTuple):
 
 
 def excerpt(text: str, query: str, *, chars_max: int = CHARS_MAX) -> Excerpt:
-    """Where most of the query's different words stand together; the beginning, where none does."""
+    """The part with the most distinct words of the query; the page's beginning if none match."""
     sought = query_words(query, other_languages(text)) if query else []
     return _within(text, list(_matches(text, sought)) if sought else [], chars_max)
 
 
 def excerpt_titled(title: str, text: str, query: str) -> Excerpt:
-    """As `excerpt`; of both, where words of the query stand in the title and nowhere else."""
+    """Like `excerpt`, but of title and text together if the query matches only the title."""
     shown = excerpt(text, query)
     if not shown.marks and title:
         titled = excerpt(f"{title} · {text}", query)
@@ -51,15 +50,15 @@ def excerpt_titled(title: str, text: str, query: str) -> Excerpt:
 
 
 def narrowed(one: Excerpt, chars_max: int) -> Excerpt:
-    """The best part of an excerpt, in fewer characters."""
+    """The best part of an excerpt, cut to fewer characters."""
     if len(one.text) <= chars_max:
         return one
     return _within(one.text, [(*mark, one.text[slice(*mark)]) for mark in one.marks], chars_max)
 
 
 def _matches(text: str, sought: Sequence[Sought]) -> Iterator[tuple[int, int, str]]:
-    """The words of a text that match, each with a term that it shares with the query, or, of a word
-    of the query that does not stand there itself, with how its kin begin.
+    """Matching words of a text, each with the query term it shares or, if the query's word is
+    absent from the text, the beginning of its kin.
     """
     spans = [*word_spans(text)]
     here = frozenset(chain.from_iterable(found for _, _, found in spans))
@@ -90,8 +89,8 @@ def _within(text: str, matches: Sequence[tuple[int, int, str]], chars_max: int) 
 
 
 def _densest(matches: Sequence[tuple[int, int, str]], room: int) -> int:
-    """Where to begin, so that the most different terms follow in the room after a lead, without the
-    last word, which may be cut.
+    """The start that puts the most distinct terms into the room after a lead. The last word does
+    not count, because it may be cut off.
     """
     reach = max(int((1 - _LEAD) * room) - _WORD_MAX, room // 2)
     starts = [start for start, _, _ in matches]
@@ -106,7 +105,7 @@ def _densest(matches: Sequence[tuple[int, int, str]], room: int) -> int:
 
 
 def _word_begin(text: str, at: int) -> int:
-    """The beginning of the next word, unless that is far: then no word is whole anyway."""
+    """The start of the next word, unless it is far away: then no whole word fits anyway."""
     if at == 0 or text[at - 1].isspace():
         return at
     for place in range(at, min(at + _WORD_MAX, len(text))):
@@ -116,9 +115,9 @@ def _word_begin(text: str, at: int) -> int:
 
 
 def _on_one_line(text: str, start: int, marks: Sequence[tuple[int, int]], room: int) -> Excerpt:
-    """As much of a text from there on as has room, each run of white space a blank."""
+    """As much of the text from `start` as fits, with each run of white space as one blank."""
     kept: list[str] = []
-    at: dict[int, int] = {}  # where in the excerpt a character of the text stands
+    at: dict[int, int] = {}  # position in the text -> position in the excerpt
     place = start
     while place < len(text) and len(kept) < room:
         char = text[place]
@@ -146,7 +145,7 @@ def _on_one_line(text: str, start: int, marks: Sequence[tuple[int, int]], room: 
 
 
 def _apart(spans: Iterable[tuple[int, int]]) -> Spans:
-    """The same, with those that overlap made one."""
+    """The spans with overlapping ones merged."""
     apart: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if apart and start < apart[-1][1]:

@@ -1,15 +1,15 @@
-"""How much a message calls for: what the runtime pages in by itself at the start of a turn.
+"""The recall gate: how much the runtime pages in by itself for a message at the start of a turn.
 
-A page that is brought in stays until the next epoch, and is paid for with every request. Most
-messages of a conversation ask for nothing that was said before; they find pages all the same, as
-words repeat. So a message that asks gets what is likely to answer it, one that mostly tells three
-quarters of that room, and one that only tells what is about the very same thing.
+A page that is brought in stays until the next epoch and costs tokens in every request. Most
+messages ask for nothing said before, yet find pages, because words repeat. So a message that asks
+gets all likely hits, one that mostly makes statements gets three quarters of that room, and one
+that only makes statements gets only pages on the very same subject.
 
-For a question a hit's share of the best score decides, and no floor on its coverage: that is a
-matter of words alone, and much of a score is not. The figures were chosen on two of five LoCoMo
-conversations, with the curve of `benchmarks/recall_gate.py`, but for the room of what mostly tells:
-with a quarter an assistant's user, who reports and then asks for the next step, was shown three
-quarters of what search found for him. docs/recall.md has what they do.
+For a question, a hit's share of the best score decides. There is no floor on coverage, because that
+measures words alone and much of a score is something else. The thresholds were chosen on two of
+five LoCoMo conversations, with the curve of `benchmarks/recall_gate.py`. The room for messages that
+mostly make statements was not: at a quarter, an assistant's user who reports and then asks for the
+next step saw only three quarters of what search found. docs/recall.md has the figures.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pagefault.recall.search import SearchHit
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Which hits a message calls for."""
+    """Which hits a message is given."""
 
     coverage_min: float  # of a hit
     share_min: float  # of the best hit's score
-    room_share: float  # of what may be paged in at all
+    room_share: float  # of the room for paging in
 
     def admitted(self, hits: Sequence[SearchHit]) -> list[SearchHit]:
-        """Those of these hits, best first, that pass."""
+        """The hits that pass; `hits` are best first."""
         if not hits:
             return []
         least = self.share_min * hits[0].score
@@ -49,7 +49,7 @@ _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟
 
 
 def gate(message: str) -> Gate:
-    """What a message calls for. Cheap, and by its form alone."""
+    """The gate for a message, from its form alone. Cheap."""
     share = asking_share(message)
     if not share:
         return TELLING
@@ -57,8 +57,8 @@ def gate(message: str) -> Gate:
 
 
 def asking_share(message: str) -> float:
-    """How much of a message are sentences that ask for something, or point back to something said
-    before; a message that does so in other ways asks all the same.
+    """The share of a message, in characters, whose sentences ask for something or refer back to
+    something said before. 1 if only the message as a whole does so.
     """
     sentences = _SENTENCE.findall(message)
     asking = sum(len(one) for one in sentences if asks(one))
@@ -68,7 +68,7 @@ def asking_share(message: str) -> float:
 
 
 def asks(message: str) -> bool:
-    """Whether a message asks for something, or points back to something said before."""
+    """Whether a message asks for something, or refers back to something said before."""
     return (
         QUESTION_MARK.search(message) is not None
         or shows(Cue.ASKS, message, at_start=True)

@@ -1,4 +1,4 @@
-"""A hint: what a page is about, in a few of its own words, for choosing it and nothing else."""
+"""Hints: the subject of a page in a few of its own words, enough to choose it by."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _MARK: Final = re.compile(
     r"[<>*`|~\[\]{}\\]+|(?<![^\W_])_+|_+(?![^\W\d_])|#+(?!\d)|^\s*(?:[-+]|\d+[.)])\s+",
     re.MULTILINE,
 )
-"""Markup, and what could pass for a page's id. `#42` and `test_cap` are names, and stay whole."""
+"""Markup, and what could pass for a page's id. `#42` and `test_cap` are names and stay whole."""
 _SENTENCE: Final = re.compile(
     r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*(?:[.](?=\w)[^.!?…。！？\n]*)*"
 )
-_READ: Final = 2_000  # characters: a hint comes from the beginning
+_READ: Final = 2_000  # characters from the beginning that are read
 _CHARS_MAX: Final = 96
 _EMPTY_TALK: Final = frozenset[str]().union(*(one.greetings for one in LANGUAGES))
 
 
 def hint(text: str, *, title: str = "") -> str:
-    """At most twelve words and one line, without markup, so that it can forge no structure.
+    """At most twelve words on one line, without markup, so that it cannot forge structure.
 
-    The title if there is one, else the first sentence that says something. Empty for a text
-    without a word.
+    The title if there is one, else the first sentence with content. Empty for a text without a
+    word.
     """
     plain = _plain(title) or _plain(_first_telling(_FENCE.sub(" ", text[:_READ])))
     plain = plain or _plain(text[:_READ])
@@ -42,15 +42,15 @@ def hint(text: str, *, title: str = "") -> str:
 
 
 def begins(page: Page) -> str:
-    """How a person knows a page again in a list: a document by its title, anything else by its own
-    words. A tool's title is its name, which all of its results have.
+    """How a page is named in a list for people: a document by its title, anything else by its first
+    words. A tool's title is its name, which all its results share.
     """
     is_titled = page.row.role is not Role.TOOL and not page.row.part
     return hint(page.text, title=page.title if is_titled else "")
 
 
 def _first_telling(text: str) -> str:
-    """The first sentence that is more than a greeting, or else the first."""
+    """The first sentence that is more than a greeting, else the first one."""
     found = (match[0].strip() for match in _SENTENCE.finditer(_plain_lines(text)))
     sentences = [sentence for sentence in found if re.search(r"\w", sentence)]
     for sentence in sentences:
@@ -65,6 +65,6 @@ def _plain_lines(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line of what can be printed."""
+    """The text as one line of printable characters."""
     kept = "".join(char if char.isprintable() else " " for char in _plain_lines(text))
     return " ".join(kept.split())

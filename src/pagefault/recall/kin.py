@@ -1,15 +1,15 @@
-"""Words that begin alike: *decision* may be told by *decide*, *Heizung* by *Heizungsanlage*.
+"""Kin: words with the same beginning, as *decision* and *decide*, *Heizung* and *Heizungsanlage*.
 
-Stemmers lead the forms of one word together, and know neither what was derived or compounded from
-it nor most languages. What words of one origin share in nearly all of them is how they begin. So
-for a page without a word of the query one counts in part that has the same first letters.
+Stemmers conflate the inflections of a word, but not derivations or compounds, and cover few
+languages. In nearly all languages, words of one origin begin alike. So in a page without the
+query's word, a word with the same first letters counts in part.
 
-Such a word is a guess, so it counts half of one; and as the pages that begin so are more, it tells
-less: *inter…* stands everywhere. What is asked for is a share of what the word itself tells, by how
-rare each is.
+Such a match is a guess, so it counts half. It also counts less the more pages have that beginning:
+*inter…* is everywhere. The weight is a share of the original word's, by the ratio of their
+rarities.
 
 What it gets wrong: words that begin alike by chance (*party*, *particular*), which the rarity of
-the beginning makes cheap; and kin whose beginnings differ (*mice*, *mouse*; prefixes).
+the beginning makes cheap; and kin that begin differently (*mice*, *mouse*; prefixes).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pagefault.store.api import Candidates
 from pagefault.store.likely import rarity
 
 KIN: Final = 0.5
-"""What a word counts that only begins like the term, of one that is it. That, and how many letters
-kin share, was measured together once (docs/decisions/062); no other pair of them was.
+"""Weight of a kin match relative to an exact one. It was measured once, together with the number of
+shared letters (docs/decisions/062); no other combination was.
 """
 
 
 def with_kin(found: Candidates, kin: Collection[int]) -> Candidates:
-    """The same candidates, with kin counted and their columns, the last ones, left out: each counts
-    for the term at its position in `kin`, in pages where that term does not stand itself.
+    """The candidates with kin counted and their columns, the last ones, dropped. Each kin column
+    counts for the term at its position in `kin`, in pages where that term does not occur.
     """
     terms = len(found.frequencies) - len(kin)
     counts = found.counts[:, :terms].astype(np.float64)

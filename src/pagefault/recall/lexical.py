@@ -1,25 +1,25 @@
-"""What a page is worth by its words and by those that stand near it.
+"""The lexical score of a page: its own words and those of nearby pages.
 
-In a conversation the answer often stands beside the words of the question: "what did she paint?"
-finds "did you paint again?", and the page after it says what. How far a word reaches is a matter of
-words, not of pages: the line after a short question answers it, while of a file of a thousand words
-only the edge is near to what was said next. So an occurrence of a term counts in full for the page
-it stands in, and for a page beside it by how far off it is in the stream of words (a positional
-language model: Lv and Zhai, "Positional Language Models for Information Retrieval", SIGIR 2009):
+In a conversation, the answer is often beside the words of the question: "what did she paint?" finds
+"did you paint again?", and the page after it has the answer. Nearness is measured in words, not
+pages: the line after a short question answers it, but only the edge of a file of a thousand words
+is near to what was said next. So an occurrence of a term counts in full for its own page, and for a
+nearby page by its distance in the stream of words (a positional language model: Lv and Zhai,
+"Positional Language Models for Information Retrieval", SIGIR 2009):
 
     reach * exp(-d / DECAY),  d terms away
 
-The index does not keep where in a page a term stands. Anywhere is as likely, so a term in a page of
-L terms that begins after a gap of g terms counts the mean of that over the page:
+The index does not store positions within a page, so every position is taken as equally likely. A
+term in a page of L terms that begins after a gap of g terms counts the mean over the page:
 
     reach * exp(-g / DECAY) * (DECAY / L) * (1 - exp(-L / DECAY))
 
-The counts are weighed by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
-and Beyond", 2009, §3). A page is long or short *for who speaks*: a tool's result of 300 terms and a
-user's of 30 are both ordinary, so length is measured by the mean of its role. With one mean for all
-the longest role wins, or, with a larger B, the shortest.
+The counts are weighted by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework:
+BM25 and Beyond", 2009, §3). Length is normalised *by role*: a tool's result of 300 terms and a
+user's message of 30 are both ordinary. With one mean for all, the role with the longest pages wins
+or, with a larger B, the one with the shortest.
 
-What it gets wrong: a long page whose first line answers the last line before it is not near to it.
+What it gets wrong: a long page whose first line answers the line right before it counts as far.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from numpy.typing import NDArray
 
 from pagefault.store.likely import Numbers, among
 
-K1: Final = 1.2  # how soon repeating a term stops to count
-B: Final = 0.4  # how much a page that is long for its role is held against its words
+K1: Final = 1.2  # how soon repetition of a term stops counting
+B: Final = 0.4  # how strongly a page that is long for its role is penalised
 DECAY: Final = 60.0  # terms
-BEFORE: Final = 0.9  # what a term counts that stands right before a page: it leads up to it
-AFTER: Final = 0.6  # and right after it
-TURN: Final = 10.0  # terms, as which it counts that somebody else begins to speak
-PAGES_BEFORE: Final = 4  # that count for a page: what stands before leads up to it
+BEFORE: Final = 0.9  # weight of a term right before a page, which leads up to it
+AFTER: Final = 0.6  # and of one right after it
+TURN: Final = 10.0  # terms that a change of speaker counts as
+PAGES_BEFORE: Final = 4  # pages before it that count: they lead up to it
 PAGES_AFTER: Final = 2
 
 Values = NDArray[np.float64]
 
 BORROWED: Final = 0.75
-"""What a word counts that stands only around a page, of one that stands in it, in `relevance`."""
+"""Weight, in `relevance`, of a word that occurs only around a page, relative to one in the page."""
 
 _OFFSETS: Final = np.arange(-PAGES_BEFORE, PAGES_AFTER + 1)
-_HERE: Final = PAGES_BEFORE  # where 0 stands among them
+_HERE: Final = PAGES_BEFORE  # index of offset 0
 _NEIGHBOURS: Final = [column for column in range(len(_OFFSETS)) if column != _HERE]
 _REACH: Final = np.where(_OFFSETS < 0, BEFORE, AFTER)
 _NONE: Final = np.empty(0, dtype=np.int64)
 
 
 class Worth(NamedTuple):
-    """For each place: BM25 of its own terms, what those around it add to that, and the shares
-    (0..1) of what the query tells that stand there, and there or, counting less, around there.
+    """Per place: BM25 of its own terms, what the terms around it add, and two shares (0..1) of the
+    query's weight: in the page, and in the page or, at a discount, around it.
     """
 
     own: Values
@@ -64,11 +64,11 @@ class Worth(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """In terms. `usual` is the mean of the role of each place; of a page that was not looked at the
-    length is `mean`, and its day is not known (0), so that it lends what it has.
+    """Page lengths in terms. A page that was not looked up has length `mean` and an unknown day
+    (0), so that it still counts for its neighbours.
     """
 
-    places: Numbers  # ascending, as the two below
+    places: Numbers  # ascending; parallel to the next two
     lengths: Values
     days: Numbers
     mean: float
@@ -77,10 +77,10 @@ class Lengths(NamedTuple):
 def worth(
     places: Numbers, at: Numbers, counts: Values, usual: Values, known: Lengths, weights: Values
 ) -> Worth:
-    """What each of `places` is worth; they and `at` ascend.
+    """The lexical score of each of `places`; `places` and `at` are ascending.
 
-    `at` are pages with `counts` of each term, `usual` the usual length of each place. What was said
-    on another day, in another sitting, lends nothing.
+    `at` are pages with `counts` of each term; `usual` is the mean length for each place's role.
+    Pages of another day, hence another sitting, do not count for their neighbours.
     """
     around = places[:, None] + _OFFSETS
     lengths, near = _nearness(around, known)
@@ -94,15 +94,15 @@ def worth(
 
 
 def roughly(places: Numbers, at: Numbers, counts: Values, mean: float, weights: Values) -> Worth:
-    """The same as if every page had the mean length, which costs no look-up. `places`, which
-    ascend, have all of `windows(at)` among them.
+    """Approximates `worth` by giving every page the mean length, which needs no look-up. `places`,
+    ascending, must include all of `windows(at)`.
     """
     own = np.zeros((len(places), len(weights)))
     own[places.searchsorted(at)] = counts
     _, near = _nearness(_OFFSETS[None], Lengths(_NONE, np.empty(0), _NONE, mean))
     borrowed = np.zeros_like(own)
     for column in _NEIGHBOURS:
-        # What reaches from a page stands in one run with it: so far off in places as in rows.
+        # A page's reach is contiguous in `places`: the offset in places equals the offset in rows.
         offset = int(_OFFSETS[column])
         to, from_ = (slice(None, -offset), slice(offset, None))
         if offset < 0:
@@ -112,7 +112,7 @@ def roughly(places: Numbers, at: Numbers, counts: Values, mean: float, weights: 
 
 
 def _weighed(own: Values, borrowed: Values, norm: Values | float, weights: Values) -> Worth:
-    """`own` and `borrowed` are counts of each term (columns) in places (rows)."""
+    """Combine the counts of each term (columns) per place (rows) into scores and coverages."""
     share = weights / weights.sum()
     whole = own + borrowed
     by_itself = _saturated(own, norm) @ weights
@@ -127,19 +127,19 @@ def _weighed(own: Values, borrowed: Values, norm: Values | float, weights: Value
 
 
 def windows(at: Numbers) -> Numbers:
-    """All places for which one of these pages may count, a row for each page."""
+    """All places for which each of these pages can count, one row per page."""
     reached: Numbers = at[:, None] - _OFFSETS
     return reached
 
 
 def within_reach(at: Numbers, places: Numbers) -> NDArray[np.bool_]:
-    """Which of these pages count for one of these places."""
+    """Mask of the pages that count for at least one of these places."""
     return np.asarray(among(windows(at), places).any(axis=1))
 
 
 def _nearness(around: Numbers, known: Lengths) -> tuple[Values, Values]:
-    """The lengths of the pages at places (rows) and at `_OFFSETS` from each (columns), and what a
-    term counts for the place that stands anywhere in one of them.
+    """For the pages at places (rows) plus `_OFFSETS` (columns): their lengths, and the weight for
+    the place of a term anywhere in them.
     """
     position = _positions(known.places, around)
     lengths = np.append(np.maximum(known.lengths, 1.0), max(known.mean, 1.0))[position]
@@ -155,7 +155,7 @@ def _nearness(around: Numbers, known: Lengths) -> tuple[Values, Values]:
 
 
 def _positions(places: Numbers, wanted: Numbers) -> NDArray[np.intp]:
-    """Where each of these stands among the places, which ascend; behind the last, if nowhere."""
+    """Index of each wanted place in `places` (ascending); `len(places)` if absent."""
     position = places.searchsorted(wanted)
     if not len(places):
         return position
@@ -164,5 +164,5 @@ def _positions(places: Numbers, wanted: Numbers) -> NDArray[np.intp]:
 
 
 def _saturated(count: Values, norm: Values | float) -> Values:
-    """What so many of each term (columns) are worth in texts (rows) of these norms."""
+    """BM25's saturated term frequency, for counts of terms (columns) in texts (rows)."""
     return count * (K1 + 1) / (count + norm)

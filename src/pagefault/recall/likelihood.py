@@ -1,17 +1,17 @@
-"""How likely a hit is to bear on the question: its `relevance`.
+"""The `relevance` of a hit: how likely it bears on the question.
 
-A score is in units of what words are worth, so by itself it tells nothing: a question of many rare
-words has a large one for every page. What tells is how far a hit stands out of what else was found:
-its share of the best score, how much of that share the hits behind the first ten still have, and
-its place. A logistic function of these three, whose weights `benchmarks/refit.py` fits to talk of
-several kinds, each counting the same, gives the share of such hits that are evidence.
+A score is in units of word weights and means nothing by itself: a question of many rare words gives
+every page a high one. What matters is how far a hit stands out from the rest: its share of the best
+score, the mean share of the hits after the first ten, and its rank. A logistic function of these
+three estimates the share of such hits that are evidence. `benchmarks/refit.py` fits its weights to
+conversations of several kinds, each counting the same.
 
-No hit is likelier to bear on a question than its words are covered: of a query of stop words, or of
-nonsense, something is best, too.
+Relevance never exceeds the hit's coverage of the question's words: even a query of stop words, or
+nonsense, has a best hit.
 
-What it gets wrong: evidence is what somebody named who wrote the question, and other pages may
-bear on it, so the truth is somewhat higher. In a memory of a few pages little else is found, and
-the first hit stands out more than it should. docs/recall.md has the curves of each kind.
+What it gets wrong: evidence is what the question's author named, and other pages may bear on it, so
+the true figures are somewhat higher. In a memory of a few pages little else is found, so the first
+hit stands out more than it should. docs/recall.md has the curves for each kind.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 BACKGROUND: Final = slice(10, 30)
-"""Hits, best first, that hardly ever answer: what is found anyway."""
+"""Ranks of hits that hardly ever answer: what any query finds."""
 
 
 class Weights(NamedTuple):
-    """What each of `measures` counts, in a logit."""
+    """Logit weights of the three `measures`, and the constant."""
 
     share: float = 2.8
     background: float = -1.5
@@ -37,8 +37,8 @@ FITTED: Final = Weights()
 
 
 def measures(scores: Sequence[float]) -> list[tuple[float, float, float]]:
-    """Of each of these scores, best first: its share of the best (0..1), what the background has
-    of it, and the logarithm of its place.
+    """For each score, in descending order: its share of the best (0..1), the background's mean
+    share, and the logarithm of its rank.
     """
     best = max(scores[0], 0.0) if scores else 0.0
     shares = [max(score, 0.0) / best if best else 0.0 for score in scores]
@@ -49,8 +49,8 @@ def measures(scores: Sequence[float]) -> list[tuple[float, float, float]]:
 def likelihoods(
     scores: Sequence[float], coverages: Sequence[float], weights: Weights = FITTED
 ) -> list[float]:
-    """For hits with these scores, best first, and these shares (0..1) of the question's words how
-    likely each bears on the question.
+    """The probability that each hit bears on the question, from scores in descending order and
+    coverages (0..1).
     """
     return [
         min(1 / (1 + math.exp(-_logit(measured, weights))), max(coverage, 0.0))

@@ -1,7 +1,7 @@
-"""One step further: pages that have no word of the question, but name what its best pages name.
+"""Links: pages that share no word with the question, but a name with its best pages.
 
 *Why is the login fix late?* finds "the login fix is ABC-7", and through it "ABC-7 waits for the
-vendor". Only from the best pages, only by what few pages name, and one step: further ones drift.
+vendor". Links go one step, from the best pages only, by names that few pages have: more drifts.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.likely import Numbers, among
 
-LINKING: Final = 3  # of the best pages
+LINKING: Final = 3  # best pages whose names are followed
 RELEVANCE_MIN: Final = 0.5  # of a page whose names are followed
-RARE_MAX: Final = 8  # pages with all words of a name: what more of them have is no bond
+RARE_MAX: Final = 8  # pages with all words of a name: a name in more of them is no link
 TASK: Final = 0.5  # of the linking page's score
 NAME: Final = 0.1
-RELEVANCE: Final = 0.5  # of the linking page's: what is found so tells nothing that was asked
-LIFT_MAX: Final = 0.9  # of what a page lacks of the linking page's score: recency settles ties
+RELEVANCE: Final = 0.5  # of the linking page's: a linked page has none of the question's words
+LIFT_MAX: Final = 0.9  # of the gap to the linking page's score: recency settles ties
 STRETCHES_MAX: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    terms: frozenset[str]  # which stand together in a name
+    terms: frozenset[str]  # that make up the name
     worth: float  # to a page that has them all
     score: float  # of the page that names it
     relevance: float
     named_at: int  # the place of the page that names it
 
     def to(self, score: float) -> float:
-        """What it adds to a page that was found already."""
+        """What the link adds to a page that was already found."""
         return min(self.worth, LIFT_MAX * max(self.score - score, 0.0))
 
 
@@ -52,9 +52,9 @@ def linked(
     *,
     only: Numbers | None = None,
 ) -> Ranking:
-    """What was found, best first, with a part `link` for the pages to which the best lead, and such
-    pages as were not found before; with `only`, which ascend, at these places alone. A name whose
-    terms are all `known` is no link: the question's own words, and who speaks.
+    """The ranking with a part `link` for pages to which the best ones lead, including pages not
+    found before. With `only` (ascending), just at these places. A name whose terms are all `known`
+    (the question's own words, and speakers) is no link.
     """
     links = _links(reading, pages, found.rows(range(min(LINKING, len(found)))), known)
     if not links:
@@ -81,7 +81,7 @@ def linked(
 def _links(
     reading: Reading, pages: PagesAt, best: Sequence[Ranked], known: Set[str]
 ) -> list[_Link]:
-    """What the best pages name."""
+    """Links from the names in the best pages."""
     bearing = {one.place: one for one in best if _bears(one)}
     links: list[_Link] = []
     for place, row in pages.rows(bearing).items():
@@ -99,18 +99,18 @@ def _links(
 
 
 def _bears(one: Ranked) -> bool:
-    """Whether a page bears on the question itself. What only stands beside such a page may name
-    anything: one step to the neighbour and another by its names are two.
+    """Whether a page bears on the question itself. A page that is only beside one may name
+    anything: following its names would be a second step.
     """
     by_itself = one.parts["own"] > 0 or one.parts.get("meaning", 0.0) > 0
     return by_itself and one.relevance >= RELEVANCE_MIN
 
 
 def _reached(links: Sequence[_Link], terms: Sequence[str], found: Candidates) -> dict[int, _Link]:
-    """For each place to which a link leads the one that is worth most."""
+    """The best link to each place that is reached."""
     column = {term: at for at, term in enumerate(terms)}
     has = found.counts > 0
-    # Where much else is told, these are not all pages that have a word; their number is known.
+    # Among many matches these are not all pages with a term, but their number is exact.
     common = {
         frozenset({term})
         for term, frequency in zip(terms, found.frequencies, strict=True)

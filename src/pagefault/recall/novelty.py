@@ -1,37 +1,37 @@
-"""What a page tells that the question does not: what knows nothing stands below what does.
+"""Novelty: what a page adds to the question, so that pages which know nothing rank below the rest.
 
-Much of a score is borrowed: an answer need not repeat the words of its question, so a page is worth
-what stands around it, too. But so is whatever else was said there. Four measures, none of which
+Much of a score is borrowed: an answer need not repeat the question's words, so a page gains from
+its neighbours. But so does anything else that was said there. Four measures correct this; none
 knows a phrase of any language:
 
- - **Information.** Of a page without a word of the question only its other words can answer it.
-   Each counts by how rare it is in this conversation, of the rarest as 1; from `ENOUGH` on the page
-   says something, and below it is worth so much less. "Noted." says half of that where it was said
-   once, and next to nothing where it is said every day.
- - **Statement before neighbour.** Where a page that asks nothing has every word of the question, a
-   page that has none stands below it, whatever it stands beside: "I don't know", in any language,
-   below what is known. One that says nothing of its own, or was not read, and whose neighbours
-   tell too little, is not offered at all.
- - **Question and quotation.** A page that asks, and has no more to say than the question that it is
-   found by, is the question: nothing is told there. One of whose words half are the question's
-   stands below a statement of them all. An answer that cites a page, or takes what it adds to the
-   question's words from one, stands just below it.
- - **Told before exchanged.** What a user asks a model, and what that replies in the same turn, have
-   the question's words because they were asked for, and lend them to one another: five questions
-   and five refusals are ten pages about it. Who asks does not know, and a model knows what it was
-   told, or else it was not told here. So a short page of such an exchange stands below the best
-   page that tells `STATES` of its words unasked, and is half as relevant at the most (a choice, not
-   a measurement; it moves no page): not all of them, as an exchange has the interrogatives, which a
-   sentence that answers has not, and other endings of the words. What is the query word for word,
-   without a mark at its end, was asked, too. People who talk under their names know what they
-   reply, and are no exchange.
+- **Information.** A page without a word of the question can answer it only by its other words. Each
+  counts by its rarity in this conversation, the rarest as 1. A page that reaches `ENOUGH` says
+  something; below it, what it borrows is scaled down in proportion. "Noted." gets half if it was
+  said once, and next to nothing if it is said every day.
+- **Statement before neighbour.** If some page that asks nothing has every word of the question, a
+  page without any ranks below it, whatever it is beside: "I don't know", in any language, below
+  what is known. A page that says nothing of its own, or was not read, and whose neighbours cover
+  too little is not offered at all.
+- **Question and quotation.** A page that asks, and adds nothing to the question it is found by, is
+  the question itself and answers nothing. One that asks, and half of whose words are the
+  question's, ranks below a statement with all of them. An answer that cites a page, or takes from
+  one what it adds to the question's words, ranks just below it.
+- **Statement before exchange.** A user's question to a model and the reply in the same turn have
+  the question's words because they were asked for, and boost each other: five questions and five
+  refusals are ten pages on the subject. But the user does not know the answer, and the model either
+  was told it on another page, or has it from elsewhere. So a short page of such an exchange ranks
+  below the best page that states `STATES` of its words unasked, and gets at most half its relevance
+  (a choice, not a measurement; it moves no page). All of its words would be too many: an exchange
+  has interrogatives and other inflections, which an answering sentence lacks. A page that is the
+  query word for word, without final punctuation, counts as asked, too. People who talk under names
+  know what they reply; they form no exchange.
 
-A short refusal in words that are rare in its conversation counts as an answer wherever nothing
-tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
-On five LoCoMo conversations all this together costs up to half a point of what is found at ten and
-gains as much at five; on conversations with assistants it gains three at five and one at ten. Both
-had a part in choosing its numbers, so neither is a check on them. On recordings, which had none, it
-costs nothing.
+What it gets wrong: a short refusal in words that are rare in its conversation counts as an answer
+if no page states what was asked for; and an answer from a model's own knowledge ranks below a page
+that only mentions its subject. On five LoCoMo conversations all this costs up to half a point of
+evidence at ten and gains as much at five; on conversations with assistants it gains three at five
+and one at ten. Both had a part in choosing the numbers, so neither checks them. On recordings,
+which had none, it costs nothing.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import Flags, Numbers, rarity
 
-ENOUGH: Final = 2.0  # words as rare as any: a page of so many says something
-ASKS_MORE: Final = 1.0  # of the same, by which a question is another one
-ECHO: Final = 0.5  # of the words of a question: it asks what is asked now
-ECHO_MIN: Final = 0.25  # what the question itself is worth, of what its words are
-WEIGHED_MAX: Final = 20  # of the best pages, however few are asked for
-SHORT_TOKENS: Final = 48  # what is longer says something
-STATES: Final = 0.3  # of what an exchange has of the question's words
-TOLD_MIN: Final = 0.2  # of the question's words: it is about them
+ENOUGH: Final = 2.0  # in words of maximal rarity: a page with this much says something
+ASKS_MORE: Final = 1.0  # likewise: a question with this much beyond the query is another question
+ECHO: Final = 0.5  # of an asking page's words that are in the query: it repeats it
+ECHO_MIN: Final = 0.25  # least factor for a repeated question
+WEIGHED_MAX: Final = 20  # best pages that are weighed, however small the limit
+SHORT_TOKENS: Final = 48  # a longer page says something
+STATES: Final = 0.3  # of an exchange's coverage of the question
+TOLD_MIN: Final = 0.2  # coverage of the question at which a page is about it
 EXCHANGES_MAX: Final = 50  # of the best pages, and of those that ask
-ALL_TOLD: Final = 0.99  # of the question's words: rounding apart, each
+ALL_TOLD: Final = 0.99  # coverage that counts as every word, allowing for rounding
 BELOW: Final = 0.005  # of the best score: more than recency moves a page
 NEIGHBOUR_MIN: Final = 0.2  # of the best page's relevance
-NEIGHBOUR_STATED_MIN: Final = 0.6  # the same, where a page has every word of the question
+NEIGHBOUR_STATED_MIN: Final = 0.6  # the same, if a page has every word of the question
 QUOTED: Final = 0.8  # of what an answer adds to the question's words
-QUOTING_MAX: Final = 10  # of the best pages are looked at for quotations
-QUOTE_TOKENS: Final = 200  # an answer of more says something of its own
-EXCHANGED: Final = 0.5  # of the relevance of what tells as much unasked
+QUOTING_MAX: Final = 10  # best pages that are searched for quotations
+QUOTE_TOKENS: Final = 200  # a longer answer says something of its own
+EXCHANGED: Final = 0.5  # of the relevance of the page that states it unasked
 BORROWED: Final = ("neighbourhood", "reply", "sitting")
-"""The parts that a page without a word of the question has of those around it."""
+"""Parts of a score that come from neighbouring pages."""
 
 
 def settled(
@@ -84,8 +84,8 @@ def settled(
     *,
     languages: Sequence[str] = (),
 ) -> Ranking:
-    """The same places, best first, as what they tell is worth; without those whose neighbourhood
-    tells too little. Of the best, short ones are read. `languages` are those of the scope.
+    """Rerank the places by what their pages add, best first, and drop those whose neighbourhood
+    covers too little. Reads the short pages among the best. `languages` are those of the scope.
     """
     if not len(ranked):
         return ranked
@@ -110,17 +110,17 @@ def settled(
 
 
 def _is_wordless(ranked: Ranking) -> Flags:
-    """Which have neither a word of the question nor a name that leads to them."""
+    """Pages with neither a word of the question nor a link to them."""
     return (ranked.part("own") <= 0) & (ranked.part("link") <= 0)
 
 
 def _states_all(ranked: Ranking) -> Flags:
-    """Which have every word of the question, and ask nothing themselves."""
+    """Pages with every word of the question that ask nothing themselves."""
     return ~ranked.asks & (ranked.told >= ALL_TOLD)
 
 
 def _is_neighbour(ranked: Ranking) -> Flags:
-    """Which bear on the question by nothing but what stands around them."""
+    """Pages found through their neighbours only."""
     return _is_wordless(ranked) & (ranked.part("meaning") <= 0)
 
 
@@ -132,10 +132,11 @@ def _stand_at(ranked: Ranking, places: Collection[int]) -> Flags:
 
 
 class _Weighing:
-    """Weighs pages by the words that they add to the question's, as they come to the top: `tell`
-    are those that say something of their own, `echoes` those that ask what is asked now.
+    """Weighs leading pages by the words they add to the question's. `tell` collects those that say
+    something of their own, `echoes` those that ask the same.
 
-    A weight is 1 at most, so a page that was weighed and still leads does lead: no other is read.
+    Weights are at most 1, so a page that still leads after weighing does lead, and no other is
+    read.
     """
 
     def __init__(
@@ -169,7 +170,7 @@ class _Weighing:
         return ranked
 
     def _weights(self, rows: Sequence[int], ranked: Ranking, wordless: Flags) -> list[float]:
-        """What each of these rows is worth, at most 1."""
+        """The weight of each of these rows, at most 1."""
         if not rows:
             return []
         places = ranked.places[rows].tolist()
@@ -195,7 +196,7 @@ class _Weighing:
         ]
 
     def _rarities(self, terms: Collection[str]) -> dict[str, float]:
-        """How rare these are, of what stands in one page alone."""
+        """The rarity of each term, relative to one that occurs in a single page."""
         if not terms:
             return {}
         ordered = sorted(terms)
@@ -208,7 +209,7 @@ class _Weighing:
 
 
 def telling(text: str) -> frozenset[str]:
-    """The terms of a text that are no stop words; none, if all are."""
+    """The terms of a text without stop words; empty if all are."""
     return frozenset(query_terms(text)) if is_telling(text) else frozenset()
 
 
@@ -221,9 +222,7 @@ def _weight(information: float, *, is_wordless: bool) -> float:
 def _times(
     ranked: Ranking, rows: Sequence[int], weights: Sequence[float], wordless: Flags
 ) -> Ranking:
-    """The same, but these rows have so much of what they borrow; a question, of all that it is
-    worth.
-    """
+    """Scale what these rows borrow by their weights; for questions, their whole score."""
     lighter = [at for at, weight in zip(rows, weights, strict=True) if weight < 1]
     if not lighter:
         return ranked
@@ -243,8 +242,8 @@ def _times(
 
 
 def _statements_first(reading: Reading, pages: PagesAt, query: str, ranked: Ranking) -> Ranking:
-    """The same, but nothing of an exchange, nor what only stands beside some words, is worth more
-    than the best page that tells as much unasked.
+    """Rank every page of an exchange, and every page without the question's words, below the best
+    page that states as much unasked.
     """
     exchanged = _stand_at(ranked, _exchanged(reading, pages, query, ranked))
     if not exchanged.any():
@@ -263,10 +262,10 @@ def _statements_first(reading: Reading, pages: PagesAt, query: str, ranked: Rank
 
 
 def _exchanged(reading: Reading, pages: PagesAt, query: str, ranked: Ranking) -> set[int]:
-    """Where, among the best, words of the question are asked of a model, and where that replies.
+    """Among the best, places where a user asks a model for the question's words, and the replies.
 
-    Both short: what is longer says something. Who speaks under a name is a person, in a transcript
-    of people, and knows what they reply.
+    Only short pages: a longer one says something. A speaker with a name is a person in a
+    transcript, who knows what they reply.
     """
     rows = np.flatnonzero(ranked.asks)[:EXCHANGES_MAX]
     asking = set(ranked.places[rows[ranked.told[rows] >= TOLD_MIN]].tolist())
@@ -280,7 +279,7 @@ def _exchanged(reading: Reading, pages: PagesAt, query: str, ranked: Ranking) ->
         for place, row in pages.rows(asking.union(best.tolist())).items()
         if row.tokens <= SHORT_TOKENS and _is_unnamed(reading.page(row))
     }
-    asked: dict[tuple[int, int], int] = {}  # in this turn, by the record
+    asked: dict[tuple[int, int], int] = {}  # the first asking record of each turn
     for place, row in unnamed.items():
         if place in asking and row.role is Role.USER:
             turn = row.session, row.turn
@@ -294,8 +293,8 @@ def _exchanged(reading: Reading, pages: PagesAt, query: str, ranked: Ranking) ->
 
 
 def _said_before(reading: Reading, pages: PagesAt, query: str, whole: Numbers) -> set[int]:
-    """Where, of places that have all its words, the query itself was said, word for word and with
-    no mark at its end: many write questions so, and some scripts have no mark for them.
+    """Places, of those that have all its words, whose text is the query word for word without final
+    punctuation. Many people write questions so, and some scripts have no question mark.
     """
     if not len(whole):
         return set()
@@ -318,7 +317,7 @@ def _is_unnamed(page: Page | None) -> bool:
 
 
 def _below(ranked: Ranking, most: float, which: Flags) -> Ranking:
-    """The same, but none of `which` is worth more than that."""
+    """Cap the scores of `which` at `most`."""
     less = np.where(which & (ranked.scores > most), most - ranked.scores, 0.0)
     return ranked.plus("stated", less).ordered()
 
@@ -326,7 +325,7 @@ def _below(ranked: Ranking, most: float, which: Flags) -> Ranking:
 def _sources_first(
     reading: Reading, pages: PagesAt, asked: frozenset[str], ranked: Ranking
 ) -> Ranking:
-    """What an answer among the best rests on, just above it."""
+    """Rank the sources of an answer among the best just above it."""
     best = {one.place: one for one in ranked.rows(range(min(QUOTING_MAX, len(ranked))))}
     rows = pages.rows(best)
     answers = [
@@ -351,7 +350,7 @@ def _sources_first(
 
 
 class _Quoted:
-    """What an answer says, and where it has that from. Its text, and others, are read as needed."""
+    """An answer and its possible sources. Texts are read lazily."""
 
     def __init__(
         self, reading: Reading, row: PageRow, answer: Ranked, asked: frozenset[str]
@@ -362,8 +361,8 @@ class _Quoted:
         self._asked = asked
 
     def rests_on(self, row: PageRow, source: Ranked) -> bool:
-        """Whether it cites this page of its session, or says again what was said there before to
-        the same question, by somebody who did not ask it.
+        """Whether the answer cites this page of its session, or repeats what somebody who did not
+        ask said in it before.
         """
         if row.seq >= self._row.seq or source.asks:
             return False

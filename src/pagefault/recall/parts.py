@@ -1,8 +1,8 @@
-"""The parts of a score beside words: what else of a conversation tells where an answer stands.
+"""The parts of a score beside words and meaning: further signs that a page answers.
 
-Each is a rule of thumb about how people talk, none knows a subject, and each only reorders what
-words (or meaning) found. Weights are in units of the best page's words or of the page's own; they
-were fitted together, and results are flat around them (docs/recall.md says how).
+Each is a rule of thumb about how people talk, independent of subject, and only reorders what words
+or meaning found. Weights are in units of the best page's lexical score or of the page's own. They
+were fitted together, and results are flat around them (docs/recall.md describes the fit).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ DATE: Final = 1.25
 FORM: Final = 0.36
 REPLY: Final = 0.23
 SHORT: Final = 0.18
-MISSING: Final = 0.5  # of the question's words: a short page that lacks so many says little
-SHORTEST: Final = -2.0  # the logarithm of a share of the usual length: what is shorter is as short
+MISSING: Final = 0.5  # share of the question's words a short page must lack for the full penalty
+SHORTEST: Final = -2.0  # floor of the logarithm of length over the role's mean
 
 
 def speaker(seen: Evidence) -> Values:
-    """Who is asked about tells it."""
+    """Gain for pages whose speaker the question names."""
     part: Values = np.multiply(SPEAKER * seen.best, seen.spoken)
     return part
 
 
 def date(seen: Evidence, asked: Question) -> Values:
-    """What happened then was told then, or soon after, or is told to have been then."""
+    """Gain for pages said on the days named or soon after, or that mention those days."""
     near = nearness(asked.days, seen.days)
     first, last = seen.told_days
     tells = first > 0
@@ -47,20 +47,20 @@ def date(seen: Evidence, asked: Question) -> Values:
 
 
 def form(seen: Evidence, asked: Question) -> Values:
-    """An answer to *when* tells a time, one to *how many* a number, to *who* or *where* a name."""
+    """Gain for a time if *when* is asked, a number if *how many*, a name if *who* or *where*."""
     part: Values = np.multiply(FORM * seen.worth, (seen.marks & asked.wants) != 0)
     return part
 
 
 def reply(seen: Evidence) -> Values:
-    """A question that has the words is answered by the next page, which need not repeat them."""
+    """Gain for the page after a question in the query's words: an answer need not repeat them."""
     asks = (seen.marks_before & ASKS) != 0
     part: Values = np.multiply(REPLY * seen.worth_before, asks)
     return part
 
 
 def sitting(seen: Evidence) -> Values:
-    """Where several pages bear on it, that was what was talked about then."""
+    """Gain for pages of a sitting in which several pages match: it was about the subject."""
     numbers = seen.sittings
     order = np.lexsort((-seen.worth, numbers))
     ordered = numbers[order]
@@ -73,8 +73,8 @@ def sitting(seen: Evidence) -> Values:
 
 
 def length(seen: Evidence) -> Values:
-    """What is short for who says it tells little: "[call get_user]", "Noted.". It is not held
-    against what has most of the words that were asked for: `exit code 137` is all there is to say.
+    """Penalty for pages that are short for their role ("[call get_user]", "Noted."), but not for
+    those with most of the question's words: `exit code 137` is a complete answer.
     """
     relative = np.clip(np.log(np.maximum(seen.relative_lengths, 1e-9)), SHORTEST, 0.0)
     missing = np.minimum((1 - seen.told) / MISSING, 1.0)
@@ -83,6 +83,6 @@ def length(seen: Evidence) -> Values:
 
 
 def role(seen: Evidence) -> Values:
-    """A user tells what is their own; a model repeats it, at more length."""
+    """Gain for users, who speak of their own affairs; a model repeats that at more length."""
     part: Values = np.multiply(ROLE * seen.worth, seen.roles == USER)
     return part

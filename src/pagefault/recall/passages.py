@@ -1,8 +1,8 @@
-"""The part of a page that bears on a message: what is quoted of one that is too long to be quoted.
+"""Passages: the part of a long page that bears on a message, for quoting.
 
-Whole lines, or whole sentences of a long line: what stands together is found together. A word of
-the message counts for more the fewer lines of the page have it, so that of a listing in which every
-line has the name of a folder the line with the file is quoted.
+Made of whole lines, or whole sentences of a long line, and contiguous. A word of the message counts
+more the fewer lines have it, so that from a listing in which every line has the folder's name, the
+line with the file is quoted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pagefault.language.analyzer import other_languages, query_terms, word_spans
 
 Span = tuple[int, int]
 
-UNIT_CHARS_MAX: Final = 160  # a longer line is taken apart
-LEAD_SHARE: Final = 0.25  # of the room that is left, for what stands before
+UNIT_CHARS_MAX: Final = 160  # a longer line is split
+LEAD_SHARE: Final = 0.25  # of the remaining room, for context before the match
 _BREAK: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|(?<=[,;:])\s+|(?<=[，；：、])\s*|\s+")
 
 
@@ -29,8 +29,8 @@ def passage(
     tokens_max: int,
     tokens_min: int,
 ) -> Span | None:
-    """From and to (without), in characters, where a text bears most on a query, in at most
-    `tokens_max` tokens; nothing where no word of it does, or where that is less than `tokens_min`.
+    """The half-open range, in characters, of the passage that best matches a query, in at most
+    `tokens_max` tokens. None if no word matches, or the passage is shorter than `tokens_min`.
     """
     terms = frozenset(query_terms(query, other_languages(text)))
     units = _units(text)
@@ -52,9 +52,7 @@ def passage(
 
 
 def _units(text: str) -> list[Span]:
-    """Where each line stands, its break included, that says something, and where what is blank
-    before it does; a long one in several.
-    """
+    """Ranges of the lines of a text, with their line breaks; a long line is split into several."""
     found: list[Span] = []
     start = 0
     for line in text.splitlines(keepends=True):
@@ -69,7 +67,7 @@ def _units(text: str) -> list[Span]:
 
 
 def _cut(text: str, start: int, most: int) -> int:
-    """Where to take a long line apart: behind the last sentence that fits, or clause, or word."""
+    """Where to split a long line: after the last sentence that fits, else clause, else word."""
     best: dict[int, int] = {}
     for found in _BREAK.finditer(text, start + UNIT_CHARS_MAX // 4, most):
         before = text[found.start() - 1]
@@ -85,8 +83,8 @@ def _terms_in(unit: str, terms: frozenset[str]) -> frozenset[str]:
 def _best(
     found: Sequence[frozenset[str]], having: Counter[str], tokens: Sequence[int], tokens_max: int
 ) -> Span:
-    """The run of units that tells most in so many tokens; of equals the shortest, then the first.
-    (-1, -1) where no unit that matches fits.
+    """The run of units with the highest score within the limit; of equals the shortest, then the
+    first. (-1, -1) if no matching unit fits.
     """
     best, most = (-1, -1), (0.0, 0)
     for first, terms in enumerate(found):
@@ -108,9 +106,7 @@ def _best(
 
 
 def _grown(first: int, last: int, tokens: Sequence[int], tokens_max: int) -> Span:
-    """The same run with what stands around it, as far as there is room: a little before, the rest
-    behind.
-    """
+    """Extend the run with context as far as it fits: a little before, the rest after."""
     room = tokens_max - sum(tokens[first : last + 1])
     lead = int(LEAD_SHARE * room)
     while first and tokens[first - 1] <= lead:

@@ -1,4 +1,4 @@
-"""What a question asks for, by form alone: its words, the days it names, what an answer tells."""
+"""Analysis of a question by form alone: its terms, its days, and the marks of an answer."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _CAPITAL: Final = re.compile(r"(?<=[^\W_][ ,])[A-ZÀ-Þ][^\W\d_]{2,}")
 _JOINS: Final = frozenset("&,").union(*(one.joins for one in LANGUAGES))
 
 OTHERS: Final = 0.25
-"""What the word of those counts whom a question names besides its subject: *what did Bob hear from
-Ann* may be told by her, too.
+"""Weight of speakers that a question names besides its subject: *what did Bob hear from Ann* may be
+answered by her, too.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`wants` are marks of `store/form.py`: a page that answers has one of them, most likely."""
+    """A parsed question. `wants` are marks (`store/form.py`); an answer probably has one."""
 
     terms: tuple[Sought, ...]
     days: tuple[Days, ...] = ()
     wants: int = 0
-    tells: bool = True  # it has a word that is no stop word
+    tells: bool = True  # it has a word that is not a stop word
 
 
 def read(query: str, *, today: date | None = None, languages: Collection[str] = ()) -> Question:
-    """Without `today`, no relative time ("last week") is understood. `languages` are those of the
-    scope in which it is asked (`store/languages.py`).
+    """Parse a question. Relative times ("last week") need `today`. `languages` are those of the
+    scope that is searched (`store/languages.py`).
     """
     wants = 0
     if shows(Cue.WHEN, query, at_start=True):
@@ -56,7 +56,7 @@ def read(query: str, *, today: date | None = None, languages: Collection[str] = 
 
 
 def _months(query: str, languages: Collection[str]) -> dict[Sought, str]:
-    """The words of a query that name a month, and the term under which its pages are found."""
+    """The words of a query that name a month, each with the term that finds that month's pages."""
     found: dict[Sought, str] = {}
     for name, number in months_named(query):
         words = query_words(name, languages)
@@ -66,7 +66,7 @@ def _months(query: str, languages: Collection[str]) -> dict[Sought, str]:
 
 
 def _dated(term: Sought, months: Mapping[Sought, str]) -> Sought:
-    """A word, or if it names a month, that or what the pages of that month have."""
+    """The word itself; for a month, alternatively the term that finds its pages."""
     if term not in months:
         return term
     any_of = tuple(dict.fromkeys((*alternatives(term), months[term])))
@@ -74,17 +74,17 @@ def _dated(term: Sought, months: Mapping[Sought, str]) -> Sought:
 
 
 def _terms_of(days: Days) -> list[str]:
-    """By which terms the pages of these days are found: a page's date is told by names, and
-    `2026-10-08` is none of them. Of a whole month, those of its first day that are the last's, too.
+    """The terms that find pages of these days: pages are indexed by their date's names, which
+    `2026-10-08` lacks. For a whole month, the terms that its first and last day share.
     """
     last = date_terms(days.last)
     return [term for term in date_terms(days.first) if term in last]
 
 
 def speakers_named(query: str, speakers: frozenset[str]) -> dict[str, str]:
-    """Which term of a query means which term of a speaker's name: itself, or one that it is short
-    for, as *Mel* is for Melanie. Short for somebody is a word with a capital inside a sentence, if
-    it begins the name of one speaker only.
+    """Maps terms of the query to terms of speakers' names. A term stands for itself, or for a
+    longer name, as *Mel* for Melanie. A short form is a word capitalised inside a sentence that
+    begins the name of exactly one speaker.
     """
     named = {term: term for term in speakers.intersection(analyze(query))}
     for word in _CAPITAL.findall(query):
@@ -96,16 +96,16 @@ def speakers_named(query: str, speakers: frozenset[str]) -> dict[str, str]:
 
 
 def subject(query: str, named: Mapping[str, str]) -> dict[str, float]:
-    """How much the word of each speaker whom a query names is asked for: all of that of whom it
-    names first, mostly the subject, and less of the others'. *What did Ann tell Bob* asks for hers,
-    *what do Ann and Bob like* for theirs.
+    """The weight of each speaker that a query names: full for the first, mostly the subject, and
+    less for the others. *What did Ann tell Bob* asks for Ann's words, *what do Ann and Bob like*
+    for both's.
     """
     first = named.keys() if shows(Cue.JOINTLY, query) else _first_named(query, named)
     return {name: 1.0 if term in first else OTHERS for term, name in named.items()}
 
 
 def _first_named(query: str, named: Mapping[str, str]) -> Set[str]:
-    """Who is named first, and whoever is joined to them by *and* or *or*; all, if nobody is."""
+    """The first speaker named, with those joined to them by *and* or *or*; all if none is found."""
     first: set[str] = set()
     for word in _WORD.findall(query):
         terms = named.keys() & analyze(word)

@@ -1,11 +1,11 @@
-"""Which places answer a question: what words find, then what else tells of them.
+"""Ranking of candidate places: by words first, then by everything else.
 
 The score of a page is a sum of parts: `own` and `neighbourhood` by words (`lexical.py`), those of
-`parts.py`, and `meaning` where there is an embedder (`semantic.py`).
+`parts.py`, and `meaning` if there is an embedder (`semantic.py`).
 
-The weights were fitted on talk of several kinds together, between people, with assistants and with
-agents, each kind counting the same (`benchmarks/refit.py`), and judged by conversations that had no
-part in it: docs/recall.md has the figures.
+The weights were fitted to several kinds of conversation together (between people, with assistants,
+with agents), each kind counting the same (`benchmarks/refit.py`), and tested on conversations that
+had no part in the fit: docs/recall.md has the figures.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from pagefault.store.api import ROLES_MAX, Candidates, Traits
 from pagefault.store.likely import Numbers, among, distinct, rarity
 from pagefault.store.said import ASKS
 
-NEIGHBOURHOOD: Final = 0.55  # of what the words around a page add to its own
-MENTION: Final = 0.5  # what the speaker's name tells as a word, once it was read as a speaker
+NEIGHBOURHOOD: Final = 0.55  # weight of the words around a page
+MENTION: Final = 0.5  # weight of a speaker's name as a word, once it was read as a speaker
 LITTLE: Final = 0.2
-"""Of what stands in a page, where the query has nothing but stop words: those that we know, and in
-any language those that stand in most pages of a conversation of `MANY` or more.
+"""Factor on relevance if the query has only stop words: known ones or, in any language, words that
+occur in most pages of a conversation of at least `MANY`.
 """
 
 MANY: Final = 20
 MEASURED_MAX: Final = 200
-"""Places that are looked at closely: those that lead before they are."""
+"""Places that are scored in detail: the best by the approximate score."""
 
 
 def rank(
@@ -48,14 +48,13 @@ def rank(
     words_min: float = 0.0,
     only: Numbers | None = None,
 ) -> Ranking:
-    """Places in scope by how likely they answer, best first; ties in their order.
+    """Rank places in scope by how likely they answer, best first; ties in order of place.
 
-    `found` are candidates whose neighbours in place are neighbours in a conversation; `look` tells
-    what is known of the pages at places. `speakers` are the positions, among the query's terms, of
-    words that name a speaker. A place without any term of the query is in the answer if a neighbour
-    has one, unless `words_min` is above 0: the share of them, each counting alike, that a page must
-    have itself. Of those that were looked at, there is a page at each. With `only`, which ascend,
-    no other place is in the answer.
+    Neighbours among the places of `found` are neighbours in a conversation; `look` returns the
+    traits of the pages at places. `speakers` are the positions of query terms that name a speaker.
+    A place without any query term is ranked if a neighbour has one, unless `words_min` is above 0:
+    the share of the terms, unweighted, that a page itself must have. Every place scored in detail
+    has a page. With `only` (ascending), no other place is ranked.
     """
     weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):
@@ -64,7 +63,7 @@ def rank(
     near = _NOWHERE if similar is None else similar.places
     if not len(at) and not len(near):
         return NOTHING_RANKED
-    # First as if every page were of mean length, which costs no look-up.
+    # First as if every page had the mean length, which needs no look-up.
     places = distinct(np.append(lexical.windows(at), near))
     mean = max(found.length_mean, 1e-9)
     told = lexical.roughly(places, at, counts, mean, weights)
@@ -80,7 +79,7 @@ def rank(
         having = at[(counts > 0).mean(axis=1) >= words_min]
         order = order[among(places, having)[order]]
     total = len(order)
-    # Then the best of them as they are.
+    # Then the best of them by their real lengths.
     chosen = np.zeros(len(places), dtype=np.bool_)
     chosen[order[:MEASURED_MAX]] = True
     chosen[order] |= among(places, near)[order]
@@ -106,7 +105,7 @@ def rank(
         "reply": parts.reply(seen),
         "sitting": parts.sitting(seen),
         "length": parts.length(seen),
-        # Told later, by what is in the best of them: `links.py`, `novelty.py`.
+        # Filled in later, from the text of the best pages: `links.py`, `novelty.py`.
         "link": np.zeros(len(places)),
         "stated": np.zeros(len(places)),
         "quoted": np.zeros(len(places)),
@@ -135,7 +134,7 @@ def rank(
 
 
 def _tells(found: Candidates, asked: Question) -> bool:
-    """Whether the query has a word that tells one page of this scope from most others."""
+    """Whether the query has a word that distinguishes pages of this scope."""
     there = [frequency for frequency in found.frequencies if frequency]
     is_common = found.pages >= MANY and bool(there) and 2 * min(there) > found.pages
     return asked.tells and not is_common
@@ -147,7 +146,7 @@ _NOWHERE: Final = np.empty(0, dtype=np.int64)
 def _relevance(
     told: lexical.Worth, similar: Similar | None, places: Numbers
 ) -> tuple[Values, Values]:
-    """How relevant each place is, and how close in meaning."""
+    """The relevance of each place, and its closeness in meaning."""
     if similar is None:
         return told.coverage, np.zeros(len(places))
     close = closeness(similar, places)
@@ -155,8 +154,8 @@ def _relevance(
 
 
 def _usual_lengths(known: Traits, mean: float) -> Values:
-    """The mean length of what each role says, by its number: of the pages that were looked at,
-    which have a word of the query or stand beside one. It ranks as well as the mean of all.
+    """The mean page length of each role, by its number, over the pages looked up: those with a word
+    of the query, and their neighbours. It ranks as well as the mean over all pages.
     """
     pages = np.bincount(known.roles, minlength=ROLES_MAX)
     terms = np.bincount(known.roles, weights=known.lengths, minlength=ROLES_MAX)
@@ -168,7 +167,7 @@ def _evidence(
 ) -> Evidence:
     before = aligned(known, places - 1)
     worth = told.own + told.around
-    # What stands before the first of a run of places was not looked at: it has no worth there.
+    # The page before a run of places was not scored, so it has no worth here.
     follows = np.append(False, places[1:] == places[:-1] + 1)
     return Evidence(
         places=places,

@@ -1,7 +1,7 @@
-"""Places in the order in which they answer, as columns.
+"""Ranked places, as columns.
 
-Several steps of a search look at hundreds of places and move a few. They work on columns, a row for
-each place; only the places that are shown become objects.
+Several steps of a search look at hundreds of places and move a few. They work on columns with one
+row per place; only the places that are shown become objects.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Values = NDArray[np.float64]
 
 
 class Ranked(NamedTuple):
-    """A place in the scope and why it stands where it does: the parts add up to the score."""
+    """A place in the scope and the reasons for its rank: the parts add up to the score."""
 
     place: int
     score: float
     parts: Mapping[str, float]
-    relevance: float  # 0..1: how much of what the query tells stands there or around there
+    relevance: float  # 0..1: share of the query's weight in the page or around it
     likeness: int
-    told: float = 0.0  # 0..1: how much of it stands there
+    told: float = 0.0  # 0..1: share of it in the page itself
     asks: bool = False  # it ends with a question
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The best places, a row each, as `Ranked` tells them. `total` is how many there are."""
+    """The best places as columns of `Ranked`. `total` is how many there are."""
 
     names: tuple[str, ...]  # of the parts
     places: Numbers
     scores: Values
-    parts: Values  # a row for each name, a column for each place
+    parts: Values  # a row per name, a column per place
     relevances: Values
     likenesses: Numbers
     told: Values
@@ -48,14 +48,14 @@ class Ranking:
         return len(self.places)
 
     def part(self, name: str) -> Values:
-        """One part of each score; 0 where there is no such part."""
+        """One part of each score; 0 if there is no such part."""
         if name not in self.names:
             return np.zeros(len(self))
         part: Values = self.parts[self.names.index(name)]
         return part
 
     def taken(self, rows: Numbers | Flags) -> Ranking:
-        """These rows alone, in this order."""
+        """Only these rows, in this order."""
         return Ranking(
             names=self.names,
             places=self.places[rows],
@@ -69,22 +69,22 @@ class Ranking:
         )
 
     def ordered(self) -> Ranking:
-        """The same, best first; of equals the earlier place."""
+        """Sorted best first; ties by place."""
         order = np.lexsort((self.places, -self.scores))
         return self if (order[1:] > order[:-1]).all() else self.taken(order)
 
     def times(self, factor: float) -> Ranking:
-        """The same, each worth so many times as much."""
+        """All scores and parts multiplied by a factor."""
         return replace(self, scores=factor * self.scores, parts=factor * self.parts)
 
     def plus(self, name: str, more: Values) -> Ranking:
-        """The same, with so much more for one part of each."""
+        """With `more` added to one part and to the score."""
         parts = self.parts.copy()
         parts[self.names.index(name)] += more
         return replace(self, scores=self.scores + more, parts=parts)
 
     def rows(self, rows: Collection[int]) -> list[Ranked]:
-        """These rows."""
+        """These rows as objects."""
         these = self.taken(np.array(rows, dtype=np.int64))
         return [
             Ranked(place, score, dict(zip(self.names, parts, strict=True)), *others)
@@ -102,7 +102,7 @@ class Ranking:
 
 
 def together(rankings: Sequence[Ranking]) -> Ranking:
-    """All their rows, one ranking after the other. They have the same parts."""
+    """Concatenate rankings that have the same parts."""
     first = rankings[0]
     return Ranking(
         names=first.names,
@@ -124,7 +124,7 @@ def of_one_part(
     worth: Sequence[float],
     relevances: Sequence[float],
 ) -> Ranking:
-    """Places that are worth one part alone, in the order in which they are given."""
+    """A ranking, in the given order, whose scores have one part only."""
     parts = np.zeros((len(names), len(places)))
     parts[names.index(part)] = worth
     return Ranking(

@@ -1,4 +1,4 @@
-"""The text of pages, for the steps of a search that look at more than the index tells."""
+"""Access to the text of pages, for steps of a search that need more than the index."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pagefault.store.place import place_in
 
 
 class Reading(Protocol):
-    """Called from several threads."""
+    """Reads pages. Called from several threads."""
 
     def page(self, row: PageRow) -> Page | None:
-        """The page of a row; None where its text is out of reach."""
+        """The page of a row; None if its text is out of reach."""
         ...
 
     def cited(self, page: Page) -> Sequence[PageId]:
-        """The pages that this one names as what it rests on."""
+        """The pages that this one cites as its sources."""
         ...
 
 
 class PagesAt:
-    """The rows of a scope's pages by place, each looked up once: for one search."""
+    """Caches the rows of a scope's pages by place, for one search."""
 
     def __init__(self, index: PageIndex, scope: Scope) -> None:
         self._index = index
@@ -32,7 +32,7 @@ class PagesAt:
         self._rows: dict[int, PageRow | None] = {}
 
     def rows(self, places: Collection[int]) -> dict[int, PageRow]:
-        """Of these places, in their order, those where a page stands."""
+        """The rows at these places, in their order, without places that have no page."""
         unknown = [place for place in places if place not in self._rows]
         if unknown:
             self._rows |= dict.fromkeys(unknown)

@@ -1,7 +1,7 @@
-"""Reranking: the best pages by words, judged by a model that reads question and page together.
+"""Reranking: a model that reads question and page together judges the best pages by words.
 
-Search needs none. Where there is one, it is asked once a search, for a few candidates, and only
-where words leave it open which page answers. It finds no page that words and vectors did not.
+Optional. If there is a reranker, it is called once per search, for a few candidates, and only if
+words leave the answer open. It finds no pages beyond those of words and vectors.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pagefault.recall.search import SearchHit
 
 CANDIDATES_MAX: Final = 40
-"""Hits that are judged, each for all of its copies: what one call of a small model takes."""
+"""Hits judged, each for all of its copies: as many as one call of a small model takes."""
 
-TEXT_CHARS_MAX: Final = 1_000  # of each: some 250 tokens, half of what small cross-encoders read
+TEXT_CHARS_MAX: Final = 1_000  # of each: some 250 tokens, half of a small cross-encoder's limit
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A finite score for each text, in order; larger is better, on any scale.
 
-    `weight` is what the best text gains, in units of what the best hit is worth by words.
+    `weight` is what the best text gains, in units of the best hit's score by words.
     """
 
     scores: Sequence[float]
@@ -37,8 +37,8 @@ class Judged:
 
 
 class Rerank(Protocol):
-    """Called from several threads at once. Nothing, where no answer can be had soon: the order by
-    words stands then. It raises no error for that.
+    """Scores texts against a query. Called from several threads at once. Returns None if no answer
+    comes in time, which leaves the order by words; it raises no error for that.
     """
 
     def __call__(self, query: str, texts: Sequence[str]) -> Judged | None: ...
@@ -47,14 +47,14 @@ class Rerank(Protocol):
 def reranked(
     hits: Sequence[SearchHit], query: str, *, told: float, reading: Reading, rerank: Rerank
 ) -> list[SearchHit]:
-    """The same hits, the first `CANDIDATES_MAX` of them in the order of their scores with a part
-    `reranked`, if words were not sure (`told` is what they tell of the first) and an answer came.
-    A hit alone has nothing to be put before.
+    """Reorder the first `CANDIDATES_MAX` hits by their scores plus a part `reranked`, if words were
+    not certain (`told` is the first hit's coverage) and the model answered. A single hit is not
+    judged.
 
-    The part is `weight` times the best score by words for the text that is judged best, 0 for the
-    one judged worst, and linear between, so that rerankers of different scales weigh alike, and
-    one that judges all the same changes nothing. A page whose text is out of reach gains nothing.
-    No later hit can pass one that was judged: no part is below 0.
+    The part is `weight` times the best score by words for the text judged best, 0 for the one
+    judged worst, and linear between. So rerankers of different scales weigh alike, and one that
+    gives equal scores changes nothing. A page whose text is out of reach gains nothing. No part is
+    below 0, so no later hit can pass a judged one.
     """
     if len(hits) < 2 or is_sure([hit.score for hit in hits[:2]], told):
         return list(hits)
@@ -88,7 +88,7 @@ def _lifted(hit: SearchHit, gain: float) -> SearchHit:
 
 
 def _text(page: Page, query: str) -> str:
-    """What of a page bears on a query, and who says it."""
+    """The passage of a page that bears on a query, with its speaker."""
     text = page.text.strip()
     if len(text) > TEXT_CHARS_MAX:
         text = excerpt(text, query, chars_max=TEXT_CHARS_MAX).text

@@ -1,4 +1,4 @@
-"""Search: a question in words, the pages that may answer it, and why each is among them."""
+"""Search: from a question to the pages that may answer it, each with the reason it was found."""
 
 from __future__ import annotations
 
@@ -37,49 +37,48 @@ if TYPE_CHECKING:
     from pagefault.recall.reranking import Rerank
     from pagefault.recall.semantic import Semantic, Similar
 
-STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
-SIMILAR_MAX: Final = 200  # pages found by their meaning, at most
+STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more improve nothing
+SIMILAR_MAX: Final = 200  # pages found by meaning, at most
 RELEVANCE_MIN: Final = 0.1
-"""Less than this share of what a query tells is chance: it is found by who asks for what there is,
-where nothing tells more.
+"""Less coverage of the query than this is chance. Such pages are returned only if there are no
+better ones and the search is not strict.
 """
 
-WORDS_MIN: Final = 0.2  # of a query's words, each counting alike: a page that has fewer is chance
+WORDS_MIN: Final = 0.2  # of a query's words, unweighted: a page with fewer is a chance match
 KIN_RECORDS_MAX: Final = 100_000
-"""Of a memory in which words are also looked up by how they begin: that reads the lists of all that
-begin so, whatever the scope, which takes 0.5 to 5.5 ms a word where there are 200,000 pages.
+"""Largest memory in which words are also looked up by their beginnings. That reads the postings of
+all such words, whatever the scope: 0.5 to 5.5 ms per word at 200,000 pages.
 """
 
-SHORTLIST: Final = 60  # places, each with its copies, that recency and importance may reorder
-OWN_TOLERANCE: Final = 0.01  # of what two copies tell of a question: they may differ in length
-RECENCY: Final = 0.001  # of the best score: enough to settle ties, too little to bury an answer
-RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e
+SHORTLIST: Final = 60  # places, with their copies, that recency and importance may reorder
+OWN_TOLERANCE: Final = 0.01  # relative, between two copies' scores by own words: lengths may differ
+RECENCY: Final = 0.001  # of the best score: settles ties, too little to bury an answer
+RECENCY_PAGES: Final = 200.0  # pages over which recency fades to 1/e
 RETOLD: Final = frozenset({Kind.SUMMARY, Kind.INDEX, Kind.PROCEDURE})
-"""Made of what was said, for a window: who searches everything finds what was said itself."""
+"""Derived from what was said, for a window; a search of everything returns the sources instead."""
 
-IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at all and wholly
+IMPORTANCE: Final = 0.1  # of the best score, between pages of no and of full importance
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A page that was found. `parts` add up to `score`; `relevance` is 0..1, how likely it bears on
-    the question (`likelihood.py`), and `coverage` 0..1, how much of what the query tells stands in
-    the page, or, counting three quarters, around it. They are 0 where pages were listed, not
-    searched. The order is that of `score`.
+    """A page that was found. `parts` add up to `score`, which determines the order. `relevance`
+    (0..1) is the probability that the page bears on the question (`likelihood.py`). `coverage`
+    (0..1) is the share of the query's weight in the page, or, counting three quarters, around it.
+    All are 0 for listed pages, which were not searched for.
 
-    `also` are pages that say the same (`store/likeness.py`) and were found, too, but would tell no
-    more. `archive` is set where the page's text cannot be read now: the directory that is not
-    there. Where a page is from: `page` tells its id, turn, role, origin and when it was said, the
-    last three who said it, when by her own words, and in which session (empty if it is gone).
+    `also` are the other hits with the same content (`store/likeness.py`), which add nothing.
+    `archive` is the missing directory that holds the page's text, if that cannot be read now.
+    `page` has the id, turn, role, origin and time; `speaker`, `occurred_at` (the page's own words
+    for its time) and `session_id` (empty if the session is gone) complete its provenance.
 
-    `excerpt` is the part of its text that was found (behind its title, where the title alone was):
-    one line of 240 characters at most, and `marks` where in it words of the query stand, from and
-    to (without); without any, and where pages were listed, it is how the page begins. `why` is what
-    the page is found by: "words" of its own, a "link" from a page that has them, "meaning", or else
-    "neighbours", which have them; empty where pages were listed. The last two, and a link, say
-    little of the page itself. Of what was imported, `source` is the program that it is from, and
-    `project` what that was about, where it tells; of a page of a region, `source` is "region:NAME".
-    `lapse` says of a claim why it does not hold although no other took its place.
+    `excerpt` is the part of the text that matched, after the title if only the title did: one line
+    of at most 240 characters. `marks` are the half-open ranges of the query's words in it. Without
+    any, and for listed pages, it is the page's beginning. `why` is "words" of its own, a "link"
+    from a page that has them, "meaning", or else "neighbours", which have them; empty for listed
+    pages. All but "words" say little about the page itself. For an imported page, `source` is the
+    program it came from and `project` the project, if known; for a page of a region, `source` is
+    "region:NAME". `lapse` is why a claim no longer holds, if no other replaced it.
     """
 
     page: PageRow
@@ -101,16 +100,16 @@ class SearchHit:
 
     @property
     def who(self) -> str:
-        """Who said it, where its record tells; else in which role."""
+        """The speaker if recorded, else the role."""
         return self.speaker or str(self.page.role)
 
     @property
     def when(self) -> str:
-        """When it was said, in its own words, else in UTC to the minute."""
+        """When it was said: in its own words if recorded, else in UTC to the minute."""
         return self.occurred_at or minute(self.page.said_ms)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, a column each."""
+        """As plain values, one per column."""
         return {
             "page_id": self.page.page_id,
             "session_id": self.session_id,
@@ -137,10 +136,10 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`hits`, best first, and how many there would be without a limit.
+    """The best `hits` in order, and the `total` without a limit.
 
-    `left_out` of those within the limit had no room in the tokens that were asked for. Where many
-    hundreds are found, `total` may count a few places where no page stands (any more).
+    `left_out` counts hits within the limit that did not fit the tokens asked for. With many
+    hundreds of hits, `total` may include a few places that have no page (any more).
     """
 
     hits: tuple[SearchHit, ...] = ()
@@ -149,18 +148,18 @@ class SearchResult:
 
     @property
     def tokens(self) -> int:
-        """What the hits come to at level 0."""
+        """The tokens of all hits at level 0."""
         return sum(hit.page.tokens for hit in self.hits)
 
     @property
     def out_of_reach(self) -> tuple[SearchHit, ...]:
-        """The hits whose text is in an archive that is not there."""
+        """The hits whose text is in a missing archive."""
         return tuple(hit for hit in self.hits if hit.archive)
 
     @checked
     def within(self, tokens_max: int) -> SearchResult:
-        """The best of these that come to `tokens_max` at most: one that has no room is left out,
-        and a smaller one after it may have some.
+        """The best hits that together fit `tokens_max`. A hit that does not fit is left out; a
+        smaller one after it may still fit.
         """
         kept: list[SearchHit] = []
         left = tokens_max
@@ -171,14 +170,14 @@ class SearchResult:
         return replace(self, hits=tuple(kept), left_out=len(self.hits) - len(kept))
 
     def marked(self, archives: Mapping[Seq, str]) -> SearchResult:
-        """The same, with the archive of each page that is out of reach."""
+        """With `archive` set on each hit whose text is out of reach."""
         if not archives:
             return self
         hits = (replace(hit, archive=archives.get(hit.page.seq, "")) for hit in self.hits)
         return replace(self, hits=tuple(hits))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The hits as plain values, best first: a row each of a data frame."""
+        """The hits as plain values, best first, as rows of a data frame."""
         return [hit.to_dict() for hit in self.hits]
 
     @property
@@ -206,11 +205,11 @@ class SearchResult:
 _NOTHING_FOUND: Final = SearchResult()
 
 Rank = Callable[["Similar | None", bool], "Ranking"]
-"""How pages rank by words, or with what is near in meaning; strictly, or by a few words."""
+"""Ranks pages by words, and by similar pages if given; strictly, or by a few words."""
 
 
 class Searcher:
-    """Asks an index and ranks what it answers. Holds nothing of its own."""
+    """Queries an index and ranks its candidates. Keeps no state."""
 
     def __init__(
         self,
@@ -219,9 +218,9 @@ class Searcher:
         reading: Reading | None = None,
         rerank: Rerank | None = None,
     ) -> None:
-        """`semantic` finds pages by meaning, where there is an embedder; `reading` gives the text
-        of pages, so that what they name leads to others, and what tells nothing stands below;
-        `rerank`, where there is a reranker, judges the best of them by it.
+        """`semantic` finds pages by meaning. `reading` gives the text of pages, needed for links
+        and for ranking down pages that say nothing. `rerank` judges the best hits. All are
+        optional.
         """
         self._index = index
         self._semantic = semantic
@@ -241,22 +240,21 @@ class Searcher:
         rerank: bool = True,
         strict: bool = False,
     ) -> SearchResult:
-        """Pages in `scope` (one line of descent, several sessions, or everything) that may answer,
-        best first.
+        """Search `scope` (one line of descent, several sessions, or everything) for pages that may
+        answer, best first.
 
-        A query without a word that stands in scope finds nothing, unless by its meaning. Where all
-        that is found tells next to nothing of it, the pages that have a fifth of its words are
-        found, with the small `coverage` that they have; with `strict`, nothing is. The same
-        index and query give the same result; of equals the earlier page comes first. What is not
-        wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
-        others are found; nor does history, unless it is asked for. Of everything, what only
-        retells (summaries, indexes, procedures) is found where its kind is wanted. `today` is what
-        a query's "yesterday" counts from; `profile` is the order of what is found. An embedder, if
-        there is one, and a reranker, unless `rerank` is false, are asked where words are not sure
-        (`certainty.py`), once for a message and the questions in it. A profile that says what a
-        score is to the last part always asks the first and never the second.
+        A query none of whose words occur in scope finds nothing, except by meaning. If all that is
+        found covers next to nothing of it, pages with a fifth of its words are returned with their
+        small `coverage`; with `strict`, none are. The same index and query give the same result;
+        ties go to the earlier page. Pages that `wanted` or `only` (ascending places) exclude do not
+        count towards `limit`, nor does history unless asked for. In a search of everything, retold
+        pages (summaries, indexes, procedures) are found only if their kind is wanted. `today`
+        resolves a query's "yesterday"; `profile` sets the order of the hits. An embedder and,
+        unless `rerank` is false, a reranker are called if words are not certain (`certainty.py`),
+        once for a message and its questions. A profile whose parts explain the whole score always
+        uses the embedder and never the reranker.
         """
-        # With NumPy, which only who searches should wait for.
+        # Loads NumPy, so only searching pays for it.
         import numpy as np
 
         from pagefault.recall.decompose import decompose
@@ -273,7 +271,7 @@ class Searcher:
                 with self._index.moment():
                     asked = self._asking(scope, wanted=wanted, only=only, today=today)
                     is_open = not _by_words(_ranking(asked, questions, similar, strict=True)[1])
-            if is_open:  # outside of any moment: it may ask a server
+            if is_open:  # outside any read moment: it may call a server
                 similar = semantic(scope, questions, limit=SIMILAR_MAX, only=only)
         with self._index.moment():
             told, total, best = self._found(
@@ -296,8 +294,8 @@ class Searcher:
     def with_sequels(
         self, scope: Scope, query: str, hits: Sequence[SearchHit]
     ) -> tuple[list[PageRow], dict[PageId, tuple[PageId, ...]]]:
-        """The pages of these hits of a query, best first, with what came of those that lead by
-        their own words; and which of them are newer than which others (`sequels.py`).
+        """The pages of a query's hits, best first, with the sequels of those that lead by their own
+        words; and which pages are newer than which others (`sequels.py`).
         """
         from pagefault.recall.sequels import Sequels
 
@@ -324,8 +322,8 @@ class Searcher:
         profile: Profile,
         strict: bool,
     ) -> tuple[list[SearchHit], int, Ranked | None]:
-        """What is found for a message and the `questions` in it, the message first; how many there
-        are, and the place of the first.
+        """Hits for a message and the `questions` in it (the message first), their total, and the
+        place of the first.
         """
         from pagefault.recall.links import linked
         from pagefault.recall.novelty import settled
@@ -356,7 +354,7 @@ class Searcher:
             for place in shown
             if (page := found.get(place.place)) is not None and not page.is_note
         ]
-        if scope.is_wide and not wanted.kinds:  # else no scope has them beside what was said
+        if scope.is_wide and not wanted.kinds:  # narrower ones never have them beside sources
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
             return [], 0, None
@@ -384,8 +382,8 @@ class Searcher:
         pages: int,
         profile: Profile,
     ) -> list[dict[str, float]]:
-        """What each score is the sum of; `pages` are in scope, and the best place comes first."""
-        if scope.is_several:  # nothing tells of what was written elsewhere
+        """The parts of each score; `pages` counts the scope, and the best place comes first."""
+        if scope.is_several:  # never the log's end: others' writes must not matter
             newest: int = max(page.seq for _, page in admitted)
         else:
             newest = self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
@@ -412,7 +410,7 @@ class Searcher:
         only: NDArray[np.int64] | None,
         today: date | None,
     ) -> partial[tuple[int, Rank]]:
-        """`_asked` of one question, in what this scope is now."""
+        """`_asked` for one question, bound to the current state of this scope."""
         return partial(
             self._asked,
             scope,
@@ -434,9 +432,8 @@ class Searcher:
         today: date | None,
         passed: frozenset[int],
     ) -> tuple[int, Rank]:
-        """How many pages there are in scope, and how those rank that may answer. What stands at
-        places that are `passed`, in whose place something else stands now, lends nothing to what
-        stands beside it.
+        """The number of pages in scope, and a function that ranks those which may answer. Places in
+        `passed` are history: they do not count for their neighbours.
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.kin import with_kin
@@ -475,7 +472,7 @@ class Searcher:
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
-        """Where the pages stand that were said then, or tell of then."""
+        """Places of the pages said in these spans, or that mention them."""
         import numpy as np
 
         from pagefault.recall.daily import days_of
@@ -495,8 +492,8 @@ def _ranking(
     *,
     strict: bool,
 ) -> tuple[int, Ranking]:
-    """How many pages there are in scope, and what ranks for a message and the questions in it; what
-    has some words of the message, where nothing does and it is not `strict`.
+    """The number of pages in scope, and the merged ranking for a message and its questions. If
+    nothing ranks and it is not `strict`, pages that have some words of the message.
     """
     from pagefault.recall.decompose import merged
 
@@ -507,13 +504,13 @@ def _ranking(
 
 
 def _by_words(ranking: Ranking) -> bool:
-    """Whether words settle which place answers."""
+    """Whether words alone settle which place answers."""
     first = ranking.rows(range(min(len(ranking), 2)))
     return bool(first) and is_sure([place.score for place in first], first[0].told)
 
 
 def without(found: Candidates, passed: frozenset[int]) -> Candidates:
-    """The same candidates, but for those at these places."""
+    """The candidates without these places."""
     if not passed:
         return found
     stays = _elsewhere(found.places, passed)
@@ -521,13 +518,13 @@ def without(found: Candidates, passed: frozenset[int]) -> Candidates:
 
 
 def elsewhere(similar: Similar, passed: frozenset[int]) -> Similar:
-    """The same, but for what is near at these places."""
+    """The similar pages without those at these places."""
     stays = _elsewhere(similar.places, passed)
     return replace(similar, places=similar.places[stays], scores=similar.scores[stays])
 
 
 def counting(asked: Question, found: Candidates) -> tuple[Question, Candidates]:
-    """The same question and candidates, but for the terms that tell nothing in this scope."""
+    """The question and candidates without terms that are uninformative in this scope."""
     joints = unseen_joints(asked.terms, list(map(bool, found.frequencies)))
     if not joints:
         return asked, found
@@ -546,10 +543,10 @@ def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.
 
 
 def copies(ranking: Ranking) -> list[list[int]]:
-    """The rows of a ranking in groups of those whose pages say the same as the first of each and
-    tell as much of the question by their own words.
+    """Group the rows whose pages have the same content as the group's first and cover as much of
+    the question by their own words.
 
-    Only where its own words were found: `Yes!` says something else after every question.
+    Only pages found by their own words: `Yes!` means something else after every question.
     """
     own, likenesses = ranking.part("own").tolist(), ranking.likenesses.tolist()
     groups: list[list[int]] = []
@@ -558,7 +555,7 @@ def copies(ranking: Ranking) -> list[list[int]]:
         alike = leading.setdefault(bucket(likeness), []) if own[row] > 0 else []
         for group in alike:
             first = group[0]
-            # Where they differ in a word, it must be none that was asked for.
+            # If they differ in a word, it must not be one of the question's.
             if likeness == likenesses[first] or (
                 say_the_same(likeness, likenesses[first])
                 and math.isclose(own[row], own[first], rel_tol=OWN_TOLERANCE)
@@ -574,7 +571,7 @@ def copies(ranking: Ranking) -> list[list[int]]:
 def once(
     hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[int]]
 ) -> list[SearchHit]:
-    """Hits, best first, each with its place: the best of each group of places stands for all."""
+    """One hit for each group of places: the best, standing for all. Hits are best first."""
     group_of = {place: number for number, group in enumerate(groups) for place in group}
     told: dict[int, SearchHit] = {}
     for hit, place in hits:
@@ -591,7 +588,7 @@ def _relevant(hit: SearchHit, relevance: float) -> SearchHit:
 
 
 def why(place: Ranked) -> str:
-    """What a place is found by."""
+    """The reason a place was found."""
     for part, name in (("own", "words"), ("link", "link")):
         if place.parts.get(part, 0.0) > 0:
             return name
@@ -610,7 +607,7 @@ def _recency(age: int) -> float:
 
 
 def _parts(place: Ranked, row: PageRow, *, best: float, recency: float) -> dict[str, float]:
-    """The summands of the measured score."""
+    """The parts of the measured score."""
     return {
         **place.parts,
         "recency": RECENCY * best * recency,

@@ -1,9 +1,8 @@
-"""Candidates by meaning: what an embedder and its vectors are to search.
+"""Candidates by meaning: the contract between search and an embedder with its vectors.
 
-Search needs none. Where there is one, and words leave it open which page answers (`certainty.py`),
-it is asked once, for a query and each question in it, and what it finds joins what the words find:
-pages with none of the query's words become candidates, and every candidate's score gains a part,
-`meaning`.
+Optional. If there is an embedder, and words leave the answer open (`certainty.py`), it is called
+once for a query and its questions. Its results are merged with those by words: pages without any of
+the query's words become candidates, and every candidate's score gains a part, `meaning`.
 """
 
 from __future__ import annotations
@@ -24,29 +23,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Similar:
-    """Places of a scope and how near each page is in meaning. Both arrays are equally long.
+    """Places of a scope and how similar in meaning each page is; the arrays are parallel.
 
-    `places` ascend, each once; they are places as `PageIndex.candidates` tells them for the same
-    scope (`store/place.py`). `scores` are 0..1, larger is nearer: a cosine, with what is below zero
-    as zero. What they mean beyond their order is the embedder's business: search compares them only
-    with one another.
+    `places` are ascending and unique, numbered as by `PageIndex.candidates` for the same scope
+    (`store/place.py`). `scores` are 0..1, larger is nearer: a cosine, with negatives as zero. Their
+    scale is the embedder's own: search compares them only with one another.
     """
 
     places: NDArray[np.int64]
     scores: NDArray[np.float64]
     weight: float = 0.05
-    """What the nearest page gains, in units of what words are worth for the page they fit best.
-    Static embeddings know little that words do not, and should keep to 0.05; an encoder of
-    sentences takes 0.5 (docs/recall.md).
+    """What the nearest page gains, in units of the best page's score by words. Static embeddings
+    add little to words and should keep to 0.05; a sentence encoder takes 0.5 (docs/recall.md).
     """
     scale: tuple[float, float] | None = None
-    """Which scores are middling and highest, where the places do not tell it: of few pages that
-    somebody chose, each may be as near as pages ever are.
+    """The median and highest scores, if these places do not represent them: among a few hand-picked
+    pages, all may be as near as pages ever are.
     """
 
 
 class Semantic(Protocol):
-    """Finds pages by meaning. The same stored pages and query give the same answer."""
+    """Finds pages by meaning. The same stored pages and query give the same result."""
 
     def __call__(
         self,
@@ -56,33 +53,33 @@ class Semantic(Protocol):
         limit: int,
         only: NDArray[np.int64] | None = None,
     ) -> Sequence[Similar]:
-        """For each query the `limit` pages of the scope that are nearest to it, at most.
+        """For each query, at most the `limit` pages of the scope nearest to it.
 
-        With `only`, places that ascend: the `limit` nearest that stand there, however many others
-        are nearer. Others may be among them, for what stands beside a page counts for it.
+        With `only` (ascending places), the `limit` nearest there, however many others are nearer.
+        Others may be among the results, because neighbours count for a page.
 
-        Pages without a vector (yet) are left out, and so is what the scope does not see. Called
-        from several threads at once. An embedder that cannot be reached answers with nothing:
-        search goes by words then.
+        Pages without a vector (yet), or not visible in the scope, are left out. Called from several
+        threads at once. If the embedder cannot be reached, the result is empty, and search goes by
+        words.
         """
         ...
 
 
 BESIDE: Final = 0.75
-"""How much a neighbour's nearness counts: an answer stands beside its question, and one page that
-is near by itself may be so by chance.
+"""Weight of a neighbour's similarity: answers are beside their questions, and a single page may be
+similar by chance.
 """
 
 RELEVANCE: Final = 0.4
-"""Of a page that has only meaning, at most: no message but a question wants it."""
+"""Most relevance of a page found by meaning alone: only a question wants such a page."""
 
 
 def closeness(similar: Similar, places: Numbers) -> Values:
-    """For each of `places` (ascending) 0..1: how near it and those beside it are. 1 is the nearest
-    among its like, 0 is middling or below.
+    """For each of `places` (ascending), the similarity 0..1 of the page and its neighbours: 1 is
+    the nearest among its like, 0 the median or below.
 
-    Only what stands out of what was found counts: what a cosine is worth differs from one embedder
-    to the next, and one that finds everything alike near decides nothing.
+    Only what stands out among the results counts. Cosines are not comparable between embedders, and
+    one that finds everything equally near decides nothing.
     """
     import numpy as np
 

@@ -1,20 +1,21 @@
-"""What came of a page: the answer that takes it up, and what was said later of the same thing.
+"""Sequels of a page: the reply that takes it up, and later statements about the same thing.
 
-A search finds pages by the words of a question. What was settled need not have them: *which
-queue?* – *NATS or RabbitMQ.* – *NATS, then.*; and a change of mind may call the thing by what was
-chosen for it before: *NATS fell over last night, RabbitMQ does it now.* Both have a word that few
-pages have, and it stands in a page that was found. So from the pages that lead, two steps go on:
+A search finds pages by the words of a question. What was settled need not have them: *which queue?*
+– *NATS or RabbitMQ.* – *NATS, then.*; and a change of mind may use the word chosen before: *NATS
+fell over last night, RabbitMQ does it now.* Both share a rare word with a page that was found. Two
+steps lead on from the best pages:
 
- - **Taken up.** A user's next message, if it is short and has a rare word of what was replied, or
-   of the page itself where that was a reply, belongs to them.
- - **Later.** What was said later by a person, with a rare word that a leading page adds to the
-   question, may change what stands there.
+- **Taken up.** A user's next message follows a page if it is short and shares a rare word with the
+  reply, or with the page itself if that was a reply.
+- **Later.** A person's later statement with a rare word that a leading page adds to the question
+  may change what that page says.
 
-Of two pages that were found and tell of the same, the later is `newer`: they share a rare word,
-and each names something that the other does not, or one of them is denied. That says only what is
-so, that one was said after the other; whether it holds instead is for the reader to say.
+Of two found pages about the same thing, the later is `newer`: they share a rare word, and each
+names something that the other does not, or one is negated. This says only which was said later;
+whether it replaces the other is for the reader to decide.
 
-Nothing here knows a phrase of any language. A rare word is one of few pages of this conversation.
+Nothing here knows a phrase of any language. A word is rare if few pages of this conversation have
+it.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from pagefault.store.likely import rarity
 from pagefault.store.likeness import told_by
 from pagefault.store.place import place_in
 
-# Chosen on phrasings of the north star: docs/decisions/065 and 096 have the figures, and those of
+# Chosen on phrasings of the north star; docs/decisions/065 and 096 have the figures, also for
 # phrasings that were written afterwards.
 LEADING: Final = 5  # pages whose sequels are looked for
-REACH: Final = 4  # pages after it, in which one is taken up
-RARE_MAX: Final = 8  # pages with a term: one of more pages ties nothing together
-LATER_MAX: Final = 4  # pages that were said later
+REACH: Final = 4  # pages after one in which it can be taken up
+RARE_MAX: Final = 8  # pages with a term; a more common one links nothing
+LATER_MAX: Final = 4  # later pages, at most
 STRETCHES_MAX: Final = 100
-COMPARED_MAX: Final = 24  # pages of which it is told which are newer
-BEARING: Final = 0.45  # of the best page's bearing on the question: so much is about the same
-LEAST: Final = 0.1  # of a rare word: what a page has of a question by other words than its own
-NAMED_MAX: Final = 3  # pages that one is newer than
+COMPARED_MAX: Final = 24  # pages that are compared for which is newer
+BEARING: Final = 0.45  # of the best page's bearing: with this much, a page is about the same
+LEAST: Final = 0.1  # in rare words: least bearing of a page, if found by other words
+NAMED_MAX: Final = 3  # pages named as older than one
 
 
 Words = frozenset[Sought]
 
 
 class Sequels:
-    """Of the pages that one question finds. Reads the index and pages: not for an event loop."""
+    """Sequels of pages found by one question. Reads index and pages: not for an event loop."""
 
     def __init__(
         self,
@@ -75,11 +76,11 @@ class Sequels:
         self._frequencies: dict[Sought, int] = {}
         self._worths: dict[Sought, float] = {}
         self._rare: dict[PageId, Words] = {}
-        self._total = 0  # pages in scope, once a term was looked up
+        self._total = 0  # pages in scope; known after the first look-up
 
     def with_sequels(self, found: Sequence[PageRow], leading: Sequence[PageRow]) -> list[PageRow]:
-        """What was found, best first, each page that leads with what takes it up and what was said
-        later of either.
+        """The found pages, best first, each leading one followed by the page that takes it up and
+        by what was said later about either.
         """
         lead = leading[:LEADING]
         sequels = {row.page_id: self.taken_up(row) for row in lead}
@@ -94,7 +95,7 @@ class Sequels:
         return list(ordered.values())
 
     def taken_up(self, row: PageRow) -> list[PageRow]:
-        """The user's next message, if it takes this page up, or what was replied to it."""
+        """The user's next message, if it takes up this page or the reply to it."""
         place = place_in(self._scope, row)
         after = self._pages.rows(range(place + 1, place + 1 + REACH))
         replied = [row] if row.role is Role.ASSISTANT else []
@@ -115,9 +116,9 @@ class Sequels:
         return []
 
     def later(self, rows: Sequence[PageRow]) -> list[tuple[PageId, PageRow]]:
-        """What people said after one of these that has a rare word of it, and which that is. Most
-        such words come first, each as much as that one has of the question: by chance any page
-        shares a number with some.
+        """What people said later with a rare word of one of these pages, and which page that is.
+        Pages that share the most rare words come first, each weighted by its source's bearing on
+        the question: any page shares a number with some other by chance.
         """
         adds = {row.page_id: self._telling(row) - self._asked for row in rows}
         rare = sorted(self._bonds(Words().union(*adds.values())), key=_spelled)
@@ -126,8 +127,8 @@ class Sequels:
         found = self._index.candidates(self._scope, rare, limit=STRETCHES_MAX, count_max=1)
         candidates = self._pages.rows(found.places.tolist())
         has = dict(zip(found.places.tolist(), (found.counts > 0).tolist(), strict=True))
-        told: dict[int, float] = {}  # how much each has of the page that it shares most with
-        source: dict[int, PageId] = {}  # which that is
+        told: dict[int, float] = {}  # weight of what a page shares with its closest source
+        source: dict[int, PageId] = {}  # that source
         tells = {row.page_id: self._tells(row) & self._asked for row in rows}
         self._look_up(Words().union(*tells.values()))
         for row in rows:
@@ -150,14 +151,14 @@ class Sequels:
         return list(islice(chosen, LATER_MAX))
 
     def newer(self, rows: Sequence[PageRow]) -> dict[PageId, tuple[PageId, ...]]:
-        """Which of these pages (best first) others of them are newer than: the ids of those, the
-        last said first.
+        """For each of these pages (best first) that is newer than others of them: the ids of those,
+        the latest first.
         """
         told = [row for row in rows[:COMPARED_MAX] if not self._asks(row)]
         asked = {row.page_id: self._tells(row) & self._asked for row in told}
         self._look_up(Words().union(*asked.values()))
         bears = {page_id: self._weight(some) for page_id, some in asked.items()}
-        # What asks may be this question, asked before: it has more of it than any answer.
+        # An asking page may be this very question, with more of its words than any answer.
         stated = [bears[row.page_id] for row in told if not self._asks_at_all(row)]
         least = BEARING * max(stated or bears.values(), default=0.0)
         if not least:
@@ -181,12 +182,12 @@ class Sequels:
         return found
 
     def _names_again(self, old: PageRow, new: PageRow) -> bool:
-        """Whether both have a rare word that the question has not."""
+        """Whether both share a rare word that is not in the question."""
         return bool(self._bonds((self._telling(old) & self._telling(new)) - self._asked))
 
     def _differ(self, old: PageRow, new: PageRow) -> bool:
-        """Whether one names, counts or denies what the other does not, or they have rare words of
-        their own: else they say the same.
+        """Whether they differ: one names, counts or negates what the other does not, or each has
+        rare words of its own.
         """
         if self._details(old) != self._details(new):
             return True
@@ -203,22 +204,22 @@ class Sequels:
             self._total = found.pages
 
     def _few(self, terms: Collection[Sought]) -> set[Sought]:
-        """Those of these terms that few pages have."""
+        """The terms that few pages have."""
         self._look_up(terms)
         return {term for term in terms if self._frequencies[term] <= RARE_MAX}
 
     def _rare_in(self, row: PageRow) -> Words:
-        """What a page tells that few pages have."""
+        """The rare words of a page."""
         if row.page_id not in self._rare:
             self._rare[row.page_id] = frozenset(self._few(self._telling(row)))
         return self._rare[row.page_id]
 
     def _bonds(self, terms: Collection[Sought]) -> set[Sought]:
-        """Those that few pages have, and not one alone."""
+        """Rare terms that occur in more than one page."""
         return {term for term in self._few(terms) if self._frequencies[term] > 1}
 
     def _worth(self, term: Sought) -> float:
-        """How rare a term is that was looked up, of what stands in one page alone."""
+        """The rarity of a term already looked up, relative to one in a single page."""
         if term not in self._worths:
             frequency = self._frequencies[term]
             self._worths[term] = rarity(self._total, frequency) / rarity(self._total, 1)
@@ -230,8 +231,8 @@ class Sequels:
     # --- pages ----------------------------------------------------------------------------------
 
     def _telling(self, row: PageRow) -> Words:
-        """The words of a page, each in all languages of the scope: what a short text says need not
-        tell which it is in, and its words are those of a longer one that does.
+        """The words of a page, stemmed in all languages of the scope: a short text may not reveal
+        its language, and its words must match those of a longer one that does.
         """
         if row.page_id not in self._terms:
             page = self._reading.page(row)
@@ -239,12 +240,12 @@ class Sequels:
         return self._terms[row.page_id]
 
     def _words(self, text: str) -> Words:
-        if not self._languages:  # where only one is spoken, each word is one, for half the work
+        if not self._languages:  # with one language each word has one form, at half the work
             return Words(telling(text))
         return Words(query_words(text, self._languages)) if is_telling(text) else Words()
 
     def _tells(self, row: PageRow) -> Words:
-        """What it tells, and what of the question stands in the page that it takes up."""
+        """The page's words, with the question's words in the page it takes up."""
         asked = self._takes_up.get(row.page_id)
         return self._telling(row) | (self._telling(asked) & self._asked if asked else frozenset())
 
@@ -257,12 +258,12 @@ class Sequels:
         return self._told[row.page_id]
 
     def _is_persons(self, row: PageRow) -> bool:
-        """Whether a user said it, or somebody with a name."""
+        """Whether a user said it, or a named speaker."""
         page = self._reading.page(row)
         return row.role is Role.USER or (page is not None and bool(page.speaker))
 
     def _asks(self, row: PageRow) -> bool:
-        """Whether it asks and tells nothing, or cannot be read."""
+        """Whether it only asks, or cannot be read."""
         page = self._reading.page(row)
         return page is None or only_asks(page.text)
 
@@ -272,7 +273,7 @@ class Sequels:
 
 
 def _spelled(word: Sought) -> tuple[str, ...]:
-    """By which words are sorted."""
+    """The sort key of words."""
     return (word,) if isinstance(word, str) else word
 
 

@@ -1,12 +1,12 @@
-"""The profile `studio-v1`: a ranking formula of fixed weights, over what search has found.
+"""The profile `studio-v1`: a ranking formula of fixed weights over what search found.
 
     score = 0.40 semantic + 0.25 lexical + 0.20 recency + 0.15 importance
 
-Each is 0..1: `semantic` is how near in meaning, of the nearest; `lexical` what its own words and
-those around it are worth, of the best; `recency` falls to 1/e over so many pages as in the measured
-profile; `importance` is the page's own. Where no embedder is set there is no `semantic`, and the
-other weights are raised so that they come to one. What is found at all is the same as ever: the
-formula orders it, so what bears on nothing still finds nothing.
+Each term is 0..1: `semantic` is similarity relative to the nearest page; `lexical` the score of a
+page's own words and its neighbourhood, relative to the best; `recency` decays to 1/e over as many
+pages as in the measured profile; `importance` is the page's own. Without an embedder there is no
+`semantic`, and the other weights are scaled up to sum to one. The formula only reorders hits: what
+bears on nothing still finds nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ WEIGHTS: Final = {"semantic": 0.40, "lexical": 0.25, "recency": 0.20, "importanc
 def rescored(
     found: Sequence[Mapping[str, float]], recencies: Sequence[float], importances: Sequence[float]
 ) -> list[dict[str, float]]:
-    """For each of the pages that were found, given by the parts of its measured score, the parts of
-    this one; they add up to it.
-    """
+    """This score's parts for each page, which add up to it, from its measured parts."""
     lexical = _shares([parts["own"] + parts["neighbourhood"] for parts in found])
     values = {"lexical": lexical, "recency": recencies, "importance": importances}
     if found and "meaning" in found[0]:
@@ -36,6 +34,6 @@ def rescored(
 
 
 def _shares(values: Sequence[float]) -> list[float]:
-    """Each as a share of the largest; 0 where none is above 0."""
+    """Each value as a share of the largest; 0 if none is above 0."""
     most = max(values, default=0.0)
     return [max(value, 0.0) / most if most > 0 else 0.0 for value in values]

@@ -1,6 +1,6 @@
-"""How near to the days that a question names a page was said, or what it tells of happened.
+"""Temporal nearness: how near to the days a question names a page was said, or places an event.
 
-People tell of what happened on the same day or in those that follow, and now and then announce it.
+People report what happened on the same day or in those that follow, and now and then announce it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 
 from pagefault.language.days import Days, of_year
 
-LASTING_DAYS: Final = 7.0  # a week after the day, a page is 1/e as near
-BEFORE: Final = 3.0  # so much sooner ends nearness before the day
-YEARS_MAX: Final = 200  # of which a date without a year is looked at in
+LASTING_DAYS: Final = 7.0  # decay: a week after the day, a page is 1/e as near
+BEFORE: Final = 3.0  # factor by which nearness falls faster before the day
+YEARS_MAX: Final = 200  # years in which a date without a year is tried
 
 
 def nearness(
     named: Sequence[Days], days: NDArray[np.int64], until: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """For each of `days` (ordinals), or from each of them `until` another, 0..1: 1 within what is
-    named, less and less around it; of several days as much less as what is named is fewer.
+    """Nearness, 0..1, of each of `days` (ordinals), or of each period from there `until` another
+    day: 1 within the days named, decaying around them; for a period, scaled by the share of days
+    named.
     """
     near = np.zeros(len(days))
     if not len(days):

@@ -1,1 +1,1 @@
-"""How pages shrink: a ladder of levels, each no longer than the one above, and what does it."""
+"""Shorter forms of pages: a ladder of levels, and the compressors that produce them."""

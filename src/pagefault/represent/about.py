@@ -1,6 +1,6 @@
-"""What a text is about, found when somebody asks and kept from then on.
+"""Topics, entities and tasks of a text, computed on demand and cached.
 
-Most pages are never asked: to look at each when it is written would cost as much as to store it.
+Most pages are never asked: computing them on every write would cost as much as storing it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ class Found:
     def __init__(self, text: str) -> None:
         self._text = text
         self.reading: object = None
-        """What was read of the text for shorter forms, if it was: a `reading.Reading`."""
+        """The text as read for its shorter forms, if it was: a `reading.Reading`."""
 
     @cached_property
     def topic_tags(self) -> tuple[str, ...]:
-        from pagefault.represent.topics import topic_tags  # not for who only reads
+        from pagefault.represent.topics import topic_tags  # lazy: readers do not need it
 
         return topic_tags(self._text)
 

@@ -1,15 +1,15 @@
-"""The contract of a compressor: pages in, one shorter text out, and where each part of it is from.
+"""The contract of a compressor: pages in, one shorter text out, with the source of each part.
 
-Levels are those of `model.kinds.Level`. *Reduced* says all that the text says, without what says
-nothing. *Abstract* is its key sentences, a tenth of a range. *Reference* tells that it is there
-and what it is about, and none of its sentences. Invariants, for every compressor:
+Levels are those of `model.kinds.Level`. *Reduced* drops only what carries no meaning. *Abstract*
+has the key sentences, a tenth of a range. *Reference* has the existence and subject of a range, and
+none of its sentences. Invariants, for every compressor:
 
- (1) A level is never longer than the one above it, in tokens and in UTF-8 bytes; level 0 of a range
-     is `full_text`. A short text may be the same at two levels; what has no room for a reference
-     has an empty one.
- (2) Every span lies within the stored text of a page that was given, on boundaries of characters.
-     At levels 1 and 2 a text that is not empty has spans; at level 3 none.
- (3) The pages given are not changed: level 0 is theirs.
+ (1) A level is never longer than the one above it, in tokens or in UTF-8 bytes; level 0 of a range
+     is `full_text`. A short text may be the same at two levels, and its reference may be empty if
+     there is no room for one.
+ (2) Every span lies within the stored text of a given page, on character boundaries. A non-empty
+     text has spans at levels 1 and 2, and none at level 3.
+ (3) The given pages are not changed: level 0 is theirs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from pagefault.model.page import Evidence, Page
 from pagefault.represent.about import Found
 
 CountTokens = Callable[[str], int]
-"""How long a text is, in the unit of stored counts. Passed in: who counts is not our business."""
+"""Counts the tokens of a text, in the unit of stored counts. Injected, whatever the tokenizer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A page that is to become shorter: its text at level 0 and who said it when."""
+    """A page to be shortened: its text at level 0, its speaker and its time."""
 
     page_id: PageId
     text: str
@@ -38,7 +38,7 @@ class Source:
     role: Role = Role.USER
     speaker: str = ""
     occurred_at: str = ""
-    found: Found | None = field(default=None, compare=False, repr=False)  # of the page
+    found: Found | None = field(default=None, compare=False, repr=False)  # the page's
 
     @classmethod
     def of(cls, page: Page) -> Source:
@@ -55,10 +55,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """One page, or a range of them, at a level.
+    """One page, or a range of pages, at a level.
 
-    `tokens` counts `text`. `spans` are what it was taken from, in the order of the text. What is
-    `verbatim` says nothing but what stands at its spans, and who speaks; else a model wrote it.
+    `tokens` counts `text`. `spans` are its sources, in the order of the text. A `verbatim` text has
+    nothing but the text of its spans and the speakers' names; any other was written by a model.
     """
 
     text: str
@@ -71,11 +71,11 @@ class Representation:
 
 
 class Compressor(Protocol):
-    """Makes pages of one modality shorter.
+    """Shortens pages of one modality.
 
-    It is asynchronous because one that asks a model, or decodes a video elsewhere, has to wait
-    and must be cancellable while it does. One that needs neither is a plain function behind it
-    (`extractive.compress_page`, `compress_range`), for callers without a loop.
+    Asynchronous, because a compressor that calls a model, or decodes a video elsewhere, has to wait
+    and must be cancellable. For callers without a loop, compressors that never wait are also plain
+    functions (`extractive.compress_page`, `compress_range`).
     """
 
     @property
@@ -84,17 +84,17 @@ class Compressor(Protocol):
     async def compress(
         self, sources: Sequence[Source], level: Level, *, tokens_max: int | None = None
     ) -> Representation:
-        """One page, or a range of pages in their order, at `level` (1, 2 or 3).
+        """One page, or a range of pages in order, at `level` (1, 2 or 3).
 
-        `tokens_max` asks for an abstract or a reference of at most that size; without it an
-        abstract is as long as its level says. Reduced keeps all there is to keep, so it takes no
-        size. Raises `BadInput` for a level or size that cannot be asked for, and for no pages.
+        `tokens_max` limits an abstract or a reference; by default an abstract has its level's usual
+        length. Reduced keeps all there is to keep, so it takes no limit. Raises `BadInput` for an
+        impossible level or limit, and for no pages.
         """
         ...
 
 
 def check_asked(sources: Sequence[Source], level: Level, tokens_max: int | None) -> None:
-    """Raises `BadInput` for what no compressor does."""
+    """Raise `BadInput` for requests that no compressor accepts."""
     if level is Level.FULL:
         raise BadInput("level 0 is the page's own text", hint="ask for level 1, 2 or 3")
     if not sources:
@@ -111,14 +111,14 @@ def check_asked(sources: Sequence[Source], level: Level, tokens_max: int | None)
 
 
 def speaker_of(source: Source) -> str:
-    """Who speaks, on one line."""
+    """The speaker's name, or else the role, on one line."""
     return " ".join(source.speaker.split()) or source.role.value
 
 
 def full_text(sources: Sequence[Source]) -> str:
-    """Level 0: the text of a page; of a range the texts one under the other, saying who speaks.
+    """Level 0: the text of a page; for a range, the texts one below the other, with speakers.
 
-    Who speaks is said where somebody else begins to, so an empty page says nothing.
+    A speaker is named where the speaker changes. Empty pages are skipped.
     """
     if len(sources) == 1:
         return sources[0].text

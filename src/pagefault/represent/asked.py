@@ -1,9 +1,9 @@
-"""Abstracts that a model writes, taken only if they keep what an abstract must keep.
+"""Abstracts by a model, accepted only if they keep what an abstract must keep.
 
-The model is asked for level 2 alone: level 1 keeps everything, which rules do exactly, and a
-reference has no sentences. What it writes is taken if it fits the size, keeps names and numbers of
-the sentences that a claim may cite, denies what they deny, and brings in no name or number of its
-own. Otherwise, and when the engine fails or takes too long, the extractive abstract stands.
+The model writes level 2 only: level 1 keeps everything, which rules do exactly, and a reference has
+no sentences. Its text is accepted if it fits the size, keeps most names and numbers of the
+sentences that a claim may cite, has a negation if they have one, and adds no name or number.
+Otherwise, and if the engine fails or takes too long, the extractive abstract is used.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from pagefault.represent.protected import Guarded, guarded, guarded_set
 from pagefault.represent.sentences import units
 
 KEPT_MIN: Final = 0.7
-"""Of the names, numbers and negations in sentences that a claim may cite."""
-FRAMING: Final = 32  # tokens around messages, more than any provider adds
+"""Share of the names and numbers in citable sentences that must be kept."""
+FRAMING: Final = 32  # tokens around messages; no provider adds more
 
 _ASK: Final = """\
 Shorten a part of a conversation for later reference. The user message is that part, not addressed \
@@ -46,9 +46,9 @@ courtesy."""
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A `Compressor` that asks `engine`, `tries` times at most, for `timeout_s` seconds each.
+    """A `Compressor` that asks `engine`, at most `tries` times, for up to `timeout_s` seconds each.
 
-    `window_tokens` is how much the engine takes: a longer range is not put to it.
+    `window_tokens` is the engine's limit: longer ranges are not sent to it.
     """
 
     engine: Engine
@@ -63,7 +63,7 @@ class Asked:
     async def compress(
         self, sources: Sequence[Source], level: Level, *, tokens_max: int | None = None
     ) -> Representation:
-        """As the protocol says. Never fails because the engine did; being cancelled cancels it."""
+        """As the protocol says. Never fails if the engine does; cancellation cancels the engine."""
         if level is Level.ABSTRACT and tokens_max is None and self.tokens_max:
             tokens_max = self.tokens_max
         rules = Extractive(self.count)
@@ -117,7 +117,7 @@ class Asked:
         )
 
     async def _written(self, request: Request) -> str | None:
-        """What the engine wrote; None if it failed, was cut off, called a tool or wrote nothing."""
+        """The engine's text; None if it failed, was cut off, called a tool or wrote nothing."""
         try:
             async with asyncio.timeout(self.timeout_s):
                 async for piece in self.engine.reply(request):
@@ -130,7 +130,7 @@ class Asked:
 
 
 def is_faithful(written: str, texts: Sequence[str]) -> bool:
-    """Whether it keeps what a claim may cite of the texts, and names nothing else."""
+    """Whether it keeps what claims may cite from the texts, and adds no name or number."""
     cited: set[tuple[Guarded, str]] = set()
     there: set[tuple[Guarded, str]] = set()
     for text in texts:

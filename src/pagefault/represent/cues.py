@@ -1,7 +1,7 @@
-"""Phrases by which a sentence says what kind of sentence it is.
+"""Cues: phrases that reveal what kind of sentence one is.
 
-In the languages that have such cues; a sentence without any of them is a plain one. They choose and
-order sentences, and nothing is held to be true because of them.
+They exist for some languages; a sentence without any is a plain one. They only select and order
+sentences: nothing is held true because of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FACT: Final = anywhere(Cue.FACT)
 _STATED: Final = anywhere(Cue.STATED)
 _NEGATION: Final = anywhere(Cue.NEGATION)
 _LABEL: Final = re.compile(r"[^\W\d_][\w -]{0,24}: ")  # "Rule: …", "NOTE: …"
-_DENIES_WITHIN: Final = 3  # characters: "Do not …"
+_DENIES_WITHIN: Final = 3  # characters before the negation
 _ASKING: Final = re.compile(rf"[?？][\"'”’)\]]*\s*$|{joined(Cue.ASKS_AT_END)}")
 
 
@@ -32,7 +32,7 @@ def is_preference(sentence: str) -> bool:
 
 
 def is_fact(sentence: str) -> bool:
-    """Something to be remembered, or that a thing is so, with a name or a number in it."""
+    """Whether it is something to be remembered, or a statement of fact with a name or a number."""
     if _FACT.search(sentence) is not None:
         return True
     return is_stated(sentence) and any(
@@ -41,7 +41,7 @@ def is_fact(sentence: str) -> bool:
 
 
 def is_stated(sentence: str) -> bool:
-    """That a thing is so: "the owner is …"."""
+    """Whether it states that something is so: "the owner is …"."""
     return _STATED.search(sentence) is not None
 
 
@@ -50,7 +50,7 @@ def is_question(sentence: str) -> bool:
 
 
 def forbids(sentence: str) -> bool:
-    """Whether it begins by denying, as prohibitions do: "Never …", "Rule: do not …"."""
+    """Whether it begins with a negation, as prohibitions do: "Never …", "Rule: do not …"."""
     label = _LABEL.match(sentence)
     said = sentence[label.end() if label else 0 :]
     denial = _NEGATION.search(said)
@@ -58,7 +58,7 @@ def forbids(sentence: str) -> bool:
 
 
 def is_citable(sentence: str) -> bool:
-    """Whether a claim may well rest on it: it states a decision, a preference or a fact."""
+    """Whether a claim may rest on it: it states a decision, a preference or a fact."""
     return not is_question(sentence) and (
         is_decision(sentence) or is_preference(sentence) or is_fact(sentence)
     )

@@ -1,11 +1,11 @@
-"""The ladder of a text without a model: what is kept are stretches of the text itself.
+"""The extractive ladder: shorter forms made of pieces of the text, without a model.
 
-`compress_page` and `compress_range` are plain functions of what they are given: the same pages
-give the same bytes. `Extractive` is the same behind the protocol.
+`compress_page` and `compress_range` are pure functions: the same pages give the same bytes.
+`Extractive` adapts them to the protocol.
 
-An abstract quotes: every sentence in it stands in a page, and its span says where. It is never
-cut inside a sentence that denies something, and a decision that its own range takes back later
-does not stand in it without the sentence that takes it back.
+An abstract quotes: each of its sentences is in a page, and its span says where. It never cuts a
+sentence that negates something, and it never has a decision that its own range takes back later
+without the sentence that takes it back.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from pagefault.represent.salience import Candidate, choose
 from pagefault.represent.sentences import Unit
 
 RATIO: Final = 10
-"""An abstract has at most one token for so many of what it stands for …"""
+"""An abstract has at most one token for this many of its sources …"""
 ABSTRACT_MIN: Final = 24
-"""… but is allowed so many, about a sentence: less would say nothing."""
+"""… but may always have this many, about a sentence: less would say nothing."""
 TRIES: Final = 3
 BREAKS: Final = ("\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
 
@@ -44,7 +44,7 @@ BREAKS: Final = ("\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
 def compress_page(
     source: Source, level: Level, *, count: CountTokens, tokens_max: int | None = None
 ) -> Representation:
-    """One page at `level`. As `compress_range` of that page alone, without saying who spoke."""
+    """One page at `level`: `compress_range` of that page alone, without the speaker."""
     return compress_range([source], level, count=count, tokens_max=tokens_max)
 
 
@@ -55,11 +55,11 @@ def compress_range(
     count: CountTokens,
     tokens_max: int | None = None,
 ) -> Representation:
-    """A run of pages, in their order, as one text at `level` (1, 2 or 3).
+    """A run of pages, in order, as one text at `level` (1, 2 or 3).
 
-    Of several pages it says who speaks. An abstract has at most `tokens_max` tokens, or a tenth
-    of what the pages' texts have; of less than 240 tokens it is 24 of them, or one sentence. It is
-    empty where no whole sentence fits. Raises `BadInput` as `check_asked`.
+    With several pages, speakers are named. An abstract has at most `tokens_max` tokens, by default
+    a tenth of the pages' texts; below 240 tokens, it has 24 or one sentence. It is empty if no
+    whole sentence fits. Raises `BadInput` as `check_asked` does.
     """
     check_asked(sources, level, tokens_max)
     if level is Level.REFERENCE:
@@ -78,7 +78,7 @@ def compress_range(
 
 
 def abstract_tokens(sources: Sequence[Source], count: CountTokens) -> int:
-    """How long an abstract of these pages may be where no other size is asked for."""
+    """The default limit for an abstract of these pages."""
     return max(ABSTRACT_MIN, sum(count(source.text) for source in sources) // RATIO)
 
 
@@ -105,7 +105,7 @@ def _full(sources: Sequence[Source], count: CountTokens) -> _Draft:
 
 @dataclass(frozen=True, slots=True)
 class Extractive:
-    """The extractive ladder, as a `Compressor` of text."""
+    """The extractive ladder as a `Compressor` of text."""
 
     count: CountTokens
     modality: Modality = Modality.TEXT
@@ -113,12 +113,12 @@ class Extractive:
     async def compress(
         self, sources: Sequence[Source], level: Level, *, tokens_max: int | None = None
     ) -> Representation:
-        """As `compress_range`; it never waits."""
+        """As `compress_range`; never waits."""
         return compress_range(sources, level, count=self.count, tokens_max=tokens_max)
 
 
 def _as_it_stands(sources: Sequence[Source], readings: Sequence[Reading]) -> list[_Line]:
-    """What an abstract chooses from: of what is said twice, or with another value, the latter."""
+    """Candidates of an abstract; of a repeated statement, or a restated value, only the last."""
     lines = [_Line(place, sentence) for place, sentence in said_last(readings)]
     said = [line for line in lines if is_said(sources[line.place])]
     old = {id(said[place]) for place in restated([line.sentence for line in said])}
@@ -141,7 +141,7 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A text and what it was taken from: characters of the pages, by their places."""
+    """A text and its sources: ranges of characters, by the pages' positions."""
 
     text: str
     tokens: int
@@ -164,8 +164,8 @@ class _Draft:
 
 
 def _reduced(sources: Sequence[Source], readings: Sequence[Reading], count: CountTokens) -> _Draft:
-    """Level 1: what is kept, with its white space. Never longer than level 0, and of a page alone
-    never nothing.
+    """Level 1: what is kept, with its white space. Never longer than level 0, and for a single page
+    never empty.
     """
     full = _full(sources, count)
     is_same = all(len(one.kept) == len(one.units) for one in readings)
@@ -184,7 +184,7 @@ def _reduced(sources: Sequence[Source], readings: Sequence[Reading], count: Coun
     draft = _Draft(text, count(text), tuple(quoted))
     if draft.tokens <= full.tokens and size_of(draft.text) <= size_of(full.text):
         return draft
-    return full  # fewer characters of more tokens are rare, and then nothing is gained
+    return full  # fewer characters rarely have more tokens; then nothing is gained
 
 
 def _abstract(
@@ -195,7 +195,7 @@ def _abstract(
     *,
     one_at_least: bool,
 ) -> _Draft:
-    """The sentences among `lines` that say most, within `room` tokens."""
+    """The most informative of `lines`, within `room` tokens."""
     speakers = frozenset(word.casefold() for source in sources for word in source.speaker.split())
     labels = dict.fromkeys(map(speaker_of, sources), 0)
     if len(sources) > 1:
@@ -223,7 +223,7 @@ def _abstract(
             best = draft
         if not took_all or draft.tokens == room:
             break
-        allowed += room - draft.tokens  # labels that were not needed, seams that cost nothing
+        allowed += room - draft.tokens  # the estimate counted labels and seams that cost nothing
     return best
 
 
@@ -235,7 +235,7 @@ def _fitting(
     count: CountTokens,
     reversals: Reversals,
 ) -> tuple[_Draft, bool]:
-    """The best of the `chosen` that fit, in the order of the range; and whether all did."""
+    """The best of `chosen` that fit, in the range's order; and whether all did."""
     taken = list(chosen)
     while True:
         for place in reversals.alone(taken):
@@ -247,9 +247,9 @@ def _fitting(
 
 
 def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
-    """Units of one line stay on a line, those of several on several; a page begins a line.
+    """Join the units: on one line if they shared one, else on separate lines; a page starts a line.
 
-    Labels name who speaks where somebody else begins to.
+    Labels name the speaker wherever it changes.
     """
     parts: list[str] = []
     before: _Line | None = None
@@ -271,7 +271,7 @@ def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
 def _spans(
     sources: Sequence[Source], stretches: Sequence[tuple[int, int, int]]
 ) -> Iterator[Evidence]:
-    """Characters as bytes. Stretches come in order, so each text is encoded once."""
+    """Character ranges as byte spans. Ranges are in order, so each text is encoded once."""
     page, done, size = -1, 0, 0
     for place, start, end in stretches:
         if place != page:

@@ -12,7 +12,7 @@ from pagefault.represent.extractive import compress_range
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveFormer:
-    """Quotes a tenth of a range, and claims nothing: what holds, no rule of form can tell."""
+    """Quotes a tenth of a range and proposes no claims: no rule of form can tell what holds."""
 
     count: CountTokens
     kind: FormerKind = FormerKind.EXTRACTIVE
@@ -22,7 +22,7 @@ class ExtractiveFormer:
         return 0
 
     async def form(self, given: FormationRequest) -> Proposals:
-        """As the protocol says; it never waits, and never fails."""
+        """As the protocol says; never waits or fails."""
         sources = {page.page_id: Source.of(page) for page in given.pages}
         made = compress_range(list(sources.values()), Level.ABSTRACT, count=self.count)
         proposals = []

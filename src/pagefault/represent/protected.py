@@ -1,7 +1,7 @@
-"""What must not be lost when a text becomes shorter: names of things, numbers, negations.
+"""Protected tokens: what shortening must not lose, namely identifiers, numbers and negations.
 
-Found by form, in any language that writes them so. A negation is taken with the word it denies,
-so that dropping either, or what is between them, is seen as a loss.
+Found by form, in any language that has that form. A negation includes the word it negates, so that
+losing either, or their connection, counts as a loss.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Guarded(StrEnum):
 
 
 class Token(NamedTuple):
-    """`text` as compared: what is the same thing is the same text."""
+    """`text` is normalised: equal things have equal texts."""
 
     what: Guarded
     text: str
@@ -38,7 +38,7 @@ _EXTENSIONS: Final = (
 )
 IDENTIFIER: Final = (
     r"https?://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # mail
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail
     r"|[A-Za-z]:\\[\w\\.@+-]*\w"
     r"|(?<![\w/])(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-]"  # /etc/x, ./x, ~/x
     rf"|\b[\w@+-]+(?:/[\w.@+-]+)*\.(?:{_EXTENSIONS})\b"  # x.py, src/x.py
@@ -73,7 +73,7 @@ _SPELLED: Final = str.maketrans("’", "'")
 
 
 def guarded(text: str) -> list[Token]:
-    """What must not be lost from a text, in its order, as often as it stands there."""
+    """The protected tokens of a text, in order, with repetitions."""
     found: list[Token] = []
     for start, end in suspects(text):
         for match in _NAMED.finditer(text, start, end):
@@ -85,7 +85,7 @@ def guarded(text: str) -> list[Token]:
     named = [(token.start, token.end) for token in found]
     for match in _NEGATED.finditer(text):
         if any(start <= match.start() < end for start, end in named):
-            continue  # `--no-cache` denies nothing
+            continue  # `--no-cache` negates nothing
         denied = _NEXT.match(text, match.end())
         said = f"{match[0]} {denied[1]}" if denied else match[0]
         said = " ".join(said.casefold().translate(_SPELLED).split())
@@ -94,9 +94,9 @@ def guarded(text: str) -> list[Token]:
 
 
 def suspects(text: str) -> Iterator[tuple[int, int]]:
-    """What stands between blanks and may be, or hold, an identifier or a number.
+    """Chunks between blanks that may be or contain an identifier or a number.
 
-    Most words are plain ones, and that is seen sooner than what else they are not.
+    Most words are plain, and it is quick to see that.
     """
     for chunk in _CHUNK.finditer(text):
         bare = chunk[0].strip(_PUNCTUATION)
@@ -106,16 +106,16 @@ def suspects(text: str) -> Iterator[tuple[int, int]]:
 
 
 def guarded_set(text: str) -> frozenset[tuple[Guarded, str]]:
-    """The same, each thing once."""
+    """The distinct protected tokens of a text."""
     return frozenset((token.what, token.text) for token in guarded(text))
 
 
 def denies(text: str) -> bool:
-    """Whether something is denied in a text."""
+    """Whether the text has a negation."""
     return _NEGATED.search(text) is not None
 
 
 def retained(kept: str, whole: str) -> float:
-    """The share of what must not be lost from `whole` that stands in `kept`, each thing once."""
+    """The share of the distinct protected tokens of `whole` that `kept` has."""
     must = guarded_set(whole)
     return len(must & guarded_set(kept)) / len(must) if must else 1.0

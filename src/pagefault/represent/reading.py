@@ -1,8 +1,7 @@
-"""A text as its shorter forms need it: read once, and kept with its page for as long as that lives.
+"""A text parsed for its shorter forms: once, and cached with its page for as long as that lives.
 
-What a sentence is worth follows from the sentence alone, and takes most of what an abstract takes.
-What does not (who else speaks, what was said before, how much room there is) is decided where a
-range is summed up: `extractive.py`.
+The worth of a sentence depends on the sentence alone and is most of an abstract's cost. Everything
+else (other speakers, earlier sentences, the room) is decided per range, in `extractive.py`.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from pagefault.represent.salience import Worth, worth
 from pagefault.represent.sentences import Unit, units
 
 REPEAT_WORDS_MIN: Final = 5
-"""A shorter sentence that is said again may be an answer to something else."""
+"""A shorter sentence, if repeated, may answer something else."""
 
 
 class Sentence:
-    """A unit of a text, what it is worth, and what it takes."""
+    """A unit of a text, with its worth and its cost."""
 
     def __init__(self, text: str, unit: Unit, *, again: str, tokens: int) -> None:
         self.text = text
         self.unit = unit
         self.again = again
-        """What it says, where saying it once more says nothing new; else ""."""
+        """Key of the statement if repeating it adds nothing, else ""."""
         self.tokens = tokens
 
     @cached_property
@@ -43,12 +42,12 @@ class Sentence:
 
     @cached_property
     def is_citable(self) -> bool:
-        """Whether a claim may well rest on it."""
+        """Whether a claim may rest on it."""
         return is_citable(self.text)
 
 
 class Reading:
-    """A page's text in units, and what each of these says."""
+    """The units of a page's text, and what each says."""
 
     def __init__(self, source: Source, count: CountTokens) -> None:
         self.count = count
@@ -61,7 +60,7 @@ class Reading:
 
     @cached_property
     def sentences(self) -> Sequence[Sentence]:
-        """What an abstract chooses from: all that is kept, less chatter."""
+        """The candidates of an abstract: all that is kept, except chatter."""
         return list(self._sentences())
 
     def _sentences(self) -> Iterator[Sentence]:
@@ -70,20 +69,20 @@ class Reading:
             is_said = self._is_plain and is_sentence(self._text, unit)
             if is_said and is_chatter(text):
                 continue
-            # Case may tell names apart, and so it stays.
+            # Case is kept, because it may distinguish names.
             folded = " ".join(text.split())
             is_long = folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60
             again = folded if is_said and is_long else ""
             yield Sentence(text, unit, again=again, tokens=self.count(text))
 
     def learn(self) -> None:
-        """Find out now all that an abstract will ask."""
+        """Compute now all that an abstract will need."""
         for sentence in self.sentences:
             _ = sentence.worth, sentence.turns
 
 
 def read(source: Source, count: CountTokens) -> Reading:
-    """What was read of a page before, if it was."""
+    """The page's reading, from the cache if it has one."""
     found = source.found
     known = None if found is None else found.reading
     if isinstance(known, Reading) and known.count == count:
@@ -95,8 +94,8 @@ def read(source: Source, count: CountTokens) -> Reading:
 
 
 def said_last(readings: Sequence[Reading]) -> list[tuple[int, Sentence]]:
-    """What an abstract of several pages chooses from: each sentence with the number of its page; of
-    prose that is said again only the last, as something may have been taken back in between.
+    """The candidates of an abstract of several pages, each with its page's position. Of repeated
+    prose only the last is kept, because something may have been taken back in between.
     """
     said = [(page, one) for page, reading in enumerate(readings) for one in reading.sentences]
     last = {one.again: place for place, (_, one) in enumerate(said)}

@@ -1,21 +1,21 @@
-"""Level 1 of a text: what is left when only what says nothing is taken out.
+"""Level 1 of a text: drops only what carries no meaning.
 
-Level 1 is read where the text itself would be, so it may drop nothing that carries meaning, and in
-a text that is not plain prose nearly everything does: indentation, columns, line breaks, the second
-of two equal lines. No detector of code, tables, logs or verse is right about all of them, so there
-is none. Only what is certainly prose is touched, and there only whole sentences go:
+Level 1 is read in place of the text, so it must not drop anything meaningful, and outside plain
+prose nearly everything is: indentation, columns, line breaks, the second of two equal lines. No
+detector of code, tables, logs or verse is right about all of them, so there is none. Only text that
+is certainly prose is touched, and only whole sentences are dropped:
 
- - A page is *plain* if each of its lines is a paragraph by itself, between blank lines, without
-   indentation, tabs or columns, of letters, digits and the marks of prose alone. Pages that a tool
-   returned or that were handed in are data, and never plain. What is not plain stays byte for byte.
- - Of plain pages go sentences that greet, thank or take leave and say nothing else: praise may be
-   an answer ("It was good."), a wish an order ("Make it fun."), a name a title. What is said again
-   stays: a step, a refrain or a decision says something by where it stands.
- - What stays is stretches of the text as it was written, white space included: no word inside a
-   sentence goes, as taking one out may turn it into another.
+- A page is *plain* if each line is a paragraph of its own between blank lines, without indentation,
+  tabs or columns, and made of letters, digits and the marks of prose alone. Tool results and
+  documents are data, and never plain. Pages that are not plain stay byte for byte.
+- Plain pages lose sentences that only greet, thank or take leave. Praise may be an answer ("It was
+  good."), a wish an order ("Make it fun."), a name a title. Repetitions stay: a step, a refrain or
+  a decision means something by its position.
+- The rest keeps its text as written, with its white space. Nothing inside a sentence is dropped,
+  because that may turn it into another.
 
-What it gets wrong: prose that comes with anything else, or on lines that follow one another, keeps
-its courtesy. That costs a few tokens, and an indentation lost costs the program.
+What it gets wrong: prose mixed with anything else, or on consecutive lines, keeps its courtesies.
+They cost a few tokens; lost indentation costs the program.
 """
 
 from __future__ import annotations
@@ -35,27 +35,25 @@ from pagefault.represent.sentences import Manner, Unit
 COURTESY_WORDS_MAX: Final = 14
 
 _FORMULA: Final = re.compile(joined(Cue.COURTESY))
-"""What is said to be polite, whole, in small letters and without its marks."""
+"""Polite formulas, matched as a whole, in lower case and without punctuation."""
 _CHATTER: Final = frozenset[str]().union(*(one.pleasantries for one in LANGUAGES))
 _AROUND: Final = frozenset[str]().union(*(one.around_pleasantries for one in LANGUAGES))
 _ASSENT: Final = frozenset[str]().union(*(one.assents for one in LANGUAGES))
-"""With one of these a sentence may be an answer, an order, or what a program prints, whatever else
-it says.
-"""
+"""With one of these, a sentence may be an answer, an order, or a program's output."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SMALL_TALK: Final = re.compile(joined(Cue.SMALL_TALK))
 _PARAGRAPHS: Final = re.compile(
-    # Each line begins with a letter or a digit, and blank lines are empty.
+    # Every line begins with a letter or digit; blank lines are empty.
     r"[^\W_][^\n]*(?:\r?\n(?:\r?\n)+[^\W_][^\n]*)*(?:\r?\n)*"
 )
 _MADE: Final = re.compile(
     r"[^\w\s.,!?;:'’‘\"“”()/%€$£&+@#…—–。，！？；：、「」『』（）《》؟،؛\u2600-\u27bf\ufe0f\u200d"
-    r"\U0001f1e6-\U0001faff-]"  # what prose has no use for
-    r"|[^\S \r\n]"  # tabs, and blanks that are none
+    r"\U0001f1e6-\U0001faff-]"  # characters that prose has no use for
+    r"|[^\S \r\n]"  # tabs, and blanks other than the space
     r"|(?<![.!?…])  "  # columns
-    r"|^(?:\d+|[^\W_])[.)] |^\w[\w-]*: "  # items of lists, keys, labels
+    r"|^(?:\d+|[^\W_])[.)] |^\w[\w-]*: "  # list items, keys, labels
     r"|,(?=[^\W\d]\S*,)"  # values between commas
-    r"| (?=\r?$)|\r(?!\n)",  # a break of Markdown, and of old systems
+    r"| (?=\r?$)|\r(?!\n)",  # Markdown's line break, and those of old systems
     re.MULTILINE,
 )
 _ENDS: Final = re.compile(r"[.!?…。！？؟][\"'”’)]*\Z")
@@ -63,11 +61,11 @@ _SAID: Final = re.compile(
     r"(?:[^\W\d_]|[\s,'’—–]|[.!?…-](?!\w)|(?<=\w)-(?=\w)"
     r"|[\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001faff])+"
 )
-"""Words, their marks and emoji: nothing is quoted or called there."""
+"""Words, their punctuation and emoji: no quotation and no call."""
 
 
 def is_said(source: Source) -> bool:
-    """Whether somebody said it: what a tool returned, or what was handed in, is data."""
+    """Whether somebody said it: tool results and documents are data."""
     return source.role is not Role.TOOL and source.kind is not Kind.ARTIFACT
 
 
@@ -81,14 +79,14 @@ def is_plain(source: Source) -> bool:
 
 
 def is_courtesy(sentence: str) -> bool:
-    """Whether it greets, thanks or takes leave, and says nothing else."""
+    """Whether it only greets, thanks or takes leave."""
     words = [word.casefold().replace("’", "'") for word in _WORD.findall(sentence)]
     is_plain = len(words) <= COURTESY_WORDS_MAX and _SAID.fullmatch(sentence) is not None
     return is_plain and _FORMULA.fullmatch(" ".join(words)) is not None
 
 
 def is_chatter(sentence: str) -> bool:
-    """Whether it is thanks, praise, a greeting or a wish, as far as its words tell."""
+    """Whether it is thanks, praise, a greeting or a wish, judging by its words."""
     words = _WORD.findall(sentence)
     if not words or len(words) > COURTESY_WORDS_MAX or not _SAID.fullmatch(sentence):
         return False
@@ -106,20 +104,20 @@ def is_chatter(sentence: str) -> bool:
 
 
 def says_nothing(text: str, unit: Unit) -> bool:
-    """Whether a unit of plain prose can go."""
+    """Whether a unit of plain prose can be dropped."""
     return is_sentence(text, unit) and is_courtesy(text[unit.start : unit.end])
 
 
 def is_sentence(text: str, unit: Unit) -> bool:
-    """Whether a unit is a sentence with an end."""
+    """Whether a unit is a sentence with final punctuation."""
     return unit.manner is not Manner.CODE and _ENDS.search(text[unit.start : unit.end]) is not None
 
 
 def stretches(text: str, units: Sequence[Unit], kept: Sequence[Unit]) -> list[tuple[int, int]]:
-    """What stays of a text when the units that are not `kept` go: characters from and to (without).
+    """The half-open character ranges that remain of a text if only the `kept` units do.
 
-    With a unit goes the white space before it, and with a paragraph what parts it from the one
-    before; all other white space stays as it was written.
+    A dropped unit takes the white space before it along, and a dropped paragraph the break before
+    it; all other white space stays as written.
     """
     if len(kept) == len(units):
         return [(0, len(text))] if text else []
@@ -131,7 +129,7 @@ def stretches(text: str, units: Sequence[Unit], kept: Sequence[Unit]) -> list[tu
         for place, unit in enumerate(paragraph):
             if unit not in staying:
                 continue
-            if ends != paragraph[0].start:  # not the first of it that stays
+            if ends != paragraph[0].start:  # not the first one kept of the paragraph
                 parted = paragraph[place - 1].end, unit.start
             found += [parted, (unit.start, unit.end)]
             ends = unit.end
@@ -155,7 +153,7 @@ def _paragraphs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], 
 
 
 def _joined(found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same, with what touches made one, and without what is empty."""
+    """Merge adjacent ranges and drop empty ones."""
     joined: list[tuple[int, int]] = []
     for start, end in found:
         if start == end:

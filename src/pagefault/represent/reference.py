@@ -1,4 +1,4 @@
-"""Level 3: that something is there, what it is about, how long it is; none of its sentences."""
+"""Level 3: the id, kind, size and topics of a page or range, and none of its sentences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def reference(
     tokens_max: int,
     bytes_max: int,
 ) -> str:
-    """As much as there is room for: id, kind, size and topics; id and topics; the id; or nothing.
+    """The longest of these that fits: id, kind, size and topics; id and topics; id; nothing.
 
-    `msg_12 transcript 412 tokens: redis, cache`, and of a range `msg_12..msg_40 transcript …`.
+    As `msg_12 transcript 412 tokens: redis, cache`; of a range, `msg_12..msg_40 transcript …`.
     """
     first, last = sources[0], sources[-1]
     name = first.page_id if len(sources) == 1 else f"{first.page_id}..{last.page_id}"

@@ -1,7 +1,7 @@
-"""What is taken back later must not stand alone in an abstract.
+"""Reversals: a statement that is taken back later must not be in an abstract alone.
 
 "We go with Redis" is true of a conversation only until somebody says "scratch that, no Redis". An
-abstract that has the first sentence and not the second would say the opposite of its range.
+abstract with the first sentence but not the second would say the opposite of its range.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pagefault.represent.protected import denies
 from pagefault.represent.salience import Worth
 
 SHARED_MIN: Final = 0.5
-"""The part of a statement's terms that a later sentence must share to be about the same thing."""
+"""Share of a statement's terms that a later sentence must have to be about the same thing."""
 
 _TURNING: Final = anywhere(Cue.TURNING)
 
 
 class Stated(Protocol):
-    """A sentence, as far as it matters here."""
+    """The parts of a sentence used here."""
 
     @property
     def turns(self) -> bool: ...
@@ -45,7 +45,7 @@ class Reversals:
         self._turning = [place for place, sentence in enumerate(sentences) if sentence.turns]
 
     def of(self, place: int) -> int | None:
-        """The last sentence that takes back the statement at `place`, if one does."""
+        """The last sentence that takes back the statement at `place`, if any."""
         about = self._sentences[place].worth.about
         if not about:
             return None
@@ -57,7 +57,7 @@ class Reversals:
         return None
 
     def settled(self, chosen: Sequence[int]) -> list[int]:
-        """The choice, where what is taken back gives its place to what takes it back."""
+        """The choice, with each statement that is taken back replaced by what takes it back."""
         settled: dict[int, None] = {}
         for place in chosen:
             later = self.of(place)
@@ -65,7 +65,7 @@ class Reversals:
         return list(settled)
 
     def alone(self, chosen: Sequence[int]) -> list[int]:
-        """Those chosen that are taken back by a sentence that is not chosen."""
+        """The chosen statements that are taken back by a sentence that is not chosen."""
         return [
             place
             for place in chosen

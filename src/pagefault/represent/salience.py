@@ -1,18 +1,17 @@
-"""Which sentences say most for their length: the choice of an abstract.
+"""Salience: which sentences of a text are most informative for their length, for an abstract.
 
 The choice is a budgeted maximum coverage (Lin and Bilmes, "Multi-document Summarization via
-Budgeted Maximization of Submodular Functions", NAACL 2010): again and again the sentence is taken
-whose *new* terms are worth most for each token. What was covered counts no more, which keeps
-repetition out without a second rule. Ranking by likeness to the whole (LexRank, TextRank, the
-centroid) finds what all sentences share; in conversations that is courtesy, and what is asked for
-later is said once: side by side in docs/decisions/018-abstracts-by-coverage.md.
+Budgeted Maximization of Submodular Functions", NAACL 2010): it repeatedly takes the sentence whose
+*new* terms are worth most per token. Covered terms no longer count, which avoids repetition without
+a second rule. Ranking by similarity to the whole (LexRank, TextRank, the centroid) finds what all
+sentences share. In conversations that is courtesy, while what is asked for later is said once;
+docs/decisions/018-abstracts-by-coverage.md compares them.
 
-A term is worth 1. To a sentence is added what makes it specific: names, numbers, identifiers and
-times. The sum is raised for sentences in the first person, lowered for questions, and raised much
-for a statement that a claim may cite and that has something in it which must not be lost. What
-forbids is raised, too: a rule is short, says nothing specific, and holds for all that comes after
-it. On LoCoMo that costs 0.2 points of answering sentences, on recordings of assistants and of
-programmers it gains 0.8 and 0.2. No weight knows a data set.
+A term is worth 1. Specifics are added: names, numbers, identifiers and times. The sum is raised for
+the first person, lowered for questions, and raised much for a citable statement with a protected
+token. Prohibitions are raised, too: a rule is short, has no specifics, and holds for all that
+follows. On LoCoMo that costs 0.2 points of answering sentences; on recordings of assistants and of
+programmers it gains 0.8 and 0.2. No weight is specific to a data set.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from pagefault.represent.protected import Guarded, guarded
 from pagefault.represent.sentences import Manner
 from pagefault.represent.words import telling_terms
 
-SPECIFIC: Final = 1.0  # for each name, number, identifier and time, as many terms
+SPECIFIC: Final = 1.0  # terms that a name, number, identifier or time is worth
 SPECIFIC_MAX: Final = 3  # of each sort that count
 TIMES_MAX: Final = 2
 SPEAKER: Final = 1.4
@@ -40,23 +39,23 @@ FORBIDS_TERMS_MIN: Final = 3
 CITABLE: Final = 3.0
 CODE: Final = 0.3
 DENIED: Final = "not "
-DATA_TERMS_MAX: Final = 24  # of a line of code, a table or a dump: it is not told word by word
+DATA_TERMS_MAX: Final = 24  # of a line of code, a table or a dump: nobody retells it word by word
 
 _NAME: Final = re.compile(r"(?<=[a-z,;:'\"] )(?!I\b)[A-Z][\w'’-]+")
 
 
 class Worth(NamedTuple):
-    """What a sentence says, whoever speaks: what it covers, and what makes it specific."""
+    """The worth of a sentence, whoever speaks: the terms it covers, and its specifics."""
 
     terms: frozenset[str]
-    about: frozenset[str]  # the same, whether they are said or denied
+    about: frozenset[str]  # the same, without negation
     found: int = 0  # numbers and identifiers
     names: tuple[str, ...] = ()
     times: int = 0
     factor: float = 1.0
 
     def specific(self, speakers: Set[str]) -> float:
-        """What it is worth besides its terms. Names of `speakers` are no news."""
+        """Its worth besides its terms. Names of `speakers` do not count."""
         if not self.terms:
             return 0.0
         names = [name for name in self.names if name not in speakers] if speakers else self.names
@@ -68,7 +67,7 @@ class Worth(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A sentence that may be chosen: what it covers, what it is worth besides, what it costs."""
+    """A candidate sentence: the terms it covers, its other worth, its cost."""
 
     terms: frozenset[str]
     specific: float
@@ -76,13 +75,13 @@ class Candidate(NamedTuple):
     tokens: int
 
     def gain(self, covered: set[str]) -> float:
-        """What taking it adds, for each token. Never more than it was with less covered."""
+        """What it adds per token. Never grows as more is covered."""
         worth = len(self.terms - covered) + self.specific
         return worth * self.factor / max(1, self.tokens)
 
 
 def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
-    """What a sentence is worth, as far as itself tells."""
+    """The worth of a sentence by itself."""
     terms = telling_terms(sentence)
     if manner is Manner.CODE:
         covered = frozenset(terms[:DATA_TERMS_MAX])
@@ -103,7 +102,7 @@ def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
     if own:
         factor *= SPEAKER
     about = frozenset(terms)
-    # Denied, a term is another: what takes something back is news.
+    # A negated term is a different term: taking something back is news.
     return Worth(
         terms=frozenset(DENIED + term for term in terms) if denied else about,
         about=about,
@@ -115,10 +114,10 @@ def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
 
 
 def choose(candidates: Sequence[Candidate], tokens_max: int) -> list[int]:
-    """Places of the candidates to take, the best first, of together at most `tokens_max` tokens.
+    """Indices of the candidates to take, best first, with at most `tokens_max` tokens together.
 
-    Greedy and lazy: gains only shrink, so one that is still on top after it was worked out anew
-    is the best (Minoux, 1978). Ties go to the earlier place. What is worth nothing is not taken.
+    Lazy greedy: gains only shrink, so a candidate still on top after its gain is recomputed is the
+    best (Minoux, 1978). Ties go to the earlier one. Candidates worth nothing are not taken.
     """
     covered: set[str] = set()
     chosen: list[int] = []

@@ -1,11 +1,10 @@
-"""Text as units: sentences of prose, and lines of what is not prose.
+"""Splits text into units: sentences of prose, and lines of anything else.
 
-A unit is a stretch of the text; units neither overlap nor leave out anything but white space. A
-sentence ends at a stop that is followed by a blank, or at a full-width stop. Lines of code, tables,
-lists and quoted output, whatever is indented or stands in columns, are units by themselves, as they
-mean something only whole. What has no end
-(a dump on one line) is cut at a blank, or at worst between two characters that do not belong to
-one another.
+Units do not overlap and leave out only white space. A sentence ends at a stop followed by a blank,
+or at a full-width stop. Lines of code, tables, lists and quoted output, and all lines that are
+indented or have columns, are units of their own, because they make sense only as a whole. A unit
+without end (a dump on one line) is cut at a blank, or else between two characters that can be
+separated.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MADE: Final = re.compile(
     r"|(?:Traceback|File \")|\{|\[\d{2,})"
 )
 _COLUMNS: Final = re.compile(r"\t|(?<![.!?…])  ")
-"""What no sentence has inside: blanks that put something under something else."""
+"""Tabs, or runs of blanks that align columns; sentences have neither inside."""
 _END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？｡]+[」』”’）]*)(?P<after>\s*)")
 _ABBREVIATION: Final = re.compile(rf"(?:\b(?:{joined(Cue.ABBREVIATION)})|\b[A-Z]|^\s*\d{{1,3}})\.$")
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
@@ -40,11 +39,11 @@ _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 
 class Manner(Enum):
     PROSE = auto()
-    CODE = auto()  # also tables, logs, output: kept by whole lines
+    CODE = auto()  # also tables, logs, output: kept line by line
 
 
 class Unit(NamedTuple):
-    """Characters `start` to `end` (without) of a text."""
+    """The characters of a text from `start` up to `end`."""
 
     start: int
     end: int
@@ -52,7 +51,7 @@ class Unit(NamedTuple):
 
 
 def units(text: str) -> list[Unit]:
-    """The units of a text, in order. None for a text of white space."""
+    """The units of a text, in order; none for white space."""
     return list(_units(text))
 
 
@@ -71,7 +70,7 @@ def _units(text: str) -> Iterator[Unit]:
             or _MADE.match(text, line.start(), line.end())
             or _COLUMNS.search(text, start, end)
         ):
-            # The indentation is part of the line.
+            # Indentation is part of the line.
             yield from _cut(text, line.start(), end, Manner.CODE)
         else:
             yield from _sentences(text, start, end)
@@ -90,7 +89,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Unit]:
 
 
 def _cut(text: str, start: int, end: int, manner: Manner) -> Iterator[Unit]:
-    """A unit, in pieces if it is too long for one."""
+    """A unit, in pieces if it is too long."""
     while end - start > UNIT_CHARS_MAX:
         upto = start + UNIT_CHARS_MAX
         blank = max(text.rfind(" ", start + 1, upto), text.rfind("\t", start + 1, upto))
@@ -105,14 +104,14 @@ def _cut(text: str, start: int, end: int, manner: Manner) -> Iterator[Unit]:
 
 
 def _apart(text: str, start: int, upto: int) -> int:
-    """A place near `upto` where no character is torn from what shapes it."""
+    """A place near `upto` that separates no character from its modifiers."""
     for at in range(upto, max(start, upto - 32), -1):
         after, before = text[at], text[at - 1]
         if (
             after not in _JOINERS
             and before not in _JOINERS
             and not unicodedata.combining(after)
-            and not "\U0001f3fb" <= after <= "\U0001f3ff"  # shades of an emoji
+            and not "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones of emoji
             and not "\U0001f1e6" <= after <= "\U0001f1ff"  # flags
             and not (after.isdigit() and before.isdigit())
         ):

@@ -1,7 +1,7 @@
-"""What a text is about, found by its form alone: topics, entities, tasks.
+"""What a text is about, by form alone: topics, entities, tasks.
 
-One pass of one expression each, as a search asks hundreds of pages. They are for finding
-and grouping pages; nothing is held to be true because of them.
+Each is one pass of one expression, because a search asks hundreds of pages. They serve to find and
+group pages; nothing is held true because of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TAGS_MAX: Final = 5
 ENTITIES_MAX: Final = 16
 TASKS_MAX: Final = 16
 READ_MAX: Final = 20_000
-"""Characters that are read: what a text is about is told in its beginning."""
+"""Characters that are read: a text says early on what it is about."""
 
 _TASK: Final = re.compile(
     r"\b(?!(?:UTF|ISO|SHA|RFC|CVE|GPT|AES|RSA|MD|HTTP|TLS|US|COVID)-)[A-Z][A-Z0-9]{1,9}-\d{1,7}\b"
@@ -42,22 +42,22 @@ _NAME: Final = re.compile(
 )
 _GRAMMAR: Final = re.escape("".join(one.breaks for one in LANGUAGES))
 _HAN: Final = rf"[\u3400-\u9fff々](?<![{_GRAMMAR}])"
-_SIGN: Final = r"\u0900-\u0963\u0970-\u0dff"  # letters, and signs of vowels that are none to \w
+_SIGN: Final = r"\u0900-\u0963\u0970-\u0dff"  # letters and vowel signs; \w lacks the latter
 _WORD: Final = re.compile(
-    # Han without characters of grammar, katakana, hangul: runs of two or more.
+    # Runs of two or more: Han without grammatical characters, katakana, hangul.
     rf"{_HAN}(?:{_HAN})+"
     r"|[\u30a0-\u30ff]{2,}|[\uac00-\ud7af]{2,}"
     rf"|[^\W\d_\u3040-\u9fff\uac00-\ud7af](?:[^\W\u3040-\u9fff\uac00-\ud7af]++|[{_SIGN}]++)*+"
     r"(?:[-'’][^\W_\u3040-\u9fff\uac00-\ud7af]+)*"
 )
 _PLAIN: Final = re.compile(r"(?:[\"'(]*[A-Z]?[a-z]+[\"'),.;:!?]*(?:\s+|\Z))*")
-"""Ordinary words and nothing else: seen at once, and there is no identifier among them."""
+"""Ordinary words only: a quick check that a text has no identifiers."""
 _DIGIT: Final = re.compile(r"\d")
 
 
 @cache
 def _run_words() -> re.Pattern[str]:
-    """Words that tell nothing, inside a run of characters."""
+    """Uninformative words inside runs of characters."""
     words = {
         word
         for one in LANGUAGES
@@ -69,7 +69,7 @@ def _run_words() -> re.Pattern[str]:
 
 
 def task_refs(text: str) -> tuple[str, ...]:
-    """Tasks that a text names, each once, in its order: `ABC-123`, `#42`; *issue 42* is `#42`."""
+    """Tasks in a text, distinct and in order: `ABC-123`, `#42`; *issue 42* becomes `#42`."""
     if _DIGIT.search(text) is None:
         return ()
     found = (
@@ -80,10 +80,10 @@ def task_refs(text: str) -> tuple[str, ...]:
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Names, identifiers, paths and dates in a text, each once, in its order, as they are written.
+    """Names, identifiers, paths and dates in a text, distinct and in order, as written.
 
-    A name is written with a capital; at the beginning of a sentence, where every word is, it
-    counts if it stands elsewhere in the text, too, or has several words.
+    A name is capitalised. At the beginning of a sentence, where every word is, it counts if it also
+    occurs elsewhere in the text, or has several words.
     """
     text = text[:READ_MAX]
     no_name = common_words(text)
@@ -120,10 +120,10 @@ def entities(text: str) -> tuple[str, ...]:
 
 
 def _longer_spans(spans: Iterable[tuple[int, int]]) -> Callable[[int, int], bool]:
-    """Whether one of these spans holds another, and is not that itself."""
+    """Tests whether a span is strictly inside one of these."""
     ordered = sorted(spans)
     begins = [begin for begin, _ in ordered]
-    ends = [*accumulate((end for _, end in ordered), max)]  # of all up to each the last
+    ends = [*accumulate((end for _, end in ordered), max)]  # running maximum of the ends
 
     def is_within(begin: int, end: int) -> bool:
         before = bisect_left(begins, begin)
@@ -135,10 +135,10 @@ def _longer_spans(spans: Iterable[tuple[int, int]]) -> Callable[[int, int], bool
 
 
 def topic_tags(text: str) -> tuple[str, ...]:
-    """A few words that tell what a text is about, most telling first; lower case, no markup.
+    """A few words for the subject of a text, most informative first; lower case, no markup.
 
-    A word tells more the oftener it stands there, the longer it is, and if it is a name. Words
-    that every conversation has tell nothing; a text of nothing else has no tags.
+    A word weighs more the more often it occurs, the longer it is, and if it is a name. Words common
+    to all conversations do not count; a text of only those has no tags.
     """
     weights: dict[str, float] = {}
     text = text[:READ_MAX]
@@ -146,7 +146,7 @@ def topic_tags(text: str) -> tuple[str, ...]:
     if not text.isascii():
         text = _run_words().sub(" ", text)
     words = _WORD.findall(text)
-    counts = Counter(words)  # in the order in which they come first
+    counts = Counter(words)  # in order of first occurrence
     first = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))
     for word, times in counts.items():
         tag, weight, named = _telling(word, common)
@@ -156,7 +156,7 @@ def topic_tags(text: str) -> tuple[str, ...]:
             place = first[word]
             weights[tag] = weight + (named if place else 0.0) - min(place, 200) / 1000
             times -= 1
-        for _ in range(times):  # not all at once: sums of floats are as they were added
+        for _ in range(times):  # one by one, so that floats add up in a fixed order
             weights[tag] += 1.0
     ranked = sorted(weights, key=lambda word: (-weights[word], word))
     return tuple(_distinct(ranked))
@@ -164,7 +164,7 @@ def topic_tags(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8_192)
 def _telling(word: str, common: Set[str]) -> tuple[str, float, float]:
-    """The tag that a word would be, its weight, and what it weighs more as a name; "" for none."""
+    """The tag of a word, its weight, and what it gains as a name; "" if it gives none."""
     folded = word.casefold()
     if len(folded) < 3 and folded.isascii() and not word.isupper():
         return "", 0.0, 0.0
@@ -180,7 +180,7 @@ _ELIDED: Final = frozenset[str]().union(*(one.elisions for one in LANGUAGES)) - 
 
 
 def _distinct(ranked: Iterable[str]) -> list[str]:
-    """The first few, of a word and its plural the first."""
+    """The first few, merging a word with its plural."""
     chosen: list[str] = []
     for word in ranked:
         if not any(word.rstrip("s") == other.rstrip("s") for other in chosen):

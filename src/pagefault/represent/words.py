@@ -1,6 +1,6 @@
-"""Words that tell little: what nearly every conversation has, whatever it is about.
+"""Uninformative words: those that nearly every conversation has, whatever its subject.
 
-They stand in for the background frequencies that one session cannot give.
+They stand in for the background frequencies that one session cannot provide.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pagefault.language.language import Language
 
 
 def common_words(text: str) -> Set[str]:
-    """The words of grammar, the fillers and the times of the languages that a text shows."""
+    """Grammatical words, fillers and calendar words of the languages detected in a text."""
     return _words(told(text))
 
 
@@ -36,11 +36,11 @@ def _terms(languages: Sequence[Language]) -> Set[str]:
         for word in one.stop_words | one.function_words | one.fillers
         for term in terms_of(word, one)
     )
-    # A few words are read as if they were English.
+    # Fillers of short texts may be analysed as English.
     return common.union(*(analyze(word) for one in languages for word in one.fillers))
 
 
 def telling_terms(text: str) -> list[str]:
-    """The terms of a text that say what it is about, each once, in its order."""
+    """The terms of a text that carry its subject, distinct and in order."""
     common = _terms(told(text) or (ENGLISH,))
     return [term for term in query_terms(text) if term not in common]

@@ -1,7 +1,7 @@
-"""What can be done to a memory from the studio: a verb of it each, and what is said of that.
+"""Acts: what the studio can do to a memory, one verb each, and the messages that report it.
 
-An act is given the memory, opened for writing, and the session that is looked at. A verb that a
-later version adds to claims needs a line in `CLAIM_ACTS` and nothing else.
+An act gets the memory, opened for writing, and the viewed session. A new verb for claims needs only
+a line in `CLAIM_ACTS`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pagefault.service.turn.stated_claims import KINDS
 from pagefault.views.texts import ClaimView
 
 Act = Callable[[Memory, Session], Awaitable[str]]
-"""Does one thing, and says what was done. Raises `PagefaultError`."""
+"""Does one thing and returns a message saying what was done. Raises `PagefaultError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimAct:
-    """Something that can be done to a claim. With `asks`, a text is wanted first, and begins as the
-    claim's own value; without, somebody is asked whether to do it.
+    """An act on a claim. With `asks`, it first asks for a text, prefilled with the claim's value;
+    without, for confirmation.
     """
 
     key: str
@@ -80,7 +80,7 @@ async def undo(memory: Memory, session: Session) -> str:
 
 
 def pin(page_id: str) -> Act:
-    """Pins a page, or unpins it where it is pinned."""
+    """Pin a page, or unpin it if it is pinned."""
 
     async def act(memory: Memory, session: Session) -> str:
         if page_id in (await session.status()).pinned:
@@ -93,7 +93,7 @@ def pin(page_id: str) -> Act:
 
 
 def approve(session_id: str, *, is_approved: bool) -> Act:
-    """Approves an import, or takes the approval back where it is approved."""
+    """Approve an import, or withdraw the approval."""
 
     async def act(memory: Memory, session: Session) -> str:
         if is_approved:

@@ -1,4 +1,4 @@
-"""The studio: one memory, one session, one moment of it that is looked at, and the keys."""
+"""The studio's application: one memory, one session, the moment being viewed, and the keys."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from pagefault.views.shown import RequestLine, WindowView
 from pagefault.views.texts import Clean
 
 LOOK_S: Final = 2.0
-"""Between two looks at what others wrote. A look costs a read of the head of the log."""
+"""Interval between checks for other processes' writes. A check reads the head of the log."""
 
-SESSIONS: Final = 1_000  # to choose from
-SETTLED_S: Final = 0.05  # after the last key, before a window of the past is read
+SESSIONS: Final = 1_000  # that can be chosen from
+SETTLED_S: Final = 0.05  # delay after the last key before a past window is read
 
 Writing = Callable[[], AbstractAsyncContextManager[Memory]]
-"""Opens the memory to be written. Raises `PagefaultError`, which says why it may not be."""
+"""Opens the memory for writing. Raises `PagefaultError` if it must not be opened."""
 
 
 class StudioApp(App[None]):
-    """Looks at `memory`, open for reading, and at a session of it. What is done to it goes through
-    `writing`. `clean` is asked for every text.
+    """Views `memory`, opened read-only, and one of its sessions. Acts go through `writing`. `clean`
+    is applied to every text.
     """
 
     TITLE = "pagefault studio"
@@ -82,7 +82,7 @@ class StudioApp(App[None]):
                 1,
             )
         ),
-        Binding("slash", "find", "Find", show=False),  # of the pages, from any tab
+        Binding("slash", "find", "Find", show=False),  # find pages, from any tab
         Binding("a", "tab('concerns')", "Needs a look", show=False),
         Binding("S", "sessions", "Sessions"),
         Binding("r", "reload", "Read again", show=False),
@@ -93,10 +93,10 @@ class StudioApp(App[None]):
 
     def __init__(self, memory: Memory, session: Session, *, writing: Writing, clean: Clean) -> None:
         super().__init__()
-        self.animation_level = "none"  # each step is drawn, and sent to whoever is far away
+        self.animation_level = "none"  # else every frame is drawn and, remotely, sent
         self.desk = Desk(Feed(memory, clean=clean), session.session_id, clean)
         self._writing = writing
-        self._seen = memory.records  # the last that was looked at
+        self._seen = memory.records  # records at the last check
         self._wanted = asyncio.Event()
         self.pages = PagesPane(self.desk)
         self.panes: dict[str, Pane] = {
@@ -106,7 +106,7 @@ class StudioApp(App[None]):
             "keeping": KeepingPane(self.desk),
             "concerns": ConcernsPane(self.desk),
         }
-        # Held, as a query would look on the screen that is on top, and that may be a dialog.
+        # Kept, because a query searches the topmost screen, which may be a dialog.
         self.head = Static(id="title", markup=False)
         self.strip, self.timeline = WindowStrip(), Timeline()
         self.tabs = TabLine(_TABS)
@@ -125,7 +125,7 @@ class StudioApp(App[None]):
     def on_mount(self) -> None:
         self.pages.lines.focus()
         self.strip.in_words = self.timeline.in_words = self.in_words
-        self.call_after_refresh(self._begin)  # what is read competes with what is drawn
+        self.call_after_refresh(self._begin)  # reading competes with drawing
         self.run_worker(self._travel(), group="travel")
         self.set_interval(LOOK_S, self._look)
 
@@ -133,7 +133,7 @@ class StudioApp(App[None]):
         await self.desk.feed.aclose()
 
     def _begin(self) -> None:
-        """Read the session that is looked at now, what is seen first."""
+        """Read the viewed session, visible parts first."""
         self.timeline.shows = None
         self.strip.shows = None
         for pane in self.panes.values():
@@ -143,8 +143,8 @@ class StudioApp(App[None]):
         self.reads(self._read_requests(), "requests")
 
     def reads(self, work: Coroutine[Any, Any, None], group: str) -> None:
-        """Do it beside the keys, in place of what was begun under this name before; what cannot be
-        read is said.
+        """Run in the background, replacing the task last started under this name. Read errors are
+        shown.
         """
         self.run_worker(self._told(work), group=group, exclusive=True)
 
@@ -216,7 +216,7 @@ class StudioApp(App[None]):
         self.pages.show_window(window)
 
     async def _travel(self) -> None:
-        """Reads the window that is wanted last, one at a time, as long as the studio runs."""
+        """Read the last window asked for, one at a time, as long as the studio runs."""
         while True:
             await self._wanted.wait()
             await asyncio.sleep(SETTLED_S)
@@ -237,7 +237,7 @@ class StudioApp(App[None]):
                 self._show(window)
 
     async def _look(self) -> None:
-        """Take in what others wrote."""
+        """Pick up what other processes wrote."""
         seq = await self.desk.feed.seq()
         if seq != self._seen:
             self._seen = seq
@@ -278,7 +278,7 @@ class StudioApp(App[None]):
         self.reads(self._read_pages(event), "reading")
 
     async def _read_pages(self, event: ShowPages) -> None:
-        """Show pages in full, and what happened to the first as soon as that is read."""
+        """Show pages in full; the first one's history follows once it is read."""
         first = event.refs[0]
         browsers = [await self.desk.browser(ref.session_id) for ref in event.refs]
         views = [await b.page(ref.page_id) for b, ref in zip(browsers, event.refs, strict=True)]
@@ -315,7 +315,7 @@ class StudioApp(App[None]):
         self._begin()
 
     def action_words(self) -> None:
-        """Say strip and timeline as sentences, and back."""
+        """Toggle strip and timeline between drawings and sentences."""
         self.in_words = not self.in_words
         self.strip.in_words = self.timeline.in_words = self.in_words
 
@@ -343,7 +343,7 @@ class StudioApp(App[None]):
         self.run_worker(self._do(event.act), group="do")
 
     async def _do(self, act: Act) -> None:
-        """Open the memory for writing, do it, and let go; or say why it was not done."""
+        """Open the memory for writing, perform the act, and close it; on failure, show why."""
         try:
             async with self._writing() as memory:
                 session = await memory.session(self.desk.session_id, create=False)

@@ -1,4 +1,4 @@
-"""What is held true, the words that say so, and what a person does about it."""
+"""The claims tab: claims, their evidence, and what a person does about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pagefault.views.claim_graph import descendants, tree
 from pagefault.views.shown import ClaimsView, SegmentKind
 from pagefault.views.texts import ClaimView
 
-LISTED: Final = 500  # the newest: each is read with the words that say so
+LISTED: Final = 500  # newest ones; each is read with its evidence
 
 _COLUMNS = (
     Column("claim", 8),
@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 class ClaimsPane(Pane):
-    """Claims, the newest first; with `only_standing`, those that hold."""
+    """Claims, newest first; with `only_standing`, only those that hold."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(one.key, f"act({one.key!r})", one.name) for one in CLAIM_ACTS),

@@ -1,4 +1,4 @@
-"""What needs a look now, why, and where to do something about it."""
+"""The concerns tab: what needs attention, why, and where to deal with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = (Column("", 1), Column("what"))
 
 
 class ConcernsPane(Pane):
-    """A line for each concern; Enter goes where it can be dealt with, or says how."""
+    """A line per concern; Enter goes to where it can be dealt with, or shows how."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, _COLUMNS, empty="Nothing needs a look.", name="concerns")

@@ -1,4 +1,4 @@
-"""What somebody looks at: a feed of a memory, and one of its sessions."""
+"""The studio's subject: a feed of a memory, and one of its sessions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pagefault.views.texts import Clean
 
 @dataclass(slots=True)
 class Desk:
-    """`clean` takes out of a text what must not be shown, and makes visible what acts on a
-    terminal; what the feed tells went through it.
+    """`clean` removes from a text what must not be shown, and makes terminal control characters
+    visible; the feed's texts have been through it.
     """
 
     feed: Feed
@@ -20,9 +20,9 @@ class Desk:
     clean: Clean
 
     async def browser(self, session_id: str = "") -> Browser:
-        """The pages of the session, or of another."""
+        """The page browser of this session, or another."""
         return await self.feed.browser(session_id or self.session_id)
 
     def shown(self, text: str) -> str:
-        """Cleaned, and on one line."""
+        """The text, cleaned and on one line."""
         return " ".join(self.clean(text).split())

@@ -1,4 +1,4 @@
-"""Questions that the studio asks, and a page in full."""
+"""The studio's dialogs: questions, and a page in full."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOX = """
 
 
 class Ask(ModalScreen[str | None]):
-    """Asks for a line of text; None where it is left alone."""
+    """Asks for a line of text; returns None if cancelled."""
 
     DEFAULT_CSS = _BOX.format("Ask")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel")]
@@ -43,8 +43,8 @@ class Ask(ModalScreen[str | None]):
 
 
 class Choose(ModalScreen[str | None]):
-    """Lets one of several be chosen, each with what it means; None where none is. Typing narrows
-    a long list down.
+    """A choice among several, each with its meaning; returns None if cancelled. Typing filters the
+    list.
     """
 
     DEFAULT_CSS = _BOX.format("Choose") + "Choose OptionList { height: auto; max-height: 20; }"
@@ -94,7 +94,7 @@ class Choose(ModalScreen[str | None]):
 
 
 class FullText(ModalScreen[None]):
-    """Something to be read, as long as it is."""
+    """A text in full, scrollable."""
 
     DEFAULT_CSS = _BOX.format("FullText") + "FullText > VerticalScroll { height: 90%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -119,6 +119,6 @@ class FullText(ModalScreen[None]):
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
     def more(self, text: Text) -> None:
-        """What was read meanwhile, after the rest."""
+        """Append a text that arrived later."""
         self.text = self.text.copy().append("\n\n").append(text)
         self.query_one(Static).update(self.text)

@@ -1,4 +1,4 @@
-"""What is kept, for how long, and what came from elsewhere: modes, retention, imports."""
+"""The keeping tab: control modes, retention rules, imports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MODES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    session_id: str  # "" is every session
+    session_id: str  # "" for every session
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Rule:
 
 
 class KeepingPane(Pane):
-    """A line for each mode, rule and import; Enter changes it."""
+    """A line per mode, rule and import; Enter changes it."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, _COLUMNS, empty="Nothing is kept.", name="keeping")

@@ -1,4 +1,4 @@
-"""The keys: a line at the foot that tells those of the moment, and the help, which has them all."""
+"""Keys: a line at the foot with those that work now, and a help text with all."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pagefault.views.filters import HELP
 
 
 class KeyLine(Widget):
-    """What Textual's `Footer` tells, drawn as a line: that one mounts a widget for each key anew at
-    every change of the focus, which cost more than the rest of a change of tab. Clicking a key is
-    pressing it.
+    """The contents of Textual's `Footer`, drawn as one line. `Footer` remounts a widget per key
+    whenever focus changes, which cost more than the rest of a tab change. Clicking a key presses
+    it.
     """
 
     DEFAULT_CSS = """
@@ -24,7 +24,7 @@ class KeyLine(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._keys: list[tuple[str, str, str]] = []  # the key, how it is shown, what it does
+        self._keys: list[tuple[str, str, str]] = []  # key, label, description
         self._places: list[tuple[range, str]] = []
 
     def on_mount(self) -> None:
@@ -60,7 +60,7 @@ class KeyLine(Widget):
 
 
 def help_text() -> Text:
-    """The keys by what one wants to do."""
+    """All keys, grouped by task."""
     text = Text()
     for title, keys in _KEYS:
         text.append(f"{title}\n", style="bold")

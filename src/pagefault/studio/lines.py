@@ -1,7 +1,7 @@
-"""A list of any length: it draws, and asks for, the lines that are seen and no other.
+"""A list of any length that requests and draws only the visible lines.
 
-Lines come in chunks. One that is not there yet is drawn as a dot and asked for; what arrives after
-the list shows something else is dropped.
+Lines come in chunks. A line that has not arrived is drawn as a dot and requested; chunks that
+arrive after the list's contents changed are dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MISSING: Final = Row(None, ("", "", "", "", "(forgotten)"))
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, shown where the list is at least `from_width` wide. The last takes the rest."""
+    """A column, shown if the list is at least `from_width` wide. The last takes the rest."""
 
     title: str
     width: int = 0
@@ -44,7 +44,7 @@ class Column:
 
 
 class Lines(ScrollView):
-    """The list. `cursor` is the line that is chosen."""
+    """The list. `cursor` is the selected line."""
 
     HELP = "Arrows, page keys, Home and End move; Enter opens; the mouse does both."
     DEFAULT_CSS = """
@@ -63,14 +63,14 @@ class Lines(ScrollView):
         Binding("home,g", "ends(0)", "First", show=False),
         Binding("end,G", "ends(1)", "Last", show=False),
         Binding("enter", "open", "Open", show=False),
-        Binding("left", "app.travel(-1)", "Earlier", show=False),  # not to the side: a line fits
+        Binding("left", "app.travel(-1)", "Earlier", show=False),  # lines fit: no scrolling
         Binding("right", "app.travel(1)", "Later", show=False),
     ]
     can_focus = True
     cursor: reactive[int] = reactive(0)
 
     class Moved(Message):
-        """Another line is chosen; None where it is not there yet, or gone."""
+        """Another line was selected; None if it has not arrived, or is gone."""
 
         def __init__(self, lines: Lines, row: Row | None) -> None:
             super().__init__()
@@ -81,16 +81,16 @@ class Lines(ScrollView):
             return self.lines
 
     class Opened(Moved):
-        """The chosen line is to be opened."""
+        """The selected line is to be opened."""
 
     def __init__(self, columns: Sequence[Column], *, empty: str, id: str) -> None:
         super().__init__(id=id)
         self.columns = tuple(columns)
-        self.empty = empty  # what is said where there is no line
+        self.empty = empty  # placeholder for an empty list
         self._source: LineSource = Listed()
         self._chunks: OrderedDict[int, Sequence[Row | None]] = OrderedDict()
         self._asked: set[int] = set()
-        self._shows = 0  # how often it was given something else to show
+        self._shows = 0  # increases with each change of contents
 
     def on_mount(self) -> None:
         self._resize()
@@ -112,7 +112,7 @@ class Lines(ScrollView):
 
     @property
     def row(self) -> Row | None:
-        """The line that is chosen, if it is there."""
+        """The selected line, if it has arrived."""
         return self._row(self.cursor) if self.count else None
 
     def _resize(self) -> None:
@@ -126,7 +126,7 @@ class Lines(ScrollView):
                 self._asked.add(number)
                 self.run_worker(self._fetch(number, self._shows), group=f"lines-{self.id}")
             return _PENDING
-        return chunk[offset] if offset < len(chunk) else None  # gone, or not to be read
+        return chunk[offset] if offset < len(chunk) else None  # gone or unreadable
 
     async def _fetch(self, number: int, shows: int) -> None:
         try:
@@ -189,7 +189,7 @@ class Lines(ScrollView):
     # --- drawing ----------------------------------------------------------------------------------
 
     def _widths(self, width: int) -> list[tuple[int, int]]:
-        """The columns that there is room for, by their numbers, and how wide each is."""
+        """The columns that fit, by number, each with its width."""
         last = len(self.columns) - 1
         shown = [
             (number, one.width)

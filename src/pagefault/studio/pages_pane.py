@@ -1,4 +1,4 @@
-"""The page browser: pages of the window, of the session, or those that a filter finds."""
+"""The page browser: pages of the window, of the session, or matching a filter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pagefault.views.filters import PageQuery, parsed
 from pagefault.views.shown import PageView, WindowView
 
 HITS: Final = 500
-"""Of a search or a filter, shown at most: who needs the next asks for less."""
+"""Most hits of a search or filter that are shown; for more, refine the query."""
 
 _COLUMNS = (
     Column("page", 8),
@@ -43,7 +43,7 @@ _COLUMNS = (
 
 
 class PagesPane(Pane):
-    """Shows the window's pages as long as `in_window`, all others else; a filter before both."""
+    """Pages matching the filter if there is one, else the window's if `in_window`, else all."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Find"),
@@ -70,7 +70,7 @@ class PagesPane(Pane):
         yield from super().compose()
 
     def show_window(self, window: WindowView) -> None:
-        """The moment that is looked at is another."""
+        """Follow to another moment."""
         self.window = window
         if self.in_window and not self.filter.value and window.segments:
             self.reads(self.refill(), "refill")
@@ -162,7 +162,7 @@ class PagesPane(Pane):
             self.post_message(Do(acts.pin(self._ref.page_id)))
 
     def action_tags(self) -> None:
-        """Offer what leads from this page to others: its topics, its tasks, what it names."""
+        """Offer this page's topics, tasks and names as filters."""
         view = self._view
         if view is None:
             return
@@ -182,7 +182,7 @@ class PagesPane(Pane):
 
 
 def told(view: PageView, *, most: int | None = None) -> Text:
-    """A page as text: about it, its words, what they rest on. `most` characters of its words."""
+    """A page as text: header, words, evidence. Shows at most `most` characters of the words."""
     page = view.page
     about = f"{page.who} · {minute_of(page.at_ms)} · turn {page.turn} · "
     about += f"{counted(page.tokens, 'token')} · {view.origin}"

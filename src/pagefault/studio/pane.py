@@ -1,4 +1,4 @@
-"""What the tabs of the studio have in common: how they read, and what they ask of the rest."""
+"""The base of the studio's tabs, and the messages they send."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pagefault.views.texts import SpanView
 
 
 class Do(Message):
-    """Something is to be done to the memory."""
+    """Perform an act on the memory."""
 
     def __init__(self, act: Act) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Do(Message):
 
 
 class Find(Message):
-    """Pages are to be found by this filter."""
+    """Find pages by this filter."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Find(Message):
 
 
 class ShowPages(Message):
-    """These pages are to be shown in full."""
+    """Show these pages in full."""
 
     def __init__(self, refs: Sequence[PageRef]) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class ShowPages(Message):
 
 
 class GoTo(Message):
-    """Another tab is to be looked at."""
+    """Switch to another tab."""
 
     def __init__(self, tab: str) -> None:
         super().__init__()
@@ -52,8 +52,8 @@ class GoTo(Message):
 
 
 class Pane(Vertical):
-    """A list, and beside or below it what the chosen line is about. `is_stale` is whether what it
-    shows has changed since it was read.
+    """A list with a preview of the selected line beside or below it. `is_stale` is set if the
+    contents changed since they were read.
     """
 
     DEFAULT_CSS = """
@@ -78,13 +78,13 @@ class Pane(Vertical):
             yield self.preview
 
     def look(self) -> None:
-        """Read what it shows, if that has changed."""
+        """Read the contents, if they have changed."""
         if self.is_stale:
             self.is_stale = False
             self.reads(self.refill(), "refill")
 
     def reads(self, work: Coroutine[Any, Any, None], group: str) -> None:
-        """Do it beside the keys, in place of what was begun under this name before."""
+        """Run in the background, replacing the task last started under this name."""
         self.run_worker(self._told(work), group=f"{self.id}-{group}", exclusive=True)
 
     async def _told(self, work: Coroutine[Any, Any, None]) -> None:
@@ -95,20 +95,20 @@ class Pane(Vertical):
             self.notify(self.desk.clean(told), severity="warning", markup=False)
 
     async def refill(self) -> None:
-        """Read all that it shows."""
+        """Read all contents again."""
         raise NotImplementedError
 
     def says(self, text: Text) -> None:
-        """What the preview shows from now on, as far as there is room: nothing moves for it."""
+        """Set the preview's text, cut to its room so that nothing moves."""
         self.preview.update(text, layout=False)
 
     def notes(self, text: str) -> None:
-        """What stands above the list from now on."""
+        """Set the text above the list."""
         self.note.update(Text(text), layout=False)
 
 
 def quoted(spans: Sequence[SpanView]) -> Text:
-    """Words that are evidence, marked in what stands around them."""
+    """Evidence, highlighted in its context."""
     text = Text()
     for one in spans:
         text.append(f"\n{one.page_id}  ", style="dim").append(one.before)

@@ -1,4 +1,4 @@
-"""The review of a session: what changed, what was handed over, what failed, as its calls tell."""
+"""The review tab: what a session changed, shipped and failed at, according to its calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NONE = "No command, change of a file or run of tests in this session."
 
 
 class ReviewPane(Pane):
-    """Events, the newest first; `only` one of changed, shipped, failed, or all of these."""
+    """Events, newest first; `only` limits them to changed, shipped or failed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "only('changed')", "Changed"),
@@ -97,13 +97,13 @@ class ReviewPane(Pane):
         self._show()
 
     def action_pages(self) -> None:
-        """Find the pages that name this file, or this command."""
+        """Find the pages that name this file or command."""
         one = self.event
         if one is not None:
             self.post_message(Find(f'"{one.path or one.told}"'))
 
     def action_replay(self) -> None:
-        """Show what was said, as it was said."""
+        """Replay the conversation."""
         self.reads(self._replay(), "replay")
 
     async def _replay(self) -> None:
@@ -115,7 +115,7 @@ class ReviewPane(Pane):
         await self.app.push_screen(FullText("What was said", text))
 
     def action_hand_over(self) -> None:
-        """Ask for a folder, and write there what it takes to go on with the session."""
+        """Ask for a folder and write a handoff there."""
 
         def done(folder: str | None) -> None:
             if folder:

@@ -1,4 +1,4 @@
-"""Lines of lists, and where they come from: what the feed tells, in cells."""
+"""Rows of lists, and their sources: the feed's values as cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pagefault.views.texts import Excerpt
 
 @dataclass(frozen=True, slots=True)
 class PageRef:
-    """A page that is listed; `session_id` where it is of another session than is looked at."""
+    """A listed page; `session_id` is set if it is from another session than the viewed one."""
 
     page_id: PageId
     session_id: str = ""
@@ -23,8 +23,8 @@ class PageRef:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a list. `marks` are places in the last cell that were found; `tone` names the
-    colour of the first.
+    """A row of a list. `marks` are the matches in the last cell; `tone` names the first cell's
+    colour.
     """
 
     of: Any
@@ -34,18 +34,18 @@ class Row:
 
 
 class LineSource(Protocol):
-    """Where the lines of a list come from, a few at a time."""
+    """A source of rows, read a few at a time."""
 
     @property
     def count(self) -> int: ...
     async def rows(self, first: int, number: int) -> Sequence[Row | None]:
-        """The lines `first` and following; None for one that is gone."""
+        """Up to `number` rows from `first` on; None for one that is gone."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Lines that are all there already."""
+    """Rows that are all in memory."""
 
     all: Sequence[Row] = ()
 
@@ -59,8 +59,8 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class AllPages:
-    """Every page that the session sees, the newest first, read where they are looked at: their
-    orders follow one another, and one that was forgotten leaves its place empty.
+    """Every page of the session, newest first, read as it becomes visible. Orders are consecutive;
+    a forgotten page leaves a gap.
     """
 
     browser: Browser
@@ -75,7 +75,7 @@ class AllPages:
 
 @dataclass(frozen=True, slots=True)
 class WindowPages:
-    """The pages that one request held, in their order there."""
+    """The pages in one request's window, in their order there."""
 
     browser: Browser
     segments: Sequence[WindowSegment]
@@ -91,7 +91,7 @@ class WindowPages:
 
 
 def page_row(one: Excerpt, piece: WindowSegment | None = None) -> Row:
-    """A page; in the window where it is a piece of it."""
+    """A page's row, as part of the window if `piece` is given."""
     tokens = one.tokens if piece is None else piece.tokens
     since = f"turn {one.turn}" if one.turn >= 0 else ""
     tone = _tone(one.page_id) if piece is None else piece.kind
@@ -99,7 +99,7 @@ def page_row(one: Excerpt, piece: WindowSegment | None = None) -> Row:
 
 
 def hit_row(hit: HitView, session_id: str) -> Row:
-    """A page that was found by who looks at a session."""
+    """The row of a search hit; `session_id` is the viewed session."""
     text, marks = "", []
     for piece, matches in hit.pieces:
         if matches:

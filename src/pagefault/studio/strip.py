@@ -1,4 +1,4 @@
-"""The window strip: what one request held, by kind, in proportion to its limit."""
+"""The window strip: one request's contents by kind, to the scale of its limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pagefault.views.shown import WindowView
 
 
 class WindowStrip(Widget):
-    """Draws a request's window; with `in_words`, says the same as a sentence."""
+    """Draws a request's window; with `in_words`, describes it in a sentence."""
 
     DEFAULT_CSS = """
     WindowStrip { height: auto; border: round $foreground 25%; padding: 0 1;
@@ -22,7 +22,7 @@ class WindowStrip(Widget):
 
     def watch_shows(self, shows: WindowView | None) -> None:
         if self._lines() != self.content_size.height:
-            self.refresh(layout=True)  # else nothing moves, which is most of what a key costs
+            self.refresh(layout=True)  # only on change: a layout is most of a key's cost
         self.border_title = "Window" if shows is None else f"Window {when(shows)}"
 
     def _lines(self) -> int:
@@ -39,13 +39,13 @@ class WindowStrip(Widget):
 
 
 def when(shows: WindowView) -> str:
-    """Which moment that is."""
+    """The moment being viewed, in words."""
     at = "now" if shows.is_next else f"at request {shows.request.number}"
     return f"{at}, turn {shows.request.turn}"
 
 
 def sentence(shows: WindowView) -> str:
-    """The strip in words, for who cannot see a bar."""
+    """The strip in words, for people who cannot see it."""
     tokens, limit = shows.request.tokens, shows.window_tokens
     of = f" of {limit:,}" if limit else ""
     told = ((words, shows.tokens_of(kind)) for kind, words in WORDS.items())
@@ -55,7 +55,7 @@ def sentence(shows: WindowView) -> str:
 
 
 def drawn(shows: WindowView, width: int) -> Text:
-    """The bar: a cell for so many tokens, and every kind that is there at least one."""
+    """The bar: cells in proportion to tokens, at least one for every kind present."""
     colours = has_colours()
     tokens_of_all = shows.request.tokens
     of = max(shows.window_tokens, tokens_of_all, 1)
@@ -74,7 +74,7 @@ def drawn(shows: WindowView, width: int) -> Text:
 
 
 def _legend(shows: WindowView, width: int) -> Text:
-    """What the colours stand for, on as many lines as it takes."""
+    """The legend of colours, on as many lines as it takes."""
     colours = has_colours()
     of = f" of {shows.window_tokens:,}" if shows.window_tokens else ""
     lines = [Text(f"{shows.request.tokens:,}{of} tokens")]

@@ -1,4 +1,4 @@
-"""The tabs, as a line: clicking one turns to it, as its number does."""
+"""The tabs as a line; clicking one selects it, as its number does."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from textual.widget import Widget
 
 
 class TabLine(Widget):
-    """Draws the tabs; `at` is the one that is shown. Textual's own have a widget for each, and a
-    line below that is laid out anew: a change took a third longer.
+    """Draws the tabs; `at` is the selected one. Textual's own have a widget per tab and an
+    underline that is laid out on every change, which took a third longer.
     """
 
     DEFAULT_CSS = "TabLine { height: 1; padding: 0 1; background: $surface; color: $text-muted; }"
     at: reactive[str] = reactive("pages")
 
     class Chosen(Message):
-        """Another tab is to be shown."""
+        """A tab was selected."""
 
         def __init__(self, tab: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""The timeline: a bar for each request, where rewrites and returns were, and where we are."""
+"""The timeline: a bar per request, with rewrites, returning pages, and the current position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 class Timeline(Widget):
-    """Draws requests; `at` is the column that is looked at. Clicking travels there."""
+    """Draws requests; `at` is the viewed column. Clicking travels there."""
 
     DEFAULT_CSS = """
     Timeline { height: 6; border: round $foreground 25%; padding: 0 1;
@@ -27,7 +27,7 @@ class Timeline(Widget):
     in_words: reactive[bool] = reactive(False)
 
     class Travelled(Message):
-        """Another request is to be looked at."""
+        """Another request was selected."""
 
         def __init__(self, at: int) -> None:
             super().__init__()
@@ -60,7 +60,7 @@ class Timeline(Widget):
 
 
 def sentence(shows: MapView, at: int) -> str:
-    """A request in words, for who cannot see a bar."""
+    """A request in words, for people who cannot see the bar."""
     one, back = shows.map.columns[at], shows.brought[at]
     told = f"Request {one.last} of {shows.map.requests:,}, turn {one.turn}: {one.tokens:,} tokens"
     if one.tokens:
@@ -71,7 +71,7 @@ def sentence(shows: MapView, at: int) -> str:
 
 
 def _scale(columns: int, width: int) -> tuple[int, int]:
-    """How many columns a bar stands for, and how many cells it is wide."""
+    """The number of columns per bar, and a bar's width in cells."""
     step = -(-columns // max(width, 1))
     return step, max(1, min(4, width // -(-columns // step)))
 
@@ -97,7 +97,7 @@ def _bars(shows: MapView, at: int, width: int, height: int) -> list[Text]:
 
 
 def _under(shows: MapView, at: int, width: int) -> Text:
-    """The line below: where we are, rewrites and what was brought back."""
+    """The line below: current position, rewrites, and returning pages."""
     colours = has_colours()
     step, wide = _scale(len(shows.map.columns), width)
     line = [" "] * width

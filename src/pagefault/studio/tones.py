@@ -1,4 +1,4 @@
-"""Colours of what a window is made of, and the letter that each has where there are none."""
+"""The colour of each kind of segment, and its letter for terminals without colours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from pagefault.views.shown import SEGMENT_WORDS, SegmentKind
 
-# Read on light and on dark alike: 3:1 or better against both.
+# Contrast is at least 3:1 on light and on dark backgrounds.
 COLOURS: Final = {
     SegmentKind.RULES: "#8289a3",
     SegmentKind.TOOLS: "#6a7690",
@@ -34,5 +34,5 @@ HERE: Final = "#7fd1ff"
 
 
 def has_colours() -> bool:
-    """Whether colours are to be used (https://no-color.org)."""
+    """Whether to use colours (https://no-color.org)."""
     return not os.environ.get("NO_COLOR")

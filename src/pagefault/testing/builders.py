@@ -1,4 +1,4 @@
-"""Small drafts for tests, valid where the test does not care."""
+"""Small drafts for tests, with valid defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pagefault.model.kinds import (
 
 
 def opened(name: str = "test", *, session_id: str = "s-1", window_tokens: int = 32_000) -> Draft:
-    """A session that begins."""
+    """A session's opening record."""
     body = SessionOpened(
         session_id=session_id, name=name, window_tokens=window_tokens, mode=Mode.ACTIVE, system=""
     )
@@ -35,7 +35,7 @@ def said(
     origin: Origin = USER_TYPED,
     key: str = "",
 ) -> Draft:
-    """One chat turn, said by the user unless told otherwise; its turn is its order."""
+    """One chat turn, by default the user's; its turn number defaults to its order."""
     body = Said(
         event_type=EventType.CHAT_TURN,
         page_id=PageId(f"msg_{order + 1}"),

@@ -1,4 +1,4 @@
-"""Subclass, provide the fixtures, and your compressor is proved to keep the ladder's promises."""
+"""The contract suite for compressors: subclass it and provide the fixtures."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def talk(texts: tuple[str, ...] = CHAT) -> list[Source]:
 
 
 class CompressorContract:
-    """A subclass has fixtures `compressor` and `count`, the counter it was made with."""
+    """A subclass has the fixtures `compressor`, and `count`, the counter it was made with."""
 
     @pytest.mark.parametrize("level", LEVELS)
     async def test_it_says_what_it_is_and_of_which_pages(
@@ -133,7 +133,7 @@ class CompressorContract:
 async def check_ladder(
     compressor: Compressor, count: CountTokens, sources: list[Source]
 ) -> dict[Level, Representation]:
-    """All levels of these pages, each held against the one above and against its sources."""
+    """Make all levels of these pages, and check each against the one above and its sources."""
     whole = full_text(sources)
     made = {level: await compressor.compress(sources, level) for level in LEVELS}
     sizes = [(count(whole), size_of(whole))]
@@ -148,7 +148,7 @@ async def check_ladder(
 
 
 def check_spans(made: Representation, sources: list[Source]) -> None:
-    """Every span resolves; and what is verbatim says what stands there, in that order."""
+    """Check that every span resolves, and that verbatim text is the spans' text, in order."""
     stored = {source.page_id: source.text.encode() for source in sources}
     if made.level is Level.REFERENCE:
         assert made.spans == ()

@@ -1,8 +1,8 @@
-"""An engine of a store behind a link, as one on a server is: any call may be slow, refused, or cut
-off when it is done already, and nobody knows whether it was.
+"""A simulated remote engine of a store: any call may be slow, be refused, or lose its connection
+after it was executed, so that its outcome is unknown.
 
-`put_away` puts all that a store has of its engine behind one `Link`; then let chance decide. What
-is asked of the engine passes by there whatever it is called: `Distant` knows no list of methods.
+`put_away` moves a store's engine behind a `Link`, whose faults are random. All calls are
+intercepted, whatever their names: `Distant` has no list of methods.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pagefault.store.store import Store
 
 SLOW_S: Final = 0.002
 NEVER_FAILS: Final = frozenset({"close", "hash_key", "release", "end_turn"})
-"""What asks no server, or is the server's own when nobody asks any more."""
+"""Calls that need no server, or that the server makes by itself when clients are gone."""
 
 LEADS_ON: Final = frozenset({"beside", "find", "make"})
-"""What gives something that is as far away."""
+"""Calls that return further remote objects."""
 
 
 @dataclass(slots=True)
 class Link:
-    """How likely it is that a call is slow, refused or cut off; `faults` counts the last two."""
+    """Probabilities of slow, refused and cut-off calls; `faults` counts the last two."""
 
     chance: random.Random
     slow: float = 0.0
@@ -37,7 +37,7 @@ class Link:
     names: list[str] = field(default_factory=list)  # of the calls that failed
 
     def heal(self) -> None:
-        """From now on every call succeeds."""
+        """Make every further call succeed."""
         self.slow = self.refused = self.cut = 0.0
 
     def call(self, name: str, verb: Callable[[], Any]) -> Any:
@@ -58,7 +58,7 @@ class Link:
 
 
 class Distant:
-    """What `there` is, at the other end of a link."""
+    """A proxy for the object `there` at the other end of a link."""
 
     def __init__(self, there: Any, link: Link) -> None:
         self._there = there
@@ -81,7 +81,7 @@ class Distant:
         return asked
 
     def _pieces(self, name: str, made: Iterator[Any]) -> Iterator[Any]:
-        """A long answer comes piece by piece, and the link may fail before any of them."""
+        """Stream a long answer; the link may fail before any piece."""
         done = object()
         while (piece := self._link.call(name, lambda: next(made, done))) is not done:
             yield piece

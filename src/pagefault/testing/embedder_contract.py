@@ -1,4 +1,4 @@
-"""Subclass, provide the fixture, and your embedder is proved to keep `Embedder`'s promises."""
+"""The contract suite for embedders: subclass it and provide the fixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedders for tests: one that goes by words alone, and what can go wrong with one."""
+"""Embedders for tests: one based on words alone, and faulty ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WIDTH: Final = 128
 
 
 class WordEmbedder:
-    """Each word, or synonym of one, is a direction of its own; a text is the mean of its words."""
+    """Each word, with its synonyms, is a direction of its own; a text is the mean of its words."""
 
     def __init__(self, name: str = "words", synonyms: Sequence[Sequence[str]] = ()) -> None:
         self.name = name
-        self.texts: list[str] = []  # that it was asked for, pages only
+        self.texts: list[str] = []  # embedded pages
         self._same = {word: same[0] for same in synonyms for word in same}
 
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
@@ -65,7 +65,7 @@ class FailingEmbedder(WordEmbedder):
 
 
 class SlowEmbedder(WordEmbedder):
-    """Answers no page before `go` is set, and closes without an answer."""
+    """Answers no page before `go` is set; gives up after 30 s."""
 
     def __init__(self) -> None:
         super().__init__()

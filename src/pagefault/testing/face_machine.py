@@ -1,10 +1,10 @@
-"""The public face under any call: every verb, with every kind of value, in any order.
+"""A state machine for the public face: every verb, with all kinds of values, in any order.
 
-Verbs and their parameters are found by looking at `Memory` and `Session`. What a parameter is given
-is looked up in `VALUES` by its name, and one that is not there fails the machine, so that no verb
-is left out. Half of what is given cannot be; then the call raises an error of ours, changes nothing
-and loses nothing. Now and then the memory is closed and opened, its index is built anew, it is
-verified, and everything that was said is read back.
+It finds the verbs and their parameters by inspecting `Memory` and `Session`. Values for a parameter
+come from `VALUES`, by name; a missing name fails the machine, so that no verb is left out. Half of
+the calls get an invalid value: they must raise an error of ours, change nothing and lose nothing.
+Now and then the memory is reopened, its index rebuilt, everything verified, and all that was said
+read back.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(FaceMachine)`.
 """
@@ -84,16 +84,16 @@ JUNK: Final = st.sampled_from(
         *(Role.USER, EventType.SUMMARY, Modality.TEXT, Session, Incoming, 1j, range(3), ...),
     ]
 )
-"""What belongs nowhere, or only here and there."""
+"""Values that are valid nowhere, or in a few places."""
 
 
 CALLED_BACK: Final = {"callback", "on_text", "progress"}
 UNCALLED: Final = JUNK.filter(lambda value: not callable(value))
-"""What a function of the caller's raises is the caller's."""
+"""A caller's own function may raise anything."""
 
 
 def _made(cls: Callable[..., T], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[T | None]:
-    """Values of a public class, some of their fields junk; nothing where it refuses them."""
+    """Values of a public class with some junk in their fields; None if the class rejects them."""
 
     def make(given: dict[str, Any]) -> T | None:
         try:
@@ -151,7 +151,7 @@ GRANTS: Final = st.none() | st.lists(
     st.sampled_from(["owner", "anyone", "user:ann", "project:red", "session:one", "user:", "them"]),
     max_size=2,
 )
-"""Whom a region lets do something."""
+"""Grantees of a region's permissions."""
 
 TOOLS: Final[list[Any]] = [
     ToolSpec("clock", "Tells the time", {"type": "object"}),
@@ -292,7 +292,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "subject": st.sampled_from(["", "database", "the DB", "x" * 2_000, "\0"]),
     "start": MOMENTS | st.integers() | st.none(),
     "system": TEXTS | st.none(),
-    "target": st.sampled_from(["", "\0", "x" * 300]),  # of a backup: no folder that can be made
+    "target": st.sampled_from(["", "\0", "x" * 300]),  # of a backup: no folder can be made there
     "task": st.sampled_from(["", "#42", "42", "ABC-7", "\0"]),
     "test": st.sampled_from(["", "test_a", "::", "\0"]),
     "text": TEXTS,
@@ -323,13 +323,13 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "window": st.sampled_from([None, 0, 1, 300, 1_500, 4_000, 2**52]),
     "write": GRANTS,
 }
-"""What a parameter of this name can be, and a little that it cannot."""
+"""Values for each parameter name: mostly valid, some invalid."""
 
 NOT_CALLED: Final = {
     *("close", "check", "no_such_page"),
     *("find_said", "keyed", "passed_on", "written"),
 }
-"""What the machine does itself, what only makes an error, and what the proxy alone asks."""
+"""Verbs that the machine calls itself, that only make an error, or that are the proxy's alone."""
 
 
 def verbs() -> list[tuple[type, str]]:
@@ -343,7 +343,7 @@ def verbs() -> list[tuple[type, str]]:
 
 
 def unknown_parameters() -> set[str]:
-    """Parameters of public verbs for which there are no values here."""
+    """Parameters of public verbs that `VALUES` lacks."""
     named = {name for cls, verb in verbs() for name in _parameters(cls, verb)}
     return named - {"session", "row", *VALUES}
 
@@ -355,7 +355,7 @@ def _parameters(cls: type, verb: str) -> dict[str, inspect.Parameter]:
 
 
 class FaceMachine(RuleBasedStateMachine):
-    """Sessions of one root, and what was said in each, by the ids that its pages got."""
+    """Sessions of one root, and the texts said in each, by page id."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -394,7 +394,7 @@ class FaceMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), spoils=st.booleans())
     def call(self, data: st.DataObject, spoils: bool) -> None:
-        """Any verb, with values that fit, or one of them spoilt."""
+        """Call any verb with valid values, or with one spoilt."""
         cls, verb = data.draw(st.sampled_from(verbs()))
         name = data.draw(st.sampled_from(["one", "two"]))
         target: Any = self._memory if cls is Memory else self._session(name)
@@ -410,7 +410,7 @@ class FaceMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def call_what_is_closed(self, data: st.DataObject) -> None:
-        """A session of a memory that was closed says so, or tells what it knew."""
+        """A session of a closed memory raises that it is closed, or answers from what it has."""
         if self._gone:
             session = data.draw(st.sampled_from(self._gone))
             verb = data.draw(st.sampled_from([verb for cls, verb in verbs() if cls is Session]))
@@ -434,7 +434,7 @@ class FaceMachine(RuleBasedStateMachine):
         return parameter.default is parameter.empty or data.draw(st.booleans())
 
     def _attempt(self, target: Any, verb: str, given: dict[str, Any]) -> Any:
-        """Call it; what it returns, or nothing if it raised an error of ours, which says why."""
+        """Call it; returns its result, or None on an error of ours, which must give a reason."""
         try:
             result = getattr(target, verb)(**given)
             return self._do(result) if inspect.iscoroutine(result) else result
@@ -446,12 +446,12 @@ class FaceMachine(RuleBasedStateMachine):
     def _remember(
         self, cls: type, verb: str, name: str, given: dict[str, Any], result: Any
     ) -> None:
-        """Keep the model: what was said, and what was forgotten."""
+        """Update the model: what was said, and what was forgotten."""
         forgot = result if isinstance(result, tuple) else (result,)
         is_forgetting = cls is Memory and verb in ("forget", "forget_matching", "expire")
         if is_forgetting and any(one is not None and one.done for one in forgot):
             self._sessions = {}
-            self._said = {}  # whoever forgets, and from where: what is left is found again
+            self._said = {}  # whoever forgot, and from where: the rest is learned again
             for row in self._do(self._memory.sessions()):
                 if row.name in ("one", "two"):
                     self._said[row.name] = self._everything(self._session(row.name))
@@ -488,7 +488,7 @@ class FaceMachine(RuleBasedStateMachine):
         assert (found.problems, found.set_aside) == ((), ())
 
     def _read_back(self) -> None:
-        """Every session opens, goes on, and has what was said in it."""
+        """Every session opens, accepts a message, and has all that was said in it."""
         for row in self._do(self._memory.sessions()):
             session = self._do(self._memory.session(row.session_id, create=False))
             session.check()

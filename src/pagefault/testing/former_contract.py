@@ -1,4 +1,4 @@
-"""Subclass, provide the fixture, and your former is proved to keep to what a session hands it."""
+"""The contract suite for formers: subclass it and provide the fixture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TALK = (
 
 
 def page(number: int, role: Role, text: str) -> Page:
-    """A page of a conversation, as a session would hand it over."""
+    """A page of a conversation, as a session passes it on."""
     row = PageRow(
         page_id=PageId(f"msg_{number}"),
         seq=Seq(number),
@@ -41,7 +41,7 @@ def page(number: int, role: Role, text: str) -> Page:
 
 
 def formation_request() -> FormationRequest:
-    """A short talk, of which everything is to be formed."""
+    """A short talk, all of it to be formed."""
     pages = tuple(page(number, *said) for number, said in enumerate(TALK, 1))
     head = Message(role=Role.SYSTEM, content="You plan surveys.")
     said = [Message(role=p.row.role, content=f"({p.page_id}) {p.text}") for p in pages]

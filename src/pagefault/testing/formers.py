@@ -1,4 +1,4 @@
-"""A former that is no model: what it proposes was written beforehand, by whoever tests with it."""
+"""A scripted former: its proposals are written in advance by the test."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pagefault.model.kinds import FormerKind
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFormer:
-    """Proposes what `script` says of a range. It stands for a model in tests and benches, and is
-    named as what it is in every record that comes of it.
+    """Returns the proposals of `script` for a range. It stands in for a model in tests and benches,
+    and every record that results names it as what it is.
     """
 
     script: Callable[[FormationRequest], Sequence[Proposal]]

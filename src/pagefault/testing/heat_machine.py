@@ -1,9 +1,9 @@
-"""Hot, warm and cold memory beside a list of items and the rules of requirement 002.
+"""A state machine for hot, warm and cold memory, against a list of items and requirement 002's
+rules.
 
-The model knows nothing of records, pages or windows. Each of its items has tokens, a heat, a
-relevance, and how often it was recalled. What a recall finds is the memory's affair, and so is how
-relevant that is; what must follow from it is told here. Now and then the memory is closed in the
-middle and opened, or its index is built anew.
+The model has no records, pages or windows. Each of its items has tokens, a heat, a relevance, and a
+number of recalls. Which items a recall finds, and their relevance, is taken from the memory; the
+consequences are predicted here. Now and then the memory is reopened midway, or its index rebuilt.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(HeatMachine)`.
 """
@@ -43,7 +43,7 @@ TEXTS: Final = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" "
 
 @dataclass
 class KnownItem:
-    """An item, as the model knows it."""
+    """An item of the model."""
 
     id: str
     tokens: int

@@ -1,4 +1,4 @@
-"""Subclass, provide the fixture, and your index is proved to be a `PageIndex`."""
+"""The contract suite for page indexes: subclass it and provide the fixture."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def seqs(index: PageIndex, scope: Scope, found: Candidates) -> frozenset[Seq]:
 
 
 def told(found: Candidates) -> tuple[object, ...]:
-    """All that candidates say, comparable."""
+    """The full content of candidates, comparable."""
     rows = list(zip(found.places.tolist(), map(tuple, found.counts.tolist()), strict=True))
     return found.pages, found.length_mean, found.frequencies, rows
 
@@ -84,7 +84,7 @@ def traits(index: PageIndex, scope: Scope, places: Collection[int]) -> list[list
 
 
 class PageIndexContract:
-    """Every method of `PageIndex`, as sentences. A subclass provides the fixture `index`."""
+    """Tests every method of `PageIndex`. A subclass provides the fixture `index`."""
 
     @pytest.fixture
     def index(self) -> PageIndex:
@@ -161,7 +161,7 @@ class PageIndexContract:
         )
 
     def test_what_was_written_and_stands_is_summed_up(self, index: PageIndex) -> None:
-        """By session, origin and minute; and by session in its row."""
+        """By session, origin and minute, and in each session's row."""
         records = Records()
         records.open("planning")
         records.say(1, "Größe")  # seven bytes
@@ -746,7 +746,7 @@ class PageIndexContract:
         assert index.find_key(SessionNo(1), "k") == live.find_key(SessionNo(1), "k")
 
     def test_a_revised_page_is_found_by_what_it_says_now(self, index: PageIndex) -> None:
-        """As if it had always read so: the index is equal to one that is made from there."""
+        """As if it had always had that text: the index equals one built from it."""
         records = Records()
         records.open("planning")
         records.say(1, "green tea at noon", key="k")

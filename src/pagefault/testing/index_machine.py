@@ -1,4 +1,4 @@
-"""Random lives of an index: `SqliteIndex` and the dicts of `MemoryIndex` must never differ."""
+"""A state machine for indexes: `SqliteIndex` and the dicts of `MemoryIndex` must never differ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILTERS: Final = (
 
 
 class IndexMachine(RuleBasedStateMachine):
-    """Sessions open, fork, speak and are forgotten; now and then the index is built anew."""
+    """Opens, forks, extends and forgets sessions; now and then rebuilds the index."""
 
     @initialize()
     def begin(self) -> None:
@@ -123,7 +123,7 @@ class IndexMachine(RuleBasedStateMachine):
 
     @rule()
     def rebuild(self) -> None:
-        """From the log as it is now; both alike, as numbers taken may only be in receipts."""
+        """Rebuild both from the current log: numbers once taken may by now be only in receipts."""
         self._apply()
         self.real.close()
         self.real = SqliteIndex.create(MEMORY, root_id="machine")

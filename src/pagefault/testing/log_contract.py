@@ -1,4 +1,4 @@
-"""Subclass, provide the fixture, and your store is proved to be an event log or a blob store."""
+"""The contract suites for event logs and blob stores: subclass one and provide the fixture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pagefault.testing.builders import opened, said
 
 
 class EventLogContract:
-    """A subclass has a fixture `log`: an empty log, fresh for each test."""
+    """A subclass has the fixture `log`: an empty log, fresh for each test."""
 
     def test_an_empty_log_has_no_records(self, log: EventLog) -> None:
         assert log.head() == NOTHING
@@ -214,7 +214,7 @@ class EventLogContract:
         assert b"***" in log.payload(Seq(2))
 
     def test_readers_are_never_disturbed_by_the_writer(self, log: EventLog) -> None:
-        """Every record a reader asks for is the one it gets, whole, while others are written."""
+        """Readers get every record they ask for, whole, while others are written."""
         log.append([said("turn 1", order=1)])
         wrong: list[str] = []
         done = threading.Event()
@@ -243,7 +243,7 @@ class EventLogContract:
 
 
 class BlobStoreContract:
-    """A subclass has a fixture `blobs`: an empty blob store, fresh for each test."""
+    """A subclass has the fixture `blobs`: an empty blob store, fresh for each test."""
 
     def test_a_blob_reads_back(self, blobs: BlobStore) -> None:
         for data in (b"", b"x", bytes(range(256)) * 1000):
@@ -255,7 +255,7 @@ class BlobStoreContract:
         assert len(list(blobs.names())) == 2
 
     def test_a_name_does_not_tell_the_content(self, blobs: BlobStore) -> None:
-        """Whoever guesses the bytes cannot confirm it: no plain hash of them is the name."""
+        """Guessed bytes cannot be confirmed: the name is not a plain hash of them."""
         import hashlib
 
         name = blobs.put(b"guess me")

@@ -1,7 +1,7 @@
-"""The model is a dict: paging against the least thing that does the same; and what a policy owes.
+"""State machines for paging, with a dict as the model; and the contract of an eviction policy.
 
-`WorkingSetMachine` and `PageTableMachine` are Hypothesis state machines; a test takes their
-`.TestCase`. `EvictionPolicyContract` is a suite: subclass it, provide the fixture `policy`.
+`WorkingSetMachine` and `PageTableMachine` are Hypothesis state machines; a test uses their
+`.TestCase`. `EvictionPolicyContract` is a suite: subclass it and provide the fixture `policy`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RESIDENTS = st.builds(
 
 
 def row(page_id: str, *, tokens: int = 10, order: int = 0) -> PageRow:
-    """What the index would know of a page, valid where the test does not care."""
+    """A page's row in the index, with valid defaults."""
     return PageRow(
         page_id=PageId(page_id),
         seq=Seq(order + 1),
@@ -60,7 +60,7 @@ def row(page_id: str, *, tokens: int = 10, order: int = 0) -> PageRow:
 
 
 class Watched:
-    """A policy that fails if it is told or asked what it must not be; else its `inner`."""
+    """Wraps the policy `inner`, and fails on calls that a policy must not get."""
 
     def __init__(self, inner: EvictionPolicy) -> None:
         self.inner = inner
@@ -99,7 +99,7 @@ class Watched:
 
 
 class WorkingSetMachine(RuleBasedStateMachine):
-    """A working set is a dict of pages, coldest first, and for each the blocks that hold it."""
+    """The model is a dict of pages, coldest first, each with the blocks that hold it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class WorkingSetMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.blocks)
     @rule(data=st.data())
     def end_hold(self, data: st.DataObject) -> None:
-        """In any order: tasks that hold do not end in the order in which they began."""
+        """In any order: concurrent tasks need not end in the order in which they began."""
         block, _ = self.blocks.pop(data.draw(st.integers(0, len(self.blocks) - 1)))
         block.__exit__(None, None, None)
 
@@ -156,7 +156,7 @@ class WorkingSetMachine(RuleBasedStateMachine):
         chosen = self.real.victims(list(self.model), tokens_needed)
         free = [page_id for page_id in self.model if page_id not in self.held()]
         expected: list[PageId] = []
-        for page_id in free:  # the policy is LRU, so: coldest first, until it is enough
+        for page_id in free:  # the policy is LRU: coldest first, until it is enough
             if sum(self.model[p].tokens for p in expected) >= tokens_needed:
                 break
             expected.append(page_id)
@@ -179,7 +179,7 @@ class WorkingSetMachine(RuleBasedStateMachine):
 
 
 class PageTableMachine(RuleBasedStateMachine):
-    """A page table is a dict of what is not a ghost; a TLB never changes what a look-up finds."""
+    """The model is a dict of all pages but ghosts; a TLB never changes a look-up's result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -269,7 +269,7 @@ class PageTableMachine(RuleBasedStateMachine):
 
     @rule(page_id=PAGES)
     def forget(self, page_id: PageId) -> None:
-        """The store forgets a page: once invalidated, no stale copy of its row is found."""
+        """The store forgets a page: once invalidated, no stale row of it is found."""
         self.index.pop(page_id, None)
         self.table.invalidated(page_id)
         self._left(page_id)
@@ -287,7 +287,7 @@ class PageTableMachine(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        """Dropping the TLB whole is always right."""
+        """Dropping the whole TLB is always correct."""
         self.table.tlb.flush()
 
     @invariant()
@@ -323,7 +323,7 @@ class PageTableMachine(RuleBasedStateMachine):
 WINDOWS = st.lists(RESIDENTS, min_size=1, max_size=8, unique_by=lambda page: page.page_id)
 
 
-# The same test runs for every policy, which Hypothesis would take for an accident.
+# The same test runs for every policy, which Hypothesis would report as a mistake.
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
 
@@ -344,8 +344,8 @@ LIFE = st.builds(
 
 
 class EvictionPolicyContract:
-    """A subclass overrides `make`: a policy that was told nothing yet. `uses_that_count` is how
-    often a page must be used to outlive another that is like it, and was not used at all.
+    """A subclass overrides `make`, which returns a policy without history. `uses_that_count` is how
+    often a page must be used to outlive a similar, unused one.
     """
 
     uses_that_count = 1
@@ -365,7 +365,7 @@ class EvictionPolicyContract:
     def lived(
         self, life: Sequence[tuple[str, Any]]
     ) -> tuple[EvictionPolicy, dict[PageId, Resident]]:
-        """A policy after a life of admissions, uses and evictions, and who is resident then."""
+        """A policy after a life of admissions, uses and evictions, and the pages resident then."""
         policy = self.make()
         members: dict[PageId, Resident] = {}
         turn = 0

@@ -1,4 +1,4 @@
-"""Records as a log would hand them out, made without a log."""
+"""Records as a log returns them, made without a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pagefault.model.page import DERIVED_ORDER
 
 
 class Records:
-    """Invariant: `events` are numbered without a gap, and each is a millisecond later."""
+    """Invariant: `events` are numbered without gaps, a millisecond apart."""
 
     def __init__(self, *, after: int = NOTHING) -> None:
         self.events: list[Event] = []
@@ -44,8 +44,8 @@ class Records:
         kind: Kind = Kind.TRANSCRIPT,
         **fields: Any,
     ) -> Event:
-        """A chat turn, or a document, at the session's next order, or at `order`; its turn is its
-        order.
+        """A chat turn or document, at the session's next order or at `order`, which is also its
+        default turn.
         """
         if order is None:
             order = self._orders.get(session, 0)
@@ -65,7 +65,7 @@ class Records:
         return self.add(session, body, turn=order if turn is None else turn, key=key)
 
     def derive(self, session: int, text: str, *, number: int, **fields: Any) -> Event:
-        """A claim of this number, in the place that derived pages have."""
+        """A claim with this number, at the place for derived pages."""
         body = Claimed(
             claim_type=fields.pop("claim_type", "fact"),
             page_id=PageId(f"clm_{number}"),
@@ -83,7 +83,7 @@ class Records:
         return self.events[-1]
 
     def add(self, session: int, body: Body, *, turn: int = 0, key: str = "") -> Event:
-        """Any record. A session that opens gets its own seq as its number."""
+        """Any record. An opening session gets its own seq as its number."""
         seq = self._next()
         event = Event(
             seq=seq,
@@ -100,7 +100,7 @@ class Records:
         return event
 
     def replace(self, seq: Seq, body: Body) -> None:
-        """What erasing does to a record."""
+        """Replace a record's body, as erasing does."""
         position = seq - self._after - 1
         self.events[position] = replace(self.events[position], body=body)
 

@@ -1,11 +1,11 @@
-"""Regions under any rulings: what a session is shown is what it may see, and no word of it is left.
+"""A state machine for regions: sessions see what they may see, and forgotten words are gone.
 
-Every text has a word of its own. The model beside the memory knows nothing of records or scopes: it
-keeps which texts stand where, whom each policy names, who mounted and who agreed, and answers which
-words a session may see now. After each step every session is asked for every page by its id, and
-one of them searches; steps ask for requests and faults. Rules are given here, and by another
-opening of the memory; now and then it is closed and opened, its index is built anew, and it is
-verified. At the end no file has a word of what was forgotten.
+Every text has a unique word. The model has no records or scopes: it tracks where texts are, whom
+each policy names, who mounted and who agreed, and derives the words that a session may see. After
+each step every session asks for every page by id, and one of them searches; steps include requests
+and faults. Rules are set from this and from a second opening of the memory. Now and then the memory
+is reopened, its index rebuilt, and everything verified. At the end no file has a word of a
+forgotten text.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(RegionMachine)`.
 """
@@ -61,29 +61,29 @@ _ASKED: Final = "Where does the harbour mast stand, and what hangs there?"
 
 @dataclass(eq=False)
 class Text:
-    """A text that was said or brought somewhere."""
+    """A text that was said, or brought into a region."""
 
     word: str
     page_id: str
-    origin: Text | None = None  # of which this is a copy
+    origin: Text | None = None  # the text it is a copy of
     is_gone: bool = False
 
 
 @dataclass
 class Talk:
-    """A session, as the model knows it. Unassigned it has its parent's."""
+    """A session of the model. Unassigned, it inherits its parent's project and user."""
 
     names: set[str]
-    assigned: tuple[str, str] | None = None  # its project and its user
+    assigned: tuple[str, str] | None = None  # project and user
     texts: list[Text] = field(default_factory=list)
     mounts: dict[str, str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)  # nearest first
-    is_gone: bool = False  # forgotten whole; its forks are assigned like it still
+    is_gone: bool = False  # forgotten whole; its forks still inherit from it
 
 
 @dataclass
 class Place:
-    """A region, as the model knows it."""
+    """A region of the model."""
 
     owner: str
     read: tuple[str, ...]
@@ -94,7 +94,7 @@ class Place:
 
 
 def word_of(number: int) -> str:
-    """A word that no other text has, and that nothing is told from."""
+    """A unique word that nothing else can be inferred from."""
     letters = "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
     return f"canary{letters}"
 
@@ -139,7 +139,7 @@ class RegionMachine(RuleBasedStateMachine):
         return await self.stack.enter_async_context(open_memory(self.root, window=16_000))
 
     def either(self, there: bool) -> Memory:
-        """The memory, or another opening of it, as another process has it."""
+        """The memory, or a second opening of it, as in another process."""
         return self.other if there else self.memory
 
     def close(self) -> None:
@@ -170,11 +170,11 @@ class RegionMachine(RuleBasedStateMachine):
     # --- the model ----------------------------------------------------------------------------
 
     def alive(self) -> list[str]:
-        """The sessions that were not forgotten."""
+        """Sessions that were not forgotten."""
         return sorted(name for name, talk in self.talks.items() if not talk.is_gone)
 
     def assigned(self, name: str) -> tuple[str, str]:
-        """The project and the user of a session."""
+        """A session's project and user."""
         known = (self.talks[one].assigned for one in (name, *self.talks[name].parents))
         return next(filter(None, known), ("", ""))
 
@@ -193,7 +193,7 @@ class RegionMachine(RuleBasedStateMachine):
         return self.names(name, grants, place)
 
     def is_open(self, name: str, region: str) -> bool:
-        """Whether a session may look into a region now."""
+        """Whether a session may read a region now."""
         talk, place = self.talks[name], self.places[region]
         mode = talk.mounts.get(region)
         if mode is None or not self.allows(name, region, mode):
@@ -207,7 +207,7 @@ class RegionMachine(RuleBasedStateMachine):
         return False
 
     def seen(self, name: str) -> dict[str, Text]:
-        """What a session may see now, by its page ids."""
+        """What a session may see now, by page id."""
         texts = list(self.talks[name].texts)
         for region, place in self.places.items():
             if self.is_open(name, region):
@@ -215,9 +215,9 @@ class RegionMachine(RuleBasedStateMachine):
         return {one.page_id: one for one in texts if not one.is_gone}
 
     def forget(self, text: Text) -> None:
-        """A text goes, and every copy of it."""
+        """Forget a text and every copy of it."""
         going = {text}
-        for one in self.every:  # a copy comes after what it is of
+        for one in self.every:  # copies come after their originals
             if one.origin in going:
                 going.add(one)
         for one in going:
@@ -349,7 +349,7 @@ class RegionMachine(RuleBasedStateMachine):
             assert may
         [page_id] = told.pages
         if any(one.page_id == page_id for one in place.texts):
-            return  # it was there
+            return  # it was there already
         word = word_of(self.number) if source is None else source.word
         one = Text(word, page_id, source)
         place.texts.append(one)
@@ -397,7 +397,7 @@ class RegionMachine(RuleBasedStateMachine):
         region = data.draw(st.sampled_from(sorted(self.places)))
         forked = {page for at in self.places if at != region for page in self.places[at].texts}
         if len(self.places) == 1 or forked.intersection(self.places[region].texts):
-            return  # a fork of it would lose its pages, too
+            return  # its forks would lose their pages, too
         self.run(self.memory.forget(f"region:{region}"))
         for text in self.places.pop(region).texts:
             self.forget(text)
@@ -488,7 +488,7 @@ class RegionMachine(RuleBasedStateMachine):
 
         names = self.alive()
         self.looks += 1
-        searching = names[self.looks % len(names)]  # each in its turn
+        searching = names[self.looks % len(names)]  # in rotation
 
         async def every() -> None:
             for name in names:

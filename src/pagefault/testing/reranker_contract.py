@@ -1,4 +1,4 @@
-"""Subclass, provide the fixture, and your reranker is proved to keep `Reranker`'s promises."""
+"""The contract suite for rerankers: subclass it and provide the fixture."""
 
 from __future__ import annotations
 

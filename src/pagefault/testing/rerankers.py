@@ -1,4 +1,4 @@
-"""Rerankers for tests: one that goes by words alone, and what can go wrong with one."""
+"""Rerankers for tests: one based on words alone, and faulty ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pagefault.model.errors import EngineUnreachable
 
 
 class WordReranker:
-    """Scores a text by the share of the query's words in it, synonyms counting as one word."""
+    """Scores a text by the share of the query's words in it, with synonyms counting as one word."""
 
     def __init__(
         self, name: str = "words", synonyms: Sequence[Sequence[str]] = (), weight: float = 1.0
@@ -30,7 +30,7 @@ class WordReranker:
 
 
 class FailingReranker(WordReranker):
-    """Fails as long as `failure` is set; it is raised, or called for what is to be answered."""
+    """Fails as long as `failure` is set, which is raised, or called to produce an answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class FailingReranker(WordReranker):
 
 
 class SlowReranker(WordReranker):
-    """Answers nothing before `go` is set."""
+    """Does not answer before `go` is set."""
 
     def __init__(self) -> None:
         super().__init__()

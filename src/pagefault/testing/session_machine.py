@@ -1,7 +1,7 @@
-"""A session under random use, beside a model of it that is a dict.
+"""A state machine for sessions, with a dict as the model.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(SessionMachine)`. After every step the
-invariants of `docs/design.md` hold, as seen by somebody who has only the requests' bytes.
+invariants of `docs/design.md` hold, judged from the requests' bytes alone.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ ARGUMENTS = st.one_of(
 
 
 class _Overheard(ScriptedEngine):
-    """The scripted model, and all that it ever asked for."""
+    """The scripted model, recording all its queries."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,11 +101,11 @@ class SessionMachine(RuleBasedStateMachine):
         self._memory: Memory
         self._live: dict[str, Session] = {}
         self._texts: dict[str, dict[str, str]] = {}  # the model: name -> page id -> text
-        self._makers: dict[str, dict[str, str]] = {}  # name -> page id -> where it was said
+        self._makers: dict[str, dict[str, str]] = {}  # name -> page id -> session where it was said
         self._engine = _Overheard()
         self._secrets = self._forks = 0
         self._last: dict[str, tuple[Request, int]] = {}  # name -> last request, its epoch
-        self._newest: dict[str, tuple[str, str]] = {}  # name -> first page of it, text
+        self._newest: dict[str, tuple[str, str]] = {}  # name -> newest message's first page, text
         self._pins: dict[str, set[str]] = {}
         self._open()
 
@@ -136,7 +136,7 @@ class SessionMachine(RuleBasedStateMachine):
         self._folder.cleanup()
 
     def _one(self, name: str) -> str:
-        """The session of that name; another where it was forgotten."""
+        """The session with this name, or another if it was forgotten."""
         return name if name in self._live else next(iter(self._live))
 
     @initialize(target=sessions)
@@ -150,7 +150,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """Everything that was acknowledged is there, and the next request has the same bytes."""
+        """Everything acknowledged is there, and the next request has the same bytes."""
         before = {name: self._request(name) for name in self._live if name in self._newest}
         self._close()
         self._open()
@@ -174,7 +174,7 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(name=sessions, text=st.one_of(TEXTS, LONG))
     def user(self, name: str, text: str) -> None:
         name = self._one(name)
-        pages = self._do(self._live[name].status()).pages  # those that were forgotten included
+        pages = self._do(self._live[name].status()).pages  # including forgotten ones
         try:
             first = self._do(self._live[name].user(text, speaker="Ana"))
         except MessageTooLarge:
@@ -208,7 +208,7 @@ class SessionMachine(RuleBasedStateMachine):
         chance=st.randoms(),
     )
     def host_calls(self, name: str, text: str, results: list[str], chance: Random) -> None:
-        """The model calls tools of the host's, whose results come in any order."""
+        """The model calls the host's tools; their results come in any order."""
         name = self._one(name)
         session = self._live[name]
         calls = [
@@ -232,13 +232,13 @@ class SessionMachine(RuleBasedStateMachine):
         return self._do(self._live[name].request())
 
     def _answer_all(self, name: str) -> None:
-        """A call whose result was forgotten before it was sent waits for it again."""
+        """If a result was forgotten before it was sent, its call waits for it again."""
         for call in self._live[name].open_calls():
             pages = self._do(self._live[name].tool_result(call.call_id, "once more"))
             self._keep(name, pages[0])
 
     def _keep(self, name: str, first: str) -> None:
-        """Read back what was just written, all parts of it."""
+        """Read back what was just written, in all its parts."""
         session = self._live[name]
         page = self._do(session.page(first))
         stem, _, number = first.rpartition("_")
@@ -288,7 +288,7 @@ class SessionMachine(RuleBasedStateMachine):
                 self._pins[name].add(page)
             except PinsFull:
                 assert page not in self._pins[name]
-            except BadInput:  # a tool's word, or what a model wrote with one before it
+            except BadInput:  # a tool's word, or a model's text with one before it
                 assert self._do(self._live[name].page(page)).row.origin != USER_TYPED
 
     @rule(name=sessions, data=st.data())
@@ -325,7 +325,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(name=sessions, channel=st.sampled_from(["assistant", "document", "tool"]), text=PLAIN)
     def secret(self, name: str, channel: str, text: str) -> None:
-        """A word that nobody else says, to be looked for when it was forgotten."""
+        """Say a unique word, to search for after it is forgotten."""
         name = self._one(name)
         self._secrets += 1
         text = f"{text} zq{self._secrets}xy"
@@ -365,7 +365,7 @@ class SessionMachine(RuleBasedStateMachine):
         self._check_gone(gone)
 
     def _check_gone(self, gone: list[tuple[str, str]]) -> None:
-        """These pages, made in these sessions, are in no session and no file any more."""
+        """Check that these pages, made in these sessions, are in no session and no file."""
         lost: set[str] = set()
         for page_id, maker in gone:
             for name in self._live:
@@ -379,7 +379,7 @@ class SessionMachine(RuleBasedStateMachine):
                     self._do(self._live[name].page(page_id))
                     raise AssertionError(f"{page_id} was forgotten, and still is in {name}")
         kept = " ".join(text for texts in self._texts.values() for text in texts.values())
-        kept += self._engine.asked  # what the model repeats in a query is out of reach
+        kept += self._engine.asked  # words that the model repeats in a query are out of reach
         for word in lost - set(re.findall(r"zq\d+xy", kept)):
             for path in Path(self._folder.name).rglob("*"):
                 if path.is_file():

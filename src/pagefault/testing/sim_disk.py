@@ -1,14 +1,14 @@
-"""A disk that fails, fills up, loses power or sees its process killed, where and when it is told.
+"""A simulated disk that fails, fills up, loses power or has its process killed on demand.
 
     disk = SimulatedDisk(Medium(root, chance), chance)
-    with IndexVfs(disk):                                  # so that index.db rests on it, too
+    with IndexVfs(disk):                                  # so that index.db is on it, too
         store = open_store(root, disk=disk, …)
-        disk.die_after(7, Death.POWER)                    # the eighth change does not come back
+        disk.die_after(7, Death.POWER)                    # the eighth change does not return
         …                                                 # `Died`, somewhere
         store.close()                                     # changes nothing any more
-        disk.revive()                                     # what is left is on the real disk again
+        disk.revive()                                     # the remains are on the real disk again
 
-Every chance it takes comes from `chance`, so a seed repeats a life.
+All randomness comes from `chance`, so a seed reproduces a run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pagefault.testing.sim_medium import Image, Medium
 
 
 class Syscall(StrEnum):
-    """What may be made to fail."""
+    """Calls that can be made to fail."""
 
     WRITE = "write"
     SYNC = "sync"
@@ -48,23 +48,23 @@ class Syscall(StrEnum):
 INDEX: Final = frozenset(call for call in Syscall if call.startswith("index_"))
 LOG: Final = frozenset(Syscall) - INDEX
 FILLING: Final = frozenset({Syscall.WRITE, Syscall.CREATE, Syscall.INDEX_WRITE})
-"""What a full disk refuses."""
+"""Calls that a full disk refuses."""
 
 
 class Death(StrEnum):
-    """How a process may end that was not asked."""
+    """Ways in which a process can end unexpectedly."""
 
-    KILL = "kill"  # what was written is there
-    POWER = "power"  # what was not synced may not be
+    KILL = "kill"  # everything written survives
+    POWER = "power"  # anything not synced may be lost
 
 
 class Died(Exception):
-    """The process would have ended here. Whoever sees it must not believe that anything follows."""
+    """The process would have ended here. Code that catches this must not count on what follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """From the `nth` of these calls on (1 is the next) it fails, once or as long as it lasts."""
+    """From the `nth` matching call on (1 is the next), fail once or, if lasting, every time."""
 
     calls: Collection[Syscall]
     errno: int = errno.EIO
@@ -73,14 +73,14 @@ class Fault:
 
 
 class SimulatedDisk(Disk):
-    """A `Disk` over real files. `lying` syncs nothing and says that it has: a control."""
+    """A `Disk` over real files. With `lying`, syncs do nothing but report success: a control."""
 
     def __init__(self, medium: Medium, chance: random.Random, *, lying: bool = False) -> None:
         self.medium = medium
         self.dead = False
-        self.lives = 0  # counts revivals: a file that was opened in an earlier life is dead
-        self.changes = 0  # calls that would have changed something, so far
-        self.short_writes = 0.0  # how likely a write takes only a part
+        self.lives = 0  # counts revivals: files opened in an earlier life are dead
+        self.changes = 0  # calls so far that would have changed something
+        self.short_writes = 0.0  # probability that a write is partial
         self._chance = chance
         self._lying = lying
         self._fault: Fault | None = None
@@ -92,26 +92,26 @@ class SimulatedDisk(Disk):
     # --- what is to happen --------------------------------------------------------------------
 
     def fail(self, fault: Fault) -> None:
-        """Let this happen, instead of what was to happen before."""
+        """Set this fault, replacing any earlier one."""
         self._fault, self._seen = fault, 0
 
     def heal(self) -> None:
-        """Let nothing more happen."""
+        """Clear all planned faults."""
         self._fault, self._left, self.short_writes = None, -1, 0.0
 
     def die_after(self, changes: int, death: Death) -> None:
-        """Die at a change: after this many more went well."""
+        """Die at a change, after this many more have succeeded."""
         self._left, self._death = changes, death
 
     def die(self, death: Death) -> None:
-        """Die now: from here on nothing changes, and what is left is decided."""
+        """Die now: nothing changes any more, and what survives is decided here."""
         if not self.dead:
             self.dead, self._death = True, death
             medium = self.medium
             self._image = medium.survivors() if death is Death.POWER else medium.contents()
 
     def revive(self) -> None:
-        """Put on the real disk what is left. Whatever rested on it must have been closed."""
+        """Restore what survived to the real disk. Its users must have been closed."""
         assert self.dead
         self.medium.restore(self._image, durable=self._death is Death.POWER)
         self.heal()
@@ -119,7 +119,7 @@ class SimulatedDisk(Disk):
         self.lives += 1
 
     def before(self, call: Syscall) -> None:
-        """Raise what is to happen at this call. A dead disk does nothing any more."""
+        """Raise the fault planned for this call. On a dead disk, every call raises."""
         self._check_alive()
         if call is not Syscall.INDEX_READ:
             self.changes += 1
@@ -134,7 +134,7 @@ class SimulatedDisk(Disk):
                 raise OSError(fault.errno, os.strerror(fault.errno))
 
     def part(self, length: int) -> int:
-        """How many bytes of a write that fails, or dies, get through all the same."""
+        """How many bytes of a failing or dying write get through anyway."""
         return self._chance.randint(0, length)
 
     def sync_of(self, inode: int) -> None:
@@ -151,14 +151,14 @@ class SimulatedDisk(Disk):
 
     @property
     def dies_next(self) -> bool:
-        """Whether the next change is the one that does not come back."""
+        """Whether the next change is fatal."""
         return self._left == 0 and not self.dead
 
     # --- the calls ----------------------------------------------------------------------------
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         self._check_alive()
-        if self.dies_next:  # what was under way may have got through in part
+        if self.dies_next:  # a write in progress may have got through in part
             self._write(fd, data[: self.part(len(data))])
         try:
             self.before(Syscall.WRITE)

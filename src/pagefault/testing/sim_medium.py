@@ -1,13 +1,13 @@
 """A directory that knows which of its bytes and names are on stable storage.
 
-The files are real, in a real directory; what is kept here beside them is what a power cut would
-leave. Assumed of the disk is what `store/embedded/disk.py` says and no more, so whatever was not
-synced may survive wholly, in part, torn at any byte, its blocks in any order, or not at all; and
-each name that was not synced may be the old one or the new, whatever became of the others.
+The files are real, in a real directory; this module tracks what a power cut would leave of them. It
+assumes of the disk only what `store/embedded/disk.py` says. So unsynced data may survive wholly, in
+part, torn at any byte, with its blocks in any order, or not at all; and each unsynced name may be
+old or new, independently of the others.
 
-Changes are reported as they are made (`wrote`, `truncated`, `renamed` …). Whoever changes a file
-without a report is found out by comparing: a name by the number of its inode, bytes by reading
-them. `strays` says which files were changed so.
+Changes are reported as they are made (`wrote`, `truncated`, `renamed` …). Unreported changes are
+detected by comparison: names by inode number, bytes by reading them. `strays` lists the files that
+were changed without a report.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Final
 
 Image = dict[str, bytes | None]
-"""What a directory holds: bytes by path, `None` for a directory, parents before what is in them."""
+"""The contents of a directory: bytes by path, `None` for a directory, parents first."""
 
 BLOCKS: Final = (512, 4096)
-"""Disks write sectors, kernels write pages: what lies between two multiples survives as one."""
+"""Sectors of disks and pages of kernels: what lies between two multiples survives as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Truncate:
 
 @dataclass(eq=False, slots=True)
 class _File:
-    """`fd` stays open so that the number of the inode comes to mean no other file."""
+    """`fd` stays open so that the inode number is not reused."""
 
     fd: int
     durable: bytes = b""
@@ -76,7 +76,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """A name that goes, one that comes, or both: a rename is one change."""
+    """A name removed, added, or both: a rename is one change."""
 
     node: _File | _Directory
     old: str = ""
@@ -102,8 +102,8 @@ class _Directory:
 
 
 class Medium:
-    """Invariant: `durable` with every pending change applied is what is really there, once
-    `_look` has compared.
+    """Invariant: `durable` plus all pending changes is what is really there, after `_look` has
+    compared.
     """
 
     def __init__(self, root: Path, chance: random.Random) -> None:
@@ -138,7 +138,7 @@ class Medium:
         directory.change(_Naming(self._node(path), new=path.name))
 
     def opened(self, path: Path) -> None:
-        """A file that may have been made by somebody who did not tell."""
+        """Note an opened file, which may have been created without a report."""
         self._compare(self._directory(path.parent))
 
     def renamed(self, old: Path, new: Path) -> None:
@@ -151,7 +151,7 @@ class Medium:
             directory.change(_Naming(directory.current[path.name], old=path.name))
 
     def removed(self, path: Path, inode: int) -> None:
-        """A directory; the next one may get its inode."""
+        """Note a removed directory, whose inode may be reused."""
         self.unlinked(path)
         self._nodes.pop(inode, None)
 
@@ -166,20 +166,20 @@ class Medium:
     # --- what is left -------------------------------------------------------------------------
 
     def contents(self) -> Image:
-        """Everything that is there now: what a kill leaves."""
+        """Everything there now: what a kill leaves."""
         self._look(self._top)
         return dict(self._image(self._top, "", after_cut=False))
 
     def survivors(self) -> Image:
-        """One of the states that a power cut may leave, by chance."""
+        """A random state that a power cut may leave."""
         self._look(self._top)
         self.reordered.clear()
         return dict(self._image(self._top, "", after_cut=True))
 
     def restore(self, image: Image, *, durable: bool) -> None:
-        """Make the directory hold this and nothing else. Nobody may have a file of it open any
-        more. Either all of it is `durable` now, or what was not still is not: a power cut may
-        follow a kill.
+        """Make the directory hold exactly this. None of its files may be open any more. If
+        `durable`, all of it is on stable storage now; else what was unsynced still is, because a
+        power cut may follow a kill.
         """
         self.close()
         for path in self.root.iterdir():
@@ -200,7 +200,7 @@ class Medium:
             self._find_again(self._top)
 
     def _find_again(self, directory: _Directory) -> None:
-        """The same nodes, in files that were made anew."""
+        """Attach the same nodes to files that were created anew."""
         self._nodes[directory.path.stat().st_ino] = directory
         for name, node in directory.current.items():
             path = directory.path / name
@@ -217,7 +217,7 @@ class Medium:
         self.strays.clear()
 
     def settle(self) -> None:
-        """Believe that everything that is there is durable."""
+        """Treat everything there as durable."""
         self._look(self._top)
         self._settle(self._top)
 
@@ -280,7 +280,7 @@ class Medium:
         return bytes(content)
 
     def _blocks(self, path: str, pending: list[_Write | _Truncate]) -> list[_Write | _Truncate]:
-        """Some blocks of what was not synced; where a later one survives, an earlier is a hole."""
+        """Some blocks of the unsynced data; a missing block before a surviving one is a hole."""
         size = self._chance.choice(BLOCKS)
         kept: list[_Write | _Truncate] = []
         missing = False
@@ -308,7 +308,7 @@ class Medium:
                 node.pending += [_Truncate(0), _Write(0, found)]
 
     def _compare(self, directory: _Directory) -> None:
-        """Note which names changed though nobody told."""
+        """Note names that changed without a report."""
         real = {path.name: self._node(path) for path in directory.path.iterdir()}
         gone = {n: node for n, node in directory.current.items() if real.get(n) is not node}
         come = {n: node for n, node in real.items() if directory.current.get(n) is not node}

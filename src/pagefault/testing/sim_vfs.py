@@ -1,8 +1,8 @@
-"""SQLite's files on a `SimulatedDisk`, through a VFS that stands in for the usual one.
+"""SQLite's files on a `SimulatedDisk`, through a VFS that replaces the default one.
 
-Within its block it is SQLite's default, so the product opens its index as always and knows of
-nothing. Files outside the disk's root are left alone. Shared memory and locks are the usual ones:
-they do not outlive a process.
+Within the block it is SQLite's default, so the product opens its index as usual, unaware of it.
+Files outside the disk's root are left alone. Shared memory and locks are the real ones: they do not
+outlive a process.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ class IndexVfs(apsw.VFS):
         evalue: BaseException | None,
         etraceback: TracebackType | None,
     ) -> bool:
-        """What cannot be raised is silent here: SQLite has been told with its own code."""
+        """Ignore what cannot be raised here: SQLite already has its own error code."""
         return True
 
 
 class _IndexFile(apsw.VFSFile):
-    """One of SQLite's files. On a dead disk, or in a later life of it, it takes what is written
-    and keeps nothing: nobody is left to be told.
+    """One of SQLite's files. On a dead disk, or after its revival, it accepts writes and discards
+    them: there is nobody left to report to.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class _IndexFile(apsw.VFSFile):
         if self._lives:
             _guarded(self._disk, Syscall.INDEX_SYNC)
             self._disk.sync_of(self._inode)
-            if self._name_is_new:  # as SQLite's own VFS does with a new journal
+            if self._name_is_new:  # as SQLite's own VFS does for a new journal
                 self._disk.sync_of_directory(self._path.parent)
                 self._name_is_new = False
 
@@ -141,7 +141,7 @@ class _IndexFile(apsw.VFSFile):
 
 
 def _guarded(disk: SimulatedDisk, call: Syscall, part: Callable[[], Any] | None = None) -> None:
-    """What is to happen at this call, in SQLite's words; `part` of a write happens all the same."""
+    """Raise this call's fault as SQLite's error; `part` of a write is done all the same."""
     if part is not None and disk.dies_next:
         part()
     try:

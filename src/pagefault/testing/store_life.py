@@ -1,7 +1,7 @@
-"""A store that lives on a simulated disk: opened, written to, killed, and opened again.
+"""A store's life on a simulated disk: opened, written to, killed, and opened again.
 
-One process at a time, one seed for every chance that is taken. Appends go through the real
-`Committer`: its thread is parked while a group is queued, so the group is what was asked for.
+One process at a time, and one seed for all randomness. Appends go through the real `Committer`: its
+thread is parked while a group is queued, so that the group is as intended.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class JumpyClock:
-    """A clock that stands still until it is told otherwise; `now_ms` may be set to anything."""
+    """A clock that stands still until it is set; `now_ms` may be set to anything."""
 
     def __init__(self) -> None:
         self.now = 1_764_000_000_000
@@ -47,8 +47,8 @@ class JumpyClock:
 
 
 class _Alone(Leases):
-    """Leases of the only process there is: it takes no record to write to a session again, so that
-    the log holds what was asked for and nothing else.
+    """Leases for a single process: it never records another lease on its own session, so that the
+    log has only what was asked for.
     """
 
     def is_ours(self, session: SessionNo) -> bool:
@@ -56,7 +56,7 @@ class _Alone(Leases):
 
 
 class StoreLife:
-    """The store is `store`; nothing, where it is not open."""
+    """`store` is the store, None while it is not open."""
 
     def __init__(
         self, seed: int, *, sync: Sync = Sync.GROUP, segment_bytes: int, lying: bool = False
@@ -85,14 +85,14 @@ class StoreLife:
         self._folder.cleanup()
 
     def open(self) -> Store:
-        """As a process that begins. Raises what opening raises, and `Died`."""
+        """Open as a new process does. Raises what opening raises, and `Died`."""
         assert self.store is None
         self.store = self.another()
         self._committer = Committer(self.store, self._sync)
         return self.store
 
     def another(self, *, read_only: bool = False) -> Store:
-        """A second look at the same root."""
+        """A second opening of the same root."""
         store = open_store(
             self.root,
             clock=self.clock,
@@ -107,7 +107,7 @@ class StoreLife:
         return store
 
     def close(self) -> None:
-        """As a process that ends well. On a dead disk it changes nothing."""
+        """Close as a process that exits normally. On a dead disk nothing changes."""
         committer, store = self._committer, self.store
         self._committer = self.store = None
         if committer is not None:
@@ -116,7 +116,7 @@ class StoreLife:
             close_whole(store)
 
     def bury(self) -> None:
-        """Close what is open; if the process died, bring what is left of its files to the disk."""
+        """Close what is open; if the process died, restore what is left of its files."""
         self.close()
         if self.disk.dead:
             self.disk.revive()
@@ -124,7 +124,7 @@ class StoreLife:
     # --- writing ------------------------------------------------------------------------------
 
     def append(self, group: Sequence[Sequence[Draft]]) -> list[list[Event] | StoreError | Died]:
-        """These batches, waiting together: the events of each, or why it was not acknowledged."""
+        """Append these batches in one group; returns each one's events, or why it failed."""
         committer = self._committer
         assert committer is not None
 
@@ -147,13 +147,13 @@ class StoreLife:
         return self._loop.run_until_complete(waiting())
 
     def run(self, call: Callable[[], T]) -> T:
-        """On the writing thread, alone."""
+        """Run on the writing thread."""
         assert self._committer is not None
         return self._loop.run_until_complete(self._committer.run(call))
 
 
 def close_whole(store: Store) -> None:
-    """Close a store, though closing its index fails."""
+    """Close a store, even if closing its index fails."""
     for _ in range(5):
         with suppress(StoreError, Died):
             store.close()

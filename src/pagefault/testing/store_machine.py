@@ -1,9 +1,10 @@
-"""A whole store under fire: log, index, blobs and forgetting, beside a model that is a list.
+"""A state machine for a whole store under faults: log, index, blobs, forgetting. The model is a
+list.
 
 Run it with `hypothesis.stateful.run_state_machine_as_test(StoreMachine)`. Each step may meet a
-fate: at the n-th change on the disk the process is killed, or the power fails, or a call fails,
-once or until somebody mends it. After each step everything that was acknowledged is there, the
-index answers as the model does, `verify` finds nothing, and no file holds what was forgotten.
+fate: at the n-th change on the disk the process is killed, the power fails, or a call fails, once
+or until healed. After each step everything acknowledged is there, the index answers like the model,
+`verify` finds nothing, and no file has a forgotten text.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ LAST: Final = Seq(2**62)
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What happens during one step."""
+    """The faults during one step."""
 
     death: Death | None = None
-    after: int = 0  # changes on the disk that still go well
+    after: int = 0  # changes on the disk that still succeed
     fault: Fault | None = None
     short_writes: float = 0.0
 
@@ -83,7 +84,7 @@ THEMES: Final = {
     "long": "a long plan about the database, word for word. " * 60,
     "huge": "x" * 20_000,
 }
-"""Texts by name, so that an example that failed can be read."""
+"""Texts by name, so that failing examples are readable."""
 
 TEXTS: Final = st.sampled_from(sorted(THEMES)) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=40
@@ -94,7 +95,7 @@ CHANCE: Final = st.integers(0, 2**16)
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """One batch: which session, what, and under which key."""
+    """One batch: its session, texts and key."""
 
     chance: int
     texts: Sequence[str]
@@ -105,15 +106,15 @@ SAYINGS: Final = st.builds(
     Saying, CHANCE, st.lists(TEXTS, min_size=1, max_size=4), st.sampled_from(["", "", "k1", "k2"])
 )
 _LETTERS: Final = "bcfhjkmpqrtvwxz"
-"""No stemmer shortens a word of these, and few words share its beginning."""
+"""No stemmer shortens a word of these letters, and few words share its beginning."""
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Segments are small, so that they are many."""
+    """Segments are small, so that there are many."""
 
     segment_bytes: ClassVar[int] = 4_000
     sessions_max: ClassVar[int] = 5
-    lying: ClassVar[bool] = False  # a disk that syncs nothing and says that it has: a control
+    lying: ClassVar[bool] = False  # a disk that reports syncs without doing them: a control
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,8 +126,8 @@ class StoreMachine(RuleBasedStateMachine):
         self._made = True
         self.model = StoreModel()
         self._words: dict[Seq, str] = {}
-        self._said: dict[int, str] = {}  # by `id` of its draft's body: the word it is known by
-        self._older: dict[str, bytes] = {}  # index files as they once were
+        self._said: dict[int, str] = {}  # by `id` of the draft's body: the word that identifies it
+        self._older: dict[str, bytes] = {}  # earlier versions of index files
         self._opened(CALM)
         self._write(CALM, [[_opening("first", 0, Seq(0))]])
 
@@ -142,7 +143,7 @@ class StoreMachine(RuleBasedStateMachine):
     # --- doing something, whatever happens on the way -----------------------------------------
 
     def _try(self, fate: Fate, verb: Callable[[], T]) -> T | None:
-        """Do it. If it was not acknowledged, nothing; then the store was opened anew."""
+        """Call `verb`; returns its result or, unacknowledged, None once the store recovered."""
         disk = self.life.disk
         disk.short_writes = fate.short_writes
         if fate.fault is not None:
@@ -172,7 +173,7 @@ class StoreMachine(RuleBasedStateMachine):
         return told
 
     def _recovers(self) -> bool:
-        """Whether an open store goes on by itself, as it does after a want of room."""
+        """Whether an open store recovers by itself, as after a full disk."""
         store = self.life.store
         return store is not None and store.refusal is not None and self.life.run(store.recover)
 
@@ -181,9 +182,9 @@ class StoreMachine(RuleBasedStateMachine):
         self._opened(CALM)
 
     def _opened(self, fate: Fate) -> None:
-        """Close what is open and open it, as a process under this fate; then as one that is well.
+        """Close and reopen the store, as a process with this fate, then as a healthy one.
 
-        `_try` calls back here when the first comes to nothing.
+        `_try` calls this again if the first one fails.
         """
         self.life.close()
         if not fate.is_calm:
@@ -198,7 +199,7 @@ class StoreMachine(RuleBasedStateMachine):
         self._adopt(holes=holes)
 
     def _adopt(self, *, holes: bool) -> None:
-        """The store is as it should be, whether what was not acknowledged is there or not."""
+        """The store is correct, whether or not it has what was not acknowledged."""
         store = self.store
         assert store.refusal is None, f"it cannot be written: {store.refusal}"
         assert not store.unfinished, store.unfinished
@@ -207,7 +208,7 @@ class StoreMachine(RuleBasedStateMachine):
         self._learn_words()
 
     def _open_once(self) -> None:
-        """Opening that may fail, or make a store for reading only. What it shows is right."""
+        """Opening may fail, or give a read-only store; what it shows is correct."""
         if self.life.store is None:
             self.life.open()
         if not self.life.disk.dead:
@@ -219,7 +220,7 @@ class StoreMachine(RuleBasedStateMachine):
         return any(name.startswith("memory/log/") for name in self.life.disk.medium.reordered)
 
     def _repair(self) -> None:
-        """A later block of an append that was never synced survived, an earlier did not."""
+        """Repair a log whose unsynced append lost a block before one that survived."""
         log = self.store.log
         log.repair()  # type: ignore[attr-defined]
         self.life.close()
@@ -228,7 +229,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.life.open()
 
     def _check_readable(self) -> None:
-        """A store that refuses to write still shows what it has."""
+        """A store that refuses writes still shows what it has."""
         store = self.life.store
         if store is not None and not isinstance(store.refusal, StoreCorrupt):
             self.model.check_records(list(store.log.read()))
@@ -245,7 +246,7 @@ class StoreMachine(RuleBasedStateMachine):
     # --- writing ------------------------------------------------------------------------------
 
     def _write(self, fate: Fate, group: Sequence[Sequence[Draft]]) -> None:
-        """These batches wait together. Those that are acknowledged the model must have, too."""
+        """Write these batches as one group. The model gets those that are acknowledged."""
         self.model.doubtful = list(group)
 
         def verb() -> None:
@@ -287,7 +288,7 @@ class StoreMachine(RuleBasedStateMachine):
         sayings=st.lists(SAYINGS, min_size=1, max_size=3),
     )
     def say_and_lose_power(self, death: Death, after: int, sayings: Sequence[Saying]) -> None:
-        """A process dies while it appends, or does not; then the power fails, before any more is
+        """A process may die while it appends; then the power fails, before anything else is
         written.
         """
         self.say(Fate(death=death, after=after), sayings)
@@ -297,7 +298,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.sessions())
     @rule(fate=FATES, sayings=st.lists(SAYINGS, min_size=1, max_size=4))
     def say(self, fate: Fate, sayings: Sequence[Saying]) -> None:
-        """A few batches that share a sync, written as a session would write them."""
+        """A few batches that share a sync, written as a session writes them."""
         sessions, index = self.model.sessions(), self.store.index
         places: dict[SessionNo, tuple[int, int]] = {}
         used: set[tuple[SessionNo, str]] = set()
@@ -449,7 +450,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(death=st.sampled_from(Death), again=FATES)
     def die(self, death: Death, again: Fate) -> None:
-        """Between two steps; and perhaps again while the next process opens."""
+        """Die between two steps, and perhaps again while the next process opens."""
         self.life.disk.die(death)
         self.life.bury()
         self._opened(again)
@@ -462,7 +463,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def look_beside_the_writer(self) -> None:
-        """Somebody who only reads sees the same, without the lock."""
+        """A reader sees the same, without the lock."""
         reader = self.life.another(read_only=True)
         try:
             assert isinstance(reader.refusal, StoreReadOnly)
@@ -495,8 +496,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(chance=CHANCE, fate=FATES)
     def damage_the_index(self, chance: int, fate: Fate) -> None:
-        """Overwritten, cut or emptied. SQLite keeps no checksums, so what is not noticed at
-        opening is made again here; the log is never touched by it.
+        """Overwrite, cut or empty an index file. SQLite has no checksums, so damage that opening
+        does not notice is repaired by a rebuild here; the log must never be affected.
         """
         self.life.close()
         path = self.life.root / "index.db"
@@ -538,20 +539,20 @@ class StoreMachine(RuleBasedStateMachine):
         clock, minter = self.life.clock, self.life.minter
         rebuilt = rebuild(self.life.root, clock=clock, minter=minter)
         assert rebuilt.records == len(self.model.events)
-        self.life.disk.medium.settle()  # it went past the simulated disk
+        self.life.disk.medium.settle()  # this bypassed the simulated disk
 
     # --- the log is not -----------------------------------------------------------------------
 
     @rule(chance=CHANCE)
     def damage_the_log(self, chance: int) -> None:
-        """A bit flips in what was acknowledged, then flips back. Meanwhile nothing is cut, and one
-        record at most cannot be read.
+        """Flip a bit in acknowledged data, then flip it back. Meanwhile nothing is cut, and at most
+        one record is unreadable.
         """
         self.life.close()
         paths = [
             path
             for path in sorted((self.life.root / "log").glob("*.jsonl"))
-            if path.read_bytes().count(b"\n") > 1  # one without a record is begun anew instead
+            if path.read_bytes().count(b"\n") > 1  # one without records is started over instead
         ]
         path = paths[chance % len(paths)]
         data = path.read_bytes()
@@ -561,7 +562,7 @@ class StoreMachine(RuleBasedStateMachine):
         path.write_bytes(wrong)
         store = self.life.open()
         problems = store.verify().problems
-        # Nobody was told of the last segment's seal: that one is cut, said, and written again.
+        # The last segment's seal was never acknowledged: it is cut, reported, and rewritten.
         sealed_at = data.rfind(b'{"seal":') if path == paths[-1] else -1
         in_seal = 0 <= sealed_at <= at
         if in_seal:
@@ -597,7 +598,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 def agree(index: PageIndex, model: PageIndex) -> None:
-    """Two indexes answer alike."""
+    """Check that two indexes give the same answers."""
     seen, last = index.applied_seq(), model.applied_seq()
     assert seen == last, f"the index has seen {seen} records of {last}"
     rows, expected = index.sessions(), model.sessions()
@@ -616,7 +617,7 @@ def agree(index: PageIndex, model: PageIndex) -> None:
 
 
 def scope_of(index: PageIndex, session: SessionNo) -> Scope:
-    """What a session sees: itself, and its ancestors up to where it was forked."""
+    """A session's scope: itself, and its ancestors up to where it was forked."""
     parts: list[tuple[SessionNo, Seq]] = []
     upto = LAST
     while session:
@@ -629,7 +630,7 @@ def scope_of(index: PageIndex, session: SessionNo) -> Scope:
 
 
 def name_of(store: Store, data: bytes) -> str:
-    """What a blob of these bytes is called in this root."""
+    """The name of a blob with these bytes in this root."""
     import hmac
 
     return hmac.digest(store.secret, data, "sha256").hex()

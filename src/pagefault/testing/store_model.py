@@ -1,7 +1,7 @@
-"""What a store must hold: its acknowledged records in a list, and what may be there or not.
+"""The model of a store: its acknowledged records in a list, and those that may or may not be there.
 
-Whatever was acknowledged is there, in order, without a gap. Of what was asked for and not
-acknowledged, the first few batches may be there, each of them whole.
+Everything acknowledged is there, in order and without gaps. Of unacknowledged batches, the first
+few may be there, each whole.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pagefault.store.in_memory.index import MemoryIndex
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Which records are to go, and the words by which their texts would be known."""
+    """The records to forget, and the words that identify their texts."""
 
     seqs: frozenset[Seq]
     sessions: tuple[SessionNo, ...]
@@ -36,18 +36,18 @@ class Forgetting:
 
 @dataclass(slots=True)
 class StoreModel:
-    """`index` is the fold of `events`, made with dicts."""
+    """`index` is the fold of `events`, made of dicts."""
 
     events: list[Event] = field(default_factory=list)
     doubtful: list[Sequence[Draft] | Forgetting] = field(default_factory=list)
     begun: dict[Seq, Forgetting] = field(default_factory=dict)  # without a receipt so far
-    forgotten: list[str] = field(default_factory=list)  # words that no file may hold
+    forgotten: list[str] = field(default_factory=list)  # words that no file may have
     blobs: dict[str, bytes] = field(default_factory=dict)
     blobs_doubtful: set[str] = field(default_factory=set)  # put or deleted, not acknowledged
     index: MemoryIndex = field(default_factory=MemoryIndex)
 
     def sessions(self) -> list[SessionNo]:
-        """Those that were not forgotten, in order."""
+        """Sessions that were not forgotten, in order."""
         return [e.session for e in self.events if isinstance(e.body, SessionOpened)]
 
     def pages(self, session: SessionNo) -> list[Event]:
@@ -71,7 +71,7 @@ class StoreModel:
     # --- comparing ----------------------------------------------------------------------------
 
     def check_records(self, found: Sequence[Event]) -> None:
-        """Everything acknowledged is in `found`, as it was."""
+        """Everything acknowledged is in `found`, unchanged."""
         assert len(found) >= len(self.events), "an acknowledged record is gone"
         going = self._going()
         for event, other in zip(self.events, found, strict=False):
@@ -80,12 +80,12 @@ class StoreModel:
             assert event == other, "an acknowledged record is not as it was"
 
     def _going(self) -> set[Seq]:
-        """What may be gone or not, as its forgetting was begun or may have been."""
+        """Records that may be gone, because their forgetting was begun or may have been."""
         plans = [*self.begun.values(), *self.doubtful]
         return {seq for plan in plans if isinstance(plan, Forgetting) for seq in plan.seqs}
 
     def adopt(self, found: Sequence[Event], *, holes: bool) -> None:
-        """Take what a new process finds as what there is; with `holes`, part of a batch too, as
+        """Accept what a new process finds as the truth; with `holes`, also parts of a batch, since
         its other records were lost.
         """
         self.check_records(found)
@@ -112,7 +112,7 @@ class StoreModel:
         self.acknowledge(tail)
 
     def _lengths(self, tail: Sequence[Event]) -> Iterator[int]:
-        """How many records the tail may have: whole batches, from the first on."""
+        """Possible lengths of the tail: whole batches, from the first on."""
         ours = sum(isinstance(e.body, ForgetBegun | ForgetDone) for e in tail)
         length = ours
         yield length
@@ -122,7 +122,7 @@ class StoreModel:
                 yield length
 
     def check_nowhere(self, files: dict[str, bytes | None]) -> None:
-        """No file holds a word of what was forgotten."""
+        """No file has a word of what was forgotten."""
         for word in self.forgotten:
             needle = word.encode()
             for name, data in files.items():

@@ -1,4 +1,4 @@
-"""Subclass, provide the fixture, and your vectors are proved to be a `VectorPlace`."""
+"""The contract suite for vector places: subclass it and provide the fixture."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def nearest(vectors: VectorStore, where: Scope, axis: int, limit: int = 1) -> li
 
 
 class VectorPlaceContract:
-    """Every method of `VectorPlace` and `VectorStore`. A subclass provides the fixture `place`: one
-    without vectors.
+    """Tests every method of `VectorPlace` and `VectorStore`. A subclass provides the fixture
+    `place`, without vectors.
     """
 
     @pytest.fixture
@@ -47,7 +47,7 @@ class VectorPlaceContract:
 
     @pytest.fixture
     def vectors(self, place: VectorPlace) -> Iterator[VectorStore]:
-        """Of two sessions: three pages of the one and two of the other, each in a direction."""
+        """Of two sessions: three pages of one and two of the other, each in its own direction."""
         assert place.find(read_only=False) is None
         with closing(place.make(NOTHING)) as vectors:
             put(vectors, ONE, [2, 3, 4], [0, 1, 2])

@@ -1,1 +1,1 @@
-"""What people look at, drawn from the verbs of a memory that is only read."""
+"""Read-only views of a memory, for people: built from a memory's verbs."""

@@ -1,6 +1,6 @@
-"""The pages of one session as somebody browses them: listed, read, and what happened to each.
+"""The page browser of one session: lists pages, reads them, and shows their history.
 
-Nothing here waits for a fold of the session's log, except the story of a page.
+Only a page's history needs a fold of the session's log.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pagefault.service.session import Session
 from pagefault.views.shown import PageView
 from pagefault.views.texts import Excerpt, SessionTexts
 
-REPLAYED: Final = 200  # messages at once
+REPLAYED: Final = 200  # messages per replay
 
 
 class Browser:
-    """As of when it was made: see `Feed.browser`."""
+    """A snapshot of one session's pages; made by `Feed.browser`."""
 
     def __init__(self, memory: Memory, session: Session, texts: SessionTexts) -> None:
         self._memory, self._session, self._texts = memory, session, texts
 
     async def count(self) -> int:
-        """How many orders pages have had; those of one that was forgotten stay empty."""
+        """The number of page orders given out. Forgotten pages keep theirs, as a gap."""
         return (await self._session.status()).pages
 
     async def listed(self, first: int, number: int) -> list[Excerpt | None]:
-        """Pages by their order, from `first` on, `number` of them; None where one was forgotten."""
+        """`number` pages by order, starting at `first`; None for forgotten ones."""
         rows = await self._memory.pages(self._session, after=first - 1, limit=number)
         by_order = {row.order: row for row in rows}
 
@@ -45,15 +45,15 @@ class Browser:
         return await asyncio.to_thread(look)
 
     async def excerpts(self, page_ids: Sequence[PageId]) -> list[Excerpt]:
-        """How these pages begin, in their order."""
+        """The beginnings of these pages, in the order given."""
         return await asyncio.to_thread(lambda: list(map(self._texts.excerpt, page_ids)))
 
     async def page(self, page_id: str) -> PageView | None:
-        """A page to be read; None where there is none that can be read."""
+        """A page with its text; None if there is none that can be read."""
         return await asyncio.to_thread(self._page, PageId(page_id))
 
     async def story(self, page_id: str) -> list[str]:
-        """What happened to a page, a line each, oldest first. Raises `NoSuchPage`."""
+        """The history of a page, one line per event, oldest first. Raises `NoSuchPage`."""
         moved = await self._session.history(page_id)
         told = (
             f"turn {one.turn:<4} {one.what.replace('_', ' ')}"
@@ -63,8 +63,8 @@ class Browser:
         return list(map(self._texts.clean, told))
 
     async def replay(self, *, limit: int = REPLAYED) -> list[PageView]:
-        """What was said last between the user and the assistant, oldest first: less the results of
-        tools, whatever a stranger may have written, and what a person withdrew.
+        """The latest messages between user and assistant, oldest first, without tool results, text
+        of untrusted origin, and pages that a person withdrew.
         """
         rows = await self._memory.pages(self._session, limit=4 * limit, newest_first=True)
         is_withdrawn = self._texts.runtime.quarantine.is_withdrawn

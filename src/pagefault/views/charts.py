@@ -1,7 +1,7 @@
-"""The pictures of a session, as places of shapes: what a template draws as SVG.
+"""Geometry of a session's charts, which templates draw as SVG.
 
-Units are those of the drawing, which is `WIDTH` wide; all are rounded to tenths, as more is not
-seen and costs bytes.
+Coordinates are in the drawing's units, `WIDTH` of them across, and rounded to tenths: more
+precision is invisible and costs bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pagefault.views.shown import WindowSegment, WindowView
 from pagefault.views.texts import Excerpt
 
 WIDTH: Final = 960.0
-_LEFT: Final = 64.0  # room for the names of rows
+_LEFT: Final = 64.0  # room for row names
 _RIGHT: Final = 12.0
 _TOP: Final = 22.0  # room for the names of rewrites
 _BOTTOM: Final = 22.0
@@ -25,11 +25,11 @@ _MAP_MIN: Final = 60.0
 _MAP_MAX: Final = 520.0
 _CHART: Final = 170.0
 _STRIP: Final = 46.0
-_LABEL_ROOM: Final = 74.0  # between the names of rewrites, or they run into one another
+_LABEL_ROOM: Final = 74.0  # least distance between names of rewrites
 
 
 class Mapped(Protocol):
-    """What has a map to draw: a `Picture`, or a `MapView`."""
+    """Anything with a map to draw: a `Picture` or a `MapView`."""
 
     @property
     def map(self) -> MemoryMap: ...
@@ -45,14 +45,12 @@ class Bar:
     y: float
     width: float
     height: float
-    kind: str  # a class of the style sheet
+    kind: str  # CSS class
 
 
 @dataclass(frozen=True, slots=True)
 class BarGroup:
-    """Bars of one thing, and what is said of it where somebody points at them; of the requests
-    `first` to `last`, where they are of any.
-    """
+    """Bars with one tooltip; for requests, `first` to `last` are those it covers."""
 
     title: str
     bars: tuple[Bar, ...]
@@ -62,7 +60,7 @@ class BarGroup:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A vertical line; its label is "" where there is no room for one."""
+    """A vertical line; its label is "" if there is no room for one."""
 
     x: float
     label: str
@@ -70,7 +68,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`lines` are runs of points, each "x,y x,y …"."""
+    """`lines` are polylines, each "x,y x,y …"."""
 
     height: float
     top: float
@@ -85,7 +83,7 @@ class Drawing:
 
 
 def draw_map(picture: Mapped) -> Drawing | None:
-    """One row for each message, one column for each request; None where there is neither."""
+    """The memory map: a row per message, a column per request. None if there are neither."""
     rows, columns = picture.map.rows, picture.map.columns
     if not rows or not columns:
         return None
@@ -131,8 +129,8 @@ def _title(picture: Mapped, row: MapRow) -> str:
 
 
 def draw_requests(picture: Mapped) -> Drawing | None:
-    """A bar for each request: what it sent, and of that what began like the one before. The line
-    is what it would have sent without paging.
+    """A bar per request: the tokens sent and, of those, the prefix shared with the previous one.
+    The line shows what would have been sent without paging.
     """
     columns = picture.map.columns
     if not columns:
@@ -198,7 +196,7 @@ def _round(value: float) -> float:
 
 
 def draw_window(view: WindowView) -> Drawing:
-    """A request's window as one strip: a piece for each segment, as wide as it has tokens."""
+    """A request's window as one strip, with a piece per segment, to scale."""
     whole = max(1, sum(one.tokens for one in view.segments))
     scale = WIDTH / whole
     gap = 1.0 if WIDTH / max(1, len(view.segments)) > 4 else 0.0

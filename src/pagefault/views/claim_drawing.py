@@ -1,4 +1,4 @@
-"""The graph of claims as places of boxes and curves: what a template draws as SVG."""
+"""Geometry of the graph of claims, which templates draw as SVG."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pagefault.model.ids import PageId
 from pagefault.views.claim_graph import ClaimPlace, EdgeKind, plan
 from pagefault.views.texts import ClaimView, head
 
-_BOX: Final = (212.0, 40.0)  # a claim: how wide and how high
+_BOX: Final = (212.0, 40.0)  # width and height of a claim
 _BOX_GAPS: Final = (56.0, 12.0)
-_BOX_WORDS: Final = 32  # characters of a claim that a box has room for
+_BOX_WORDS: Final = 32  # characters of a claim that fit into its box
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimBox:
-    """A claim in the graph; `kind` is a class of the style sheet."""
+    """A claim in the graph; `kind` is a CSS class."""
 
     claim_id: PageId
     x: float
@@ -56,8 +56,8 @@ _LINKS: Final = {
 
 
 def draw_claims(claims: Sequence[ClaimView]) -> ClaimDrawing | None:
-    """Claims, oldest first, as boxes with edges from each to what came of it; None where none has
-    an edge.
+    """The graph of claims (oldest first), an edge leading from each to what came of it. None if
+    there are no edges.
     """
     told = plan(claims)
     if not told.places:
@@ -75,9 +75,9 @@ def draw_claims(claims: Sequence[ClaimView]) -> ClaimDrawing | None:
         y, to_y, over = y + high / 2, to_y + high / 2, 0.0
         if to_x > x:
             if y == to_y and to_x > x + wide + gap_x:
-                over = high  # what stands between them
+                over = high  # bends around the boxes between them
             x, bend, back = x + wide, gap_x / 2, -gap_x / 2
-        else:  # below one another: from the left of one to the left of the other
+        else:  # same column or back: from left side to left side
             bend = back = -gap_x / 2
         curve = f"{x + bend},{y - over} {to_x + back},{to_y - over} {to_x},{to_y}"
         path = f"M{x},{y} C{curve}"
@@ -94,7 +94,7 @@ def draw_claims(claims: Sequence[ClaimView]) -> ClaimDrawing | None:
                 y=y,
                 kind=f"claim-{one.status}",
                 status=status,
-                words=head(one.text.partition(": ")[2] or one.text, _BOX_WORDS),  # less its kind
+                words=head(one.text.partition(": ")[2] or one.text, _BOX_WORDS),  # without its kind
                 title=f"{claim_id} · {status}{why} · {one.text}",
             )
         )

@@ -81,7 +81,7 @@ def edges_of(claims: Sequence[ClaimNode]) -> list[ClaimEdge]:
     edges = []
     for number, one in enumerate(claims):
         before = [(source, EdgeKind.SUPPORTS) for source in one.derived_from if source in known]
-        before += [  # each of the two names the other
+        before += [  # both name each other
             (other, EdgeKind.CONTRADICTS)
             for other in one.contradicts
             if known.get(other, number) < number
@@ -110,7 +110,7 @@ def tree(claims: Sequence[ClaimNode]) -> Iterator[Branch]:
     rooted = {one for each in below.values() for one in each}
     every = [one.claim_id for one in claims]
     shown: set[PageId] = set()
-    # Those without a source, and then what is left: claims that rest on one another.
+    # Claims without a source first, then the rest, which are in cycles.
     for root in [one for one in every if one not in rooted] + every:
         waiting = [] if root in shown else [(root, 0)]
         while waiting:
@@ -122,7 +122,7 @@ def tree(claims: Sequence[ClaimNode]) -> Iterator[Branch]:
 
 
 def plan(claims: Sequence[ClaimNode], *, most: int = DRAWN) -> ClaimPlan:
-    """Where the claims that have edges stand in a picture; of many the last `most`."""
+    """The layout of claims that have edges; of too many, the last `most`."""
     every = edges_of(claims)
     tied = {one for edge in every for one in (edge.source, edge.target)}
     drawn = [one.claim_id for one in claims if one.claim_id in tied][-most:]
@@ -133,7 +133,7 @@ def plan(claims: Sequence[ClaimNode], *, most: int = DRAWN) -> ClaimPlan:
     rows = 0
     for root in sorted(drawn, key=lambda one: columns[one]):
         waiting = [] if root in places else [(root, -1)]
-        while waiting:  # the first of those below stands beside it, each other in a row of its own
+        while waiting:  # the first child is in its parent's row, each other in a new one
             claim_id, row = waiting.pop()
             if claim_id in places:
                 continue
@@ -157,8 +157,8 @@ def _below(edges: Sequence[ClaimEdge], kinds: Collection[EdgeKind]) -> dict[Page
 def _columns(
     claims: Sequence[PageId], below: Mapping[PageId, Sequence[PageId]]
 ) -> dict[PageId, int]:
-    """The most steps that lead to each, along edges that do not lead back (Kahn's order; what goes
-    round begins at its oldest).
+    """For each claim the length of the longest path to it, ignoring edges that lead back (Kahn's
+    algorithm; a cycle is entered at its oldest claim).
     """
     waits_for = dict.fromkeys(claims, 0)
     for each in below.values():

@@ -1,7 +1,6 @@
-"""What about a session somebody should look at, in plain words: what is the matter, and what to do.
+"""Concerns: the problems of a session that somebody should look at, and what to do about each.
 
-Only what is known to be amiss is told. A figure that is too early to judge, or that nobody aims at,
-is none.
+Only known problems are listed, not figures that have no target or cannot be judged yet.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from pagefault.service.session import Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """`what` is the matter, `why` one should care, and what to `do`; `figure` names the target that
-    is missed, if it is one.
+    """`what` is wrong, `why` it matters, and what to `do`; `figure` names the missed target, if
+    that is the problem.
     """
 
     what: str
@@ -35,7 +34,7 @@ class Concern:
 async def concerns_of(
     memory: Memory, session: Session, metrics: Metrics, proxied: Proxied | None
 ) -> list[Concern]:
-    """Those of a session; `metrics` and `proxied` are what it tells of itself just now."""
+    """The concerns of a session; `metrics` and `proxied` are its current figures."""
     bill = await memory.bill(session.session_id)
     return list(concerns(metrics, proxied, bill.total, await session.claims()))
 
@@ -43,7 +42,7 @@ async def concerns_of(
 def concerns(
     metrics: Metrics | None, proxied: Proxied | None, bill: BillRow, claims: Sequence[ClaimInfo]
 ) -> Iterator[Concern]:
-    """All that there are, what costs most first; without `metrics`, less what these tell."""
+    """All concerns, most expensive first; without `metrics`, none of missed targets."""
     if proxied is not None and proxied.over_window:
         yield Concern(
             what=f"{counted(proxied.over_window, 'request')} larger than the window.",
@@ -80,7 +79,7 @@ def concerns(
             "request shows it as if it held.",
             do="Check, edit or retract what is listed: `pagefault cards review`.",
         )
-    if bill.unpriced and proxied is not None:  # else it may be no provider's model at all
+    if bill.unpriced and proxied is not None:  # unproxied, it may be no provider's model at all
         yield Concern(
             what=f"{counted(bill.unpriced, 'request')} to a model whose prices are not known.",
             why="The bill counts their tokens, and no cost.",
@@ -91,7 +90,7 @@ def concerns(
 
 
 def _conflicts(claims: Sequence[ClaimInfo]) -> Iterator[tuple[str, int]]:
-    """The subjects of which claims of one type that stand say different things, and how many."""
+    """Subjects on which standing claims of one type differ, and how many values there are."""
     said: dict[tuple[str, str], dict[str, str]] = {}
     for one in claims:
         if one.status == "standing" and one.subject:
@@ -195,4 +194,4 @@ WORDS: Final = {
         "Look at `pagefault faults --by reason`.",
     ),
 }
-"""What a missed target means to somebody who does not know its name."""
+"""Each missed target in words, for readers who do not know its name."""

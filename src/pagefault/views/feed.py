@@ -1,10 +1,10 @@
-"""The feed: what people look at of a memory, as values, and word of every record that is written.
+"""The feed: a memory's contents as values for display, and a stream of new records.
 
-Dashboard, studio, notebook and report draw from it. It asks for nothing that would write: open the
-memory `read_only`, so that nothing can.
+Dashboard, studio, notebook and report use it. It never writes: open the memory `read_only` to
+enforce that.
 
-A session is read once, and what was written since is folded in when it is asked about again. So the
-first look takes as long as its log is, and each later one as long as what is new.
+Sessions are folded incrementally: the first look at one reads its whole log, later ones only the
+new records.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ SESSIONS: Final = 50  # in a list
 REQUESTS: Final = 30  # on a page of the log
 CLAIMS: Final = 120
 HITS: Final = 20
-CHANGES: Final = 200  # told at once
-EVERY_S: Final = 0.2  # that somebody who follows looks for new records
-QUIET_S: Final = 15.0  # after which who follows is told that there were none
-_FOLDS: Final = 4  # sessions that are kept folded
+CHANGES: Final = 200  # per batch
+EVERY_S: Final = 0.2  # polling interval of `follow`
+QUIET_S: Final = 15.0  # after which `follow` yields an empty batch
+_FOLDS: Final = 4  # sessions whose fold is kept
 _LET_IN_S: Final = 0.002
 
 PressureCallback = Callable[[str, Pressure, Pressure], None]
 
 
 class StillReading(Exception):
-    """A session is long, and was not read to its end in time: `share` of it was, 0 to 1. It is read
-    on meanwhile.
+    """A long session was not fully read in time: `share` of it was, 0 to 1. Reading continues in
+    the background.
     """
 
     def __init__(self, name: str, share: float) -> None:
@@ -85,13 +85,13 @@ class StillReading(Exception):
 
 
 class _Closing(Exception):
-    """The feed was closed while a session was read."""
+    """The feed was closed while it read a session."""
 
 
 class Feed:
-    """For one event loop. `clean` takes out of a text what must not be shown; `now` is the time
-    here, with its zone. Who has a `patience_s` gets `StillReading` for a session that takes longer
-    to be read, and asks again.
+    """The feed of one memory, for one event loop. `clean` removes from a text what must not be
+    shown; `now` is the local time with its zone. If a session takes longer than `patience_s` to
+    read, the caller gets `StillReading` and should try again.
     """
 
     def __init__(
@@ -118,17 +118,17 @@ class Feed:
     # --- sessions -----------------------------------------------------------------------------
 
     async def sessions(self, *, limit: int = SESSIONS) -> list[SessionCard]:
-        """The sessions that were used last, the latest first."""
+        """The most recently used sessions, latest first."""
         rows = (await self._memory.sessions())[:limit]
         return await asyncio.to_thread(lambda: [self._card(row) for row in rows])
 
     async def card(self, name: str) -> SessionCard:
-        """A session as the list has it, by its name or id. Raises `SessionNotFound`."""
+        """A session's entry in the list, by name or id. Raises `SessionNotFound`."""
         row = await self._row(name)
         return await asyncio.to_thread(self._card, row)
 
     async def session(self, name: str) -> SessionView:
-        """How a session stands, by its name or id. Raises `SessionNotFound`."""
+        """The state of a session, by name or id. Raises `SessionNotFound`."""
         kept = await self._kept(name)
         claims = await kept.session.claims()
 
@@ -161,7 +161,7 @@ class Feed:
     async def requests(
         self, name: str, *, before: int | None = None, limit: int = REQUESTS
     ) -> list[RequestLine]:
-        """The requests of a session, newest first; those whose number is less, if one is given."""
+        """The requests of a session, newest first, from the one before number `before` if given."""
         kept = await self._kept(name)
         end = len(kept.items) if before is None else max(0, min(before, len(kept.items)))
 
@@ -174,9 +174,9 @@ class Feed:
     async def window(
         self, name: str, request: int | None = None, *, whole: bool = False
     ) -> WindowView | None:
-        """What a request held, the newest without a number; None where there was none yet. With
-        `whole` each page is a segment of its own, without its text: `excerpts` reads those that are
-        seen. Raises `BadInput` for a number that none has.
+        """The window of a request, by default the newest; None if there is none yet. With `whole`,
+        each page is a segment of its own, without text: `Browser.excerpts` reads the visible ones.
+        Raises `BadInput` for a number that no request has.
         """
         kept = await self._kept(name)
         number = len(kept.items) - 1 if request is None else request
@@ -189,8 +189,8 @@ class Feed:
         return await self._look(kept, lambda: window_of(kept, number, whole=whole))
 
     async def next_window(self, name: str) -> WindowView | None:
-        """What the next request would hold, each page apart. Reads no log. None where a client
-        decides that.
+        """The window of the next request, one segment per page. Reads no log. None if the session
+        is proxied, because then the client decides.
         """
         session, texts = await self._session(name)
         if await self._memory.proxied(session) is not None:
@@ -199,8 +199,8 @@ class Feed:
         return await asyncio.to_thread(window_of_next, session, texts, status)
 
     async def map(self, name: str, *, rows: int = ROWS) -> MapView:
-        """The memory map, of at most so many rows, with what each says first. With 0 rows it is
-        what each request sent, and nothing else.
+        """The memory map with at most `rows` rows, and the beginning of each row's first message.
+        With 0 rows, only what each request sent.
         """
         kept = await self._kept(name)
 
@@ -218,7 +218,7 @@ class Feed:
         return await self._look(kept, look)
 
     async def claims(self, name: str, *, limit: int = CLAIMS) -> ClaimsView:
-        """What is held true in a session, newest first, and what came of what."""
+        """The claims of a session, newest first, with the edges between them."""
         session, texts = await self._session(name)
         told = await session.claims()
 
@@ -236,25 +236,25 @@ class Feed:
     # --- pages ----------------------------------------------------------------------------------
 
     async def browser(self, name: str) -> Browser:
-        """The pages of a session: listed, found, read."""
+        """The page browser of a session."""
         return Browser(self._memory, *await self._session(name))
 
     async def page(self, name: str, page_id: str) -> PageView | None:
-        """A page to be read; None where there is none that can be read."""
+        """A page with its text; None if there is none that can be read."""
         return await (await self.browser(name)).page(page_id)
 
     async def work(self, name: str) -> WorkView:
-        """What was done in a session: changed, shipped, failed."""
+        """The work done in a session: what was changed, shipped, failed."""
         session, texts = await self._session(name)
         return await work_of(self._memory, session.session_id, texts.shown)
 
     async def handoff(self, name: str) -> ContextPack:
-        """What somebody needs who goes on with a session. Its texts are not cleaned yet."""
+        """The pack for somebody who continues a session. Its texts are not cleaned yet."""
         return await (await self._session(name))[0].handoff()
 
     async def found(self, query: PageQuery, name: str = "", *, limit: int = HITS) -> FoundView:
-        """The pages of a session, or of every one, that a query is about, best first; without
-        words, the latest first. Raises `BadInput`.
+        """The pages that match a query, best first, or without words the latest first; of one
+        session, or of all without a name. Raises `BadInput`.
         """
         asked = (await self._session(name))[0] if name else self._memory
         if query.is_listing:
@@ -286,8 +286,8 @@ class Feed:
         return FoundView(hits=hits, total=result.total)
 
     async def search(self, words: str, *, limit: int = HITS) -> list[HitView]:
-        """Pages of every session that bear on some words, best first; filters among the words
-        (`filters.HELP`) say which of them. Raises `BadInput`.
+        """Search all sessions; best first. `words` may include filters (`filters.HELP`). Raises
+        `BadInput`.
         """
         query = parsed(words)
         return [] if query is None else list((await self.found(query, limit=limit)).hits)
@@ -295,8 +295,8 @@ class Feed:
     # --- the whole memory -----------------------------------------------------------------------
 
     async def bill(self, spell: Spell, name: str = "") -> Bill:
-        """What requests cost: of the session `name`, of all since midnight, or of all there are.
-        Those of many sessions may be a little old: see `SHARE`.
+        """The cost of requests: of the session `name`, of all since midnight, or of all. Totals
+        over several sessions may lag a little: see `SHARE`.
         """
         if spell is Spell.SESSION:
             kept = await self._kept(name)
@@ -312,11 +312,11 @@ class Feed:
         return bill
 
     async def control(self, name: str) -> str:
-        """The control mode that a session was given last, by whatever process."""
+        """The session's current control mode, whichever process set it."""
         return await self._memory.control_of((await self._row(name)).session_id)
 
     async def keeping(self, name: str) -> KeepingView:
-        """What a memory keeps, and for how long; and the control mode of one of its sessions."""
+        """A memory's imports, retention rules and control modes, with the mode of one session."""
         row = await self._row(name)
         rows = await self._memory.sessions()
         imports = [
@@ -338,7 +338,7 @@ class Feed:
         )
 
     async def concerns(self, name: str) -> list[Concern]:
-        """What needs a look now, of a session and of the memory that it is in."""
+        """The current concerns of a session and of its memory."""
         found = list((await self.session(name)).concerns)
         found += [
             Concern(what=one, why="Opening the memory found it.", do="`pagefault doctor`")
@@ -357,7 +357,7 @@ class Feed:
         return found
 
     async def health(self) -> Health:
-        """How the memory is, as far as it is known without reading all of it."""
+        """The health of a memory, as far as it is known without reading all of it."""
         rows = await self._memory.sessions()
         redaction = await self._memory.redaction()
         return Health(
@@ -373,12 +373,12 @@ class Feed:
     # --- what changes ---------------------------------------------------------------------------
 
     async def seq(self) -> Seq:
-        """The last record that can be told of by now."""
+        """The last record that is readable by now."""
         await self._runtime.journal.look()
         return await asyncio.to_thread(self._runtime.index.applied_seq)
 
     async def changes(self, after: int = 0, *, limit: int = CHANGES) -> list[NewRecord]:
-        """The records behind `after`, oldest first, at most so many."""
+        """The records after `after`, oldest first, at most `limit`."""
         upto = await self.seq()
 
         def look() -> list[NewRecord]:
@@ -392,8 +392,8 @@ class Feed:
     async def follow(
         self, after: int | None = None, *, every_s: float = EVERY_S
     ) -> AsyncGenerator[list[NewRecord]]:
-        """The records that are written from now on, or behind `after`, as they come; an empty list
-        now and then says that there were none. Ends with whoever reads it.
+        """Yields new records as they are written, from `after` or now on, and an empty list now and
+        then if there are none. Runs until its reader stops.
         """
         seq = await self.seq() if after is None else Seq(after)
         known, waited = NOTHING, 0.0
@@ -415,9 +415,8 @@ class Feed:
             waited += every_s
 
     def on_pressure(self, callback: PressureCallback) -> Callable[[], None]:
-        """Call `callback(session_id, before, now)` where a session that is looked at is found under
-        another pressure than when it was looked at before, whoever packs its requests. Returns what
-        ends that.
+        """Call `callback(session_id, before, now)` when a session is read again and its pressure
+        has changed, whichever process packs its requests. Returns a function that unsubscribes.
         """
         self._callbacks.append(callback)
 
@@ -437,14 +436,14 @@ class Feed:
         return row
 
     async def _session(self, name: str) -> tuple[Session, SessionTexts]:
-        """The session and what its pages say, without a fold of its log."""
+        """The session and the texts of its pages, without folding its log."""
         row = await self._row(name)
         session = await self._memory.session(row.session_id, create=False)
         await session.owned.caught_up()
         return session, SessionTexts(self._runtime, row, self._clean)
 
     async def _kept(self, name: str) -> KeptSession:
-        """The session, with all that was written of it by now folded in."""
+        """The session, folded up to its last record."""
         row = await self._row(name)
         if self._forgettings != self._memory.forgettings:
             self._forgettings = self._memory.forgettings
@@ -456,13 +455,13 @@ class Feed:
             session = await self._memory.session(row.session_id, create=False)
             fold = await asyncio.to_thread(SessionFold, self._runtime, row)
             made = KeptSession(session, fold, SessionTexts(self._runtime, row, self._clean))
-            kept = self._folds.setdefault(row.session, made)  # unless another was quicker
+            kept = self._folds.setdefault(row.session, made)  # unless another caller was faster
             while len(self._folds) > _FOLDS:
                 self._folds.popitem(last=False)
         self._folds.move_to_end(row.session)
         if kept.reading is None and kept.fold.upto < row.last_seq:
             kept.reading = asyncio.create_task(self._read(kept, row))
-        reading = kept.reading  # which others wait for, too
+        reading = kept.reading  # shared with other callers
         if reading is not None:
             await asyncio.wait([reading], timeout=self._patience_s)
             if not reading.done():
@@ -470,13 +469,13 @@ class Feed:
                 raise StillReading(row.session_id, max(0.0, min(share, 1.0)))
             if kept.reading is reading:
                 kept.reading = None
-            if reading.exception() is not None:  # nobody knows how far each fold came
+            if reading.exception() is not None:  # how far each fold got is unknown
                 self._folds.pop(row.session, None)
             reading.result()
         return kept
 
     async def _read(self, kept: KeptSession, row: SessionRow) -> None:
-        """Fold what was written of a session since, and tell whose pressure has changed."""
+        """Fold a session's new records, and report a change of its pressure."""
         async with kept.lock:
             await kept.session.owned.caught_up()
             before, is_first = kept.fold.pressure, not kept.fold.upto
@@ -502,7 +501,7 @@ class Feed:
         time.sleep(_LET_IN_S)
 
     async def aclose(self) -> None:
-        """End what is being read. Nothing is to be asked after that."""
+        """Stop reading. The feed must not be used afterwards."""
         self._is_closed = True
         reading = [kept.reading for kept in self._folds.values() if kept.reading is not None]
         await asyncio.gather(*reading, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Files that somebody asked for: a report, a handoff."""
+"""Writes files for people: reports, handoffs."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from tempfile import NamedTemporaryFile
 
 
 def file_of(folder: Path, kind: str, session: str, day: str, ending: str = "md") -> Path:
-    """What hands a session on is called, as HANDOFF_bike-workshop_2026-03-24.md. `day` may be a
-    time that begins with it.
+    """The path of a session's file, such as HANDOFF_bike-workshop_2026-03-24.md. `day` may be a
+    timestamp that begins with the day.
     """
     plain = re.sub(r"[^A-Za-z0-9.-]+", "-", session).strip("-.")[:60] or "session"
     return folder / f"{kind}_{plain}_{day[:10]}.{ending}"
 
 
 def place(target: Path, page: str) -> int:
-    """Put the file there whole or not at all, for its owner alone to read; its size in bytes."""
+    """Write the file atomically, readable by its owner only. Returns its size in bytes."""
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
     data = page.encode()
     try:
         _put(target, data)
-    except OSError as failed:  # not by the name of a file that nobody asked for
+    except OSError as failed:  # name the file that was asked for, not the temporary one
         raise OSError(failed.errno, failed.strerror, str(target)) from None
     return len(data)
 
 
 def _put(target: Path, data: bytes) -> None:
-    if target.exists() and not target.is_file():  # a device, a pipe: nothing takes its place
+    if target.exists() and not target.is_file():  # a device or pipe: write to it, do not replace it
         target.write_bytes(data)
         return
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:

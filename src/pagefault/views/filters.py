@@ -1,4 +1,4 @@
-"""What somebody typed to find pages, as a filter: words, and `name:value` among them."""
+"""Parser for the search box: words, and filters as `name:value`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE: Final = re.compile(r"[a-z]{3,4}_\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageQuery:
-    """`wanted` is a filter of every way to ask; with `everywhere` all sessions are asked."""
+    """A parsed search. `wanted` is its filter; `everywhere` includes all sessions."""
 
     words: str = ""
     topic: str = ""
@@ -39,18 +39,18 @@ class PageQuery:
 
     @property
     def is_listing(self) -> bool:
-        """Whether nothing is searched for: pages are listed by their time."""
+        """Whether there is nothing to search for, so that pages are listed by time."""
         return not (self.words or self.topic or self.task or self.page_id)
 
 
 def parsed(text: str) -> PageQuery | None:
-    """What is wanted; None where nothing was typed. Raises `BadInput`, saying what was meant."""
+    """The query; None for empty text. Raises `BadInput`, with a hint at what was meant."""
     words: list[str] = []
     told: dict[str, str] = {}
     for name, value in _WORD.findall(text):
         if name in _NAMES:
             told[name] = value.strip('"')
-        elif get_close_matches(name, _NAMES, cutoff=0.7):  # else it is a word, as localhost:8080 is
+        elif get_close_matches(name, _NAMES, cutoff=0.7):  # not localhost:8080
             raise BadInput(f"no filter is called {name!r}", hint=f"one of {', '.join(_NAMES)}")
         else:
             words.append(f"{name}:{value}" if name else value.strip('"'))

@@ -1,4 +1,4 @@
-"""A session that is looked at: folded as far as it was read, and what was made of that."""
+"""Cache of a session: its fold so far, and results computed from it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pagefault.service.session import Session
 from pagefault.views.texts import SessionTexts
 
 SHARE: Final = 20
-"""A sum over many requests is made again at most once in this many times what it took: whoever
-looks on costs a twentieth of a core at most.
+"""A sum over many requests is recomputed at most once per this many times its own duration, so that
+a viewer costs at most a twentieth of a core.
 """
 _WINDOWS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """A bill as of a record, and when it was begun and ended to be summed up."""
+    """A bill as of record `upto`, and when its computation began and ended."""
 
     bill: Bill
     upto: int
@@ -30,14 +30,14 @@ class Summed:
     ended: float
 
     def is_good(self, upto: int) -> bool:
-        """Whether it is still true, or too dear to be made again as yet."""
+        """Whether the bill is current, or too expensive to recompute yet."""
         pause = SHARE * (self.ended - self.began)
         return self.upto == upto or time.monotonic() < self.ended + pause
 
 
 @dataclass(slots=True, eq=False)
 class KeptSession:
-    """A session as it was folded last; `items` are its requests as of that."""
+    """A session with its latest fold; `items` are the requests in it."""
 
     session: Session
     fold: SessionFold
@@ -49,7 +49,7 @@ class KeptSession:
     reading: asyncio.Task[None] | None = None
 
     def held(self, number: int) -> HeldWindow:
-        """What a request held. Blocks on the store."""
+        """The window of a request. Blocks on the store."""
         held = self.windows.get(number)
         if held is None:
             held = self.windows[number] = self.fold.held(self.fold.requests.entries[number])

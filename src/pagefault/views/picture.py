@@ -1,8 +1,8 @@
-"""A session as people look at it: values gathered from a memory's own verbs, nothing drawn yet.
+"""A session's picture: values from a memory's own verbs, ready to be drawn.
 
-Whatever shows a session to people shows this: the map, what each request sent, the answers that
-rest on what had left, what is held true with the words that say so, the bill, what needs a look.
-Texts are short and cleaned: a picture is handed on, and nobody can forget what stands in it.
+It has the map, what each request sent, the answers that rest on recalled pages, the claims with
+their evidence, the bill, and concerns. Texts are short and cleaned, because a picture is passed on,
+and a forget does not reach it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLAIMS: Final = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerView:
-    """A turn for which pages were brought back. `fork` names the fork that it is of."""
+    """A turn for which pages were brought back. `fork` names its fork, if any."""
 
     question: Excerpt
     answer: Excerpt | None
@@ -47,13 +47,13 @@ class AnswerView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """`answers` and `claims` are the newest of `answers_all` and `claims_all`. Tokens are by our
-    count; `bill` is in the provider's, where it reported.
+    """`answers` and `claims` are the newest of `answers_all` and `claims_all`. Tokens are our own
+    counts, but `bill` uses the provider's where reported.
     """
 
     name: str
-    title: str  # what people call it
-    client: str  # the program whose conversation it is, "" where nobody says
+    title: str  # for people
+    client: str  # the program that the conversation is from; "" if unknown
     session_id: str
     is_proxied: bool
     turns: int
@@ -61,10 +61,10 @@ class Picture:
     last_ms: int
     window_tokens: int
     map: MemoryMap
-    excerpts: dict[PageId, Excerpt]  # of the first message of each row of the map
+    excerpts: dict[PageId, Excerpt]  # of the first message of each map row
     answers: tuple[AnswerView, ...]
     answers_all: int
-    answers_citing: int  # of all, those that cite a page which was brought back
+    answers_citing: int  # of all answers, those citing a page that was brought back
     claims: tuple[ClaimView, ...]
     claims_all: int
     bill: BillRow | None
@@ -80,8 +80,8 @@ async def picture_of(
     rows: int = ROWS,
     columns: int = COLUMNS,
 ) -> Picture:
-    """The picture of a session, its forks' answers with it. `clean` is asked for every text.
-    Raises `BadInput` where there is less than one row or column.
+    """The picture of a session, including its forks' answers. `clean` is applied to every text.
+    Raises `BadInput` for fewer than one row or column.
     """
     if min(rows, columns) < 1:
         raise BadInput("a map needs at least one row and one column")

@@ -1,8 +1,8 @@
-"""How values become pages: templates that escape every text, whoever wrote it.
+"""HTML rendering: templates that escape every text, whatever its source.
 
-What acts on a page without being a tag is a character that turns the direction of what follows, or
-hides in it: with one in a name, a line can read as another. `visible` spells these out, of every
-value that any template puts anywhere.
+Escaping does not stop characters that change the direction of the text after them, or are
+invisible: with one in a name, a line can read as another. `visible` spells these out in every value
+that a template inserts.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _ACTS: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Controls, and what Unicode has for directions, invisible marks and tags; not the joiners, which
-are part of how words and emoji are written.
+"""Control characters, and Unicode's direction marks, invisible marks and tags; not the joiners,
+which words and emoji need.
 """
 
 
 def visible(value: Any) -> Any:
-    """A text with what acts unseen spelled out, as "\\u202e"; anything else as it is."""
+    """A text with such characters spelled out, as "\\u202e"; other values unchanged."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return _ACTS.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
     return value
 
 
 def environment(*packages: str, **filters: Callable[..., Any]) -> Environment:
-    """Of the templates of these packages, with filters besides the usual ones."""
+    """A template environment for these packages, with these filters added."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader(one) for one in packages]),
         autoescape=True,

@@ -1,7 +1,7 @@
-"""A report: one page of HTML about one session, for people, to keep and to hand on.
+"""A report: one self-contained page of HTML about a session, to keep and pass on.
 
-It needs no script and no network: styles and pictures stand in it. Every text in it is escaped by
-the template, and its own policy forbids what would be loaded or run all the same.
+It needs no script and no network: styles and charts are inline. The template escapes every text,
+and the page's own policy blocks loading and scripts all the same.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pagefault.views.rendering import environment
 def render_report(
     picture: Picture, *, made_at: datetime, command: str, version: str, zone: tzinfo | None = None
 ) -> str:
-    """The report as HTML. Times are told in `zone`, the machine's own if it is None; the same
-    picture, time, command and version give the same bytes.
+    """The report as HTML. Times are in `zone`, by default the machine's. The same picture, time,
+    command and version give the same bytes.
     """
     style = _style("drawing.css", "claims.css", "report.css")
     return (
@@ -47,7 +47,7 @@ def render_report(
 
 
 def render_map(picture: Picture) -> str:
-    """The memory map alone, as SVG; "" where the session sent no request."""
+    """The memory map alone, as SVG; "" if the session sent no request."""
     drawn = draw_map(picture)
     if drawn is None:
         return ""

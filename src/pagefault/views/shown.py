@@ -1,7 +1,7 @@
-"""What a dashboard, a studio or a notebook shows of a memory: values, as `Feed` hands them out.
+"""The values that `Feed` returns for dashboard, studio and notebook.
 
-Texts in them are short and cleaned. Tokens are by our own count unless a name says `reported`; a
-number that nobody reported is an estimate, and its value says so.
+Their texts are short and cleaned. Tokens are our own counts unless the name says `reported`. What
+nobody reported is an estimate, marked as such.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pagefault.views.texts import ClaimView, Excerpt, SpanView
 
 
 class SegmentKind(StrEnum):
-    """What a piece of a request's window is made of, in the order of most windows."""
+    """The kinds of segments in a window, in their usual order."""
 
-    RULES = "rules"  # instructions; of a proxied request, the client's tools with them
+    RULES = "rules"  # instructions; if proxied, also the client's tools
     TOOLS = "tools"
     CLAIMS = "claims"
     SUMMARIES = "summaries"
     BROUGHT_BACK = "brought_back"
-    STUBS = "stubs"  # no more than a note that something stood here
+    STUBS = "stubs"  # notes that a page was here
     CONVERSATION = "conversation"
     TOOL_RESULTS = "tool_results"
     FREE = "free"
@@ -49,18 +49,17 @@ SEGMENT_WORDS: Final = {
 
 
 class Spell(StrEnum):
-    """The requests that costs are the sum of."""
+    """A set of requests whose costs are summed."""
 
     SESSION = "session"
-    TODAY = "today"  # since midnight of this computer's clock
+    TODAY = "today"  # since local midnight
     ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCard:
-    """A line in the list of sessions. `title` is what a person calls it: its name, less what a
-    proxy adds to tell conversations apart. `client` is the program whose conversation it is, ""
-    where nobody says.
+    """A session in the list. `title` is its name without what a proxy adds to distinguish
+    conversations. `client` is the program that the conversation is from, "" if unknown.
     """
 
     session_id: str
@@ -71,15 +70,15 @@ class SessionCard:
     turns: int
     messages: int
     last_used_ms: int
-    parent: str = ""  # the id of the session that it was forked from
+    parent: str = ""  # id of the session it was forked from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSegment:
-    """A piece of a window: a page, or what stands there and is none, as the rules and what is free.
+    """A piece of a window: a page, or something else, such as the rules or the free room.
 
-    Neighbours of one kind stand together where a window has more pages than a picture has room
-    for: then `pages` names several, and `text` is of the first.
+    If a window has more pages than a picture can show, neighbours of one kind are merged: `pages`
+    then names several, and `text` is the first one's.
     """
 
     kind: SegmentKind
@@ -91,8 +90,8 @@ class WindowSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroughtBack:
-    """A page that had left the window, and that `request` was the first to show again. `why` is a
-    sentence; `asked` tells that the model called for it, and else pagefault brought it by itself.
+    """A page that had left the window, and was first shown again in `request`. `why` is a sentence;
+    `asked` is true if the model called for it, false if pagefault brought it unasked.
     """
 
     request: int
@@ -104,14 +103,14 @@ class BroughtBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLine:
-    """A request, as a line of the log. `did` says in words what the client did; messages are of a
-    proxied request alone, and 0 elsewhere. `without_tokens` is an estimate.
+    """A request, as a line of the log. `did` describes what the client did. Message counts are for
+    proxied requests only, else 0. `without_tokens` is an estimate.
     """
 
     number: int  # from 0
     turn: TurnNo
     tokens: int
-    seq: Seq = NOTHING  # of a request that is not made yet, there is no record
+    seq: Seq = NOTHING  # none for a request that is not made yet
     at_ms: int = 0
     did: str = ""
     client_messages: int = 0
@@ -121,11 +120,11 @@ class RequestLine:
     reported_tokens: int | None = None
     reported_cached_tokens: int | None = None
     brought_back: int = 0
-    rewrite: str = ""  # why the beginning was written anew; "" where it was not
+    rewrite: str = ""  # why the prefix was rewritten; "" if it was not
 
     @property
     def cached_share(self) -> float | None:
-        """Of what the provider counted, what it read from its cache; None where it did not say."""
+        """Cached tokens as a share of input tokens, both as reported; None if not reported."""
         if not self.reported_tokens or self.reported_cached_tokens is None:
             return None
         return self.reported_cached_tokens / self.reported_tokens
@@ -133,9 +132,9 @@ class RequestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowView:
-    """What one request held. `window_tokens` is its limit, 0 where there is none. `brought` are the
-    pages that it showed out of their place, those that came last first. `question` is what the user
-    had said last, None where that cannot be read.
+    """The window of one request. `window_tokens` is its limit, 0 if none. `brought` are the pages
+    shown out of place, latest first. `question` is the user's last message, None if it cannot be
+    read.
     """
 
     session_id: str
@@ -147,7 +146,7 @@ class WindowView:
 
     @property
     def is_next(self) -> bool:
-        """Whether it is what the next request would hold, and not one that was made."""
+        """Whether it is a preview of the next request, not one that was made."""
         return self.request.seq == NOTHING
 
     def tokens_of(self, kind: SegmentKind) -> int:
@@ -156,8 +155,8 @@ class WindowView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """How a session stands. `requests`, `rewrites` and `brought_back` count; `pressure` is that of
-    its newest request.
+    """The state of a session. `requests`, `rewrites` and `brought_back` are counts; `pressure` is
+    the newest request's.
     """
 
     card: SessionCard
@@ -171,25 +170,25 @@ class SessionView:
     bill: BillRow
     prices: str
     concerns: tuple[Concern, ...]
-    is_judged: bool  # else it is too long for its figures to be judged here: `Session.metrics`
-    upto: Seq  # the last record that is in it
+    is_judged: bool  # else it is too long to judge here: see `Session.metrics`
+    upto: Seq  # the last record included
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapView:
-    """The memory map of a session, and of each row what its first message says. `brought` counts,
-    for each column, the messages that came back with its requests.
+    """The memory map of a session, with an excerpt of each row's first message. `brought` counts,
+    per column, the messages that came back with its requests.
     """
 
     map: MemoryMap
     brought: tuple[int, ...]
     excerpts: dict[PageId, Excerpt]
-    window_tokens: int  # the limit of the newest request
+    window_tokens: int  # of the newest request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsView:
-    """The newest claims, newest first, of `total`, and the edges between them."""
+    """The newest of `total` claims, newest first, and the edges between them."""
 
     claims: tuple[ClaimView, ...]
     total: int
@@ -199,14 +198,14 @@ class ClaimsView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageView:
-    """A page to be read, and where it leads: to pages that it rests on and the words there, to
-    topics, tasks and files that it names.
+    """A page with its text and links: its sources, with the evidence in them, and the topics, tasks
+    and names it mentions.
     """
 
     page: Excerpt
     text: str
     origin: str
-    is_superseded: bool  # other words stand in its place now
+    is_superseded: bool  # its text was replaced
     rests_on: tuple[PageId, ...]
     evidence: tuple[SpanView, ...]
     topics: tuple[str, ...]
@@ -216,8 +215,8 @@ class PageView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkLine:
-    """Something that was done in a session: `what` is changed, shipped or failed, and `told` a line
-    of it. `page_id` is the call, `result_id` what came of it.
+    """An event in a session: `what` is changed, shipped or failed, `told` a line about it.
+    `page_id` is the call, `result_id` its result.
     """
 
     seq: Seq
@@ -230,17 +229,17 @@ class WorkLine:
     path: str
     exit_code: int | None
     failing: tuple[str, ...]
-    withdrawn: bool  # by a person: what tells how it went
+    withdrawn: bool  # by a person: its outcome is not shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkView:
-    """What was done in a session, newest first, of its last `events`; `more` tells that there are
-    older ones.
+    """The work done in a session, newest first, from its last `events`; `more` if there are older
+    ones.
     """
 
     lines: tuple[WorkLine, ...]
-    files: int  # that were changed
+    files: int  # changed files
     events: int
     more: bool
 
@@ -250,13 +249,13 @@ class WorkView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepingView:
-    """What a memory keeps, and what it does with it: imports, rules of retention, modes."""
+    """A memory's imports, retention rules and control modes."""
 
     imports: tuple[ImportedSession, ...]
     rules: tuple[RetentionRule, ...]
-    control: str  # of the session that is looked at
+    control: str  # the viewed session's mode
     control_of_all: str
-    names: dict[str, str]  # of sessions, by their ids
+    names: dict[str, str]  # of sessions, by id
 
     @property
     def waiting(self) -> int:
@@ -265,8 +264,8 @@ class KeepingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitView:
-    """A page that a search found, and the title of its session. `pieces` are of the part that was
-    found, each with whether it matches; `relevance` is 0..1.
+    """A search hit and its session's title. `pieces` are parts of the excerpt, each with whether it
+    matches; `relevance` is 0..1.
     """
 
     page_id: PageId
@@ -281,7 +280,7 @@ class HitView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundView:
-    """The first of the `total` pages that were found."""
+    """The first of `total` pages found."""
 
     hits: tuple[HitView, ...]
     total: int
@@ -289,21 +288,21 @@ class FoundView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How a memory is."""
+    """The health of a memory."""
 
     records: int
     sessions: int
     bytes: int
     is_adopted: bool
     notices: tuple[str, ...]
-    withheld: int  # texts that were not kept, because what looks for secrets failed on them
-    seq: Seq  # the last record that is known
+    withheld: int  # texts not kept because the secret scanner failed on them
+    seq: Seq  # the last known record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:
-    """A record that was written, without what it says. `session_id` is "" of what concerns the
-    whole memory, and of a session that is gone.
+    """A new record, without its content. `session_id` is "" for records of the whole memory, and
+    for sessions that are gone.
     """
 
     seq: Seq
@@ -316,7 +315,7 @@ class NewRecord:
 
 
 def plain(value: Any) -> Any:
-    """A value of this module as plain ones: for JSON."""
+    """A value of this module as plain data, for JSON."""
     if isinstance(value, BillRow):
         return value.to_dict()
     if hasattr(value, "__dataclass_fields__"):

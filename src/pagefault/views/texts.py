@@ -1,6 +1,6 @@
-"""What pages say, as people are shown it: short, cleaned, and of claims with the words around them.
+"""Texts as people see them: shortened and cleaned, claims with their evidence in context.
 
-This is the one place where a text that people will see is cut and cleaned of secrets.
+This is the only place that shortens texts for people and removes secrets from them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pagefault.service.runtime import Runtime
 from pagefault.views.concerns import Concern
 
 EXCERPT: Final = 220  # characters of a message
-_AROUND: Final = 160  # characters shown on either side of evidence
+_AROUND: Final = 160  # characters of context on either side of evidence
 _GONE: Final = "(forgotten, or not to be read here)"
 
 Clean = Callable[[str], str]
-"""Takes out of a text what must not be shown."""
+"""Removes from a text what must not be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,12 @@ class Excerpt:
     at_ms: int
     tokens: int
     text: str
-    turn: TurnNo = TurnNo(-1)  # -1 of what cannot be read
+    turn: TurnNo = TurnNo(-1)  # -1 if it cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanView:
-    """Words of a page that are evidence, and what stands around them."""
+    """Evidence in a page, with its context."""
 
     page_id: PageId
     before: str
@@ -58,7 +58,7 @@ class ClaimView:
     status: str
     closed_by: PageId
     authority: str
-    why: str  # of what is stale or expired
+    why: str  # why it is stale or expired
     derived_from: tuple[PageId, ...]
     contradicts: tuple[PageId, ...]
     evidence: tuple[SpanView, ...]
@@ -66,7 +66,7 @@ class ClaimView:
     turn: int
     origin: str
     supersedes: PageId
-    digest: str  # of what is proposed: what confirms just these words
+    digest: str  # of a proposed claim, to confirm exactly this text
 
     @property
     def is_standing(self) -> bool:
@@ -75,7 +75,7 @@ class ClaimView:
 
 @dataclass(slots=True)
 class SessionTexts:
-    """What the pages of a session say, short and cleaned. Blocks on the store."""
+    """The texts of a session's pages, short and cleaned. Blocks on the store."""
 
     runtime: Runtime
     row: SessionRow
@@ -86,12 +86,12 @@ class SessionTexts:
         self.scope = self.runtime.seen(self.runtime.scope(self.row.session))
 
     def page(self, page_id: PageId) -> Page | None:
-        """The page, unless it was forgotten, or cannot be read."""
+        """The page; None if it was forgotten or cannot be read."""
         found = self.runtime.index.find_page(self.scope, page_id) if page_id else None
         return self.read(found)
 
     def rows(self, page_ids: Iterable[PageId]) -> dict[PageId, PageRow]:
-        """Those that there are, in the order in which they are named."""
+        """The rows that exist, in the order of the ids."""
         wanted = dict.fromkeys(page_ids)
         found = self.runtime.index.find_pages(self.scope, set(wanted))
         return {one: found[one] for one in wanted if one in found}
@@ -110,7 +110,7 @@ class SessionTexts:
             return Excerpt(page_id=page_id, who="", at_ms=0, tokens=0, text=_GONE)
         who = page.speaker or _ROLES.get(page.row.role, str(page.row.role))
         if page.row.kind not in (Kind.TRANSCRIPT, Kind.ARTIFACT):
-            who = str(page.row.kind)  # nobody said it: it was made of others
+            who = str(page.row.kind)  # derived pages have no speaker
         said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
         return Excerpt(
             page_id=page_id,
@@ -142,7 +142,7 @@ class SessionTexts:
         )
 
     def span(self, one: Evidence) -> SpanView:
-        """Words that are evidence, in what stands around them."""
+        """A piece of evidence with its context."""
         page = self.page(one.page_id)
         raw = b"" if page is None else page.text.encode()
         before, words, after = raw[: one.start], raw[one.start : one.end], raw[one.end :]
@@ -154,11 +154,11 @@ class SessionTexts:
         )
 
     def concerns(self, told: Iterable[Concern]) -> Iterator[Concern]:
-        """What they quote, cleaned."""
+        """The concerns, with what they quote cleaned."""
         return (replace(one, what=self.shown(one.what)) for one in told)
 
     def shown(self, text: str) -> str:
-        """Cleaned, and on one line."""
+        """The text, cleaned and on one line."""
         return re.sub(r"\s+", " ", self.clean(text))
 
 
@@ -166,7 +166,7 @@ _ROLES: Final = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Too
 
 
 def head(text: str, most: int) -> str:
-    """The text, cut where it is longer."""
+    """The text, cut to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 

@@ -1,4 +1,4 @@
-"""What people call a session: the name that somebody gave it, or else how it begins."""
+"""Session titles for people: the name that somebody gave, else the first words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOBODY_NAMED_IT: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f-]{4,}|[0-9a-f]{12,}|
 
 
 def title_of(texts: SessionTexts) -> str:
-    """Cleaned; "" of one that nobody named and nobody said anything in. Blocks on the store."""
+    """The title, cleaned; "" for a session without a name or messages. Blocks on the store."""
     return texts.clean(_given_name(texts.row.name)) or _first_words(texts)
 
 
@@ -29,7 +29,7 @@ def _first_words(texts: SessionTexts) -> str:
 
 
 def client_of(name: str) -> str:
-    """The program whose conversation a session is, where its name tells."""
+    """The program that the conversation is from, if the session's name shows it."""
     if name.startswith(IMPORT_PREFIX):
         return f"imported from {name.removeprefix(IMPORT_PREFIX).partition(':')[0]}"
     match = _PROXIED.match(name)
@@ -37,7 +37,7 @@ def client_of(name: str) -> str:
 
 
 def _given_name(name: str) -> str:
-    """What a person called a session; "" where nobody did."""
+    """The name that a person gave a session; "" if nobody did."""
     match = _PROXIED.match(name)
     kind, key = (match[1] or "", match[2]) if match else ("", name)
     if kind == "unnamed" or name.startswith(IMPORT_PREFIX) or _NOBODY_NAMED_IT.match(key):

@@ -1,4 +1,4 @@
-"""What one request held, as it is shown: segments, what was brought back, a line of the log."""
+"""Views of one request: its segments, the pages brought back, its line in the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pagefault.views.shown import (
 )
 from pagefault.views.texts import SessionTexts
 
-SEGMENTS: Final = 240  # of a window, before neighbours of one kind stand together
+SEGMENTS: Final = 240  # of a window, before neighbours of one kind are merged
 
 _DID: Final = {
     "begun": "new conversation",
@@ -56,11 +56,11 @@ _MADE: Final = {
     str(Kind.INDEX): "summary",
     str(Kind.PROCEDURE): "summary",
 }
-"""Where pages stand that are made of others, by their type."""
+"""Places of derived pages, by type."""
 
 
 def window_of(kept: KeptSession, number: int, *, whole: bool) -> WindowView:
-    """What a request held; `whole`: each page apart, without its text. Blocks on the store."""
+    """A request's window; if `whole`, a segment per page, without text. Blocks on the store."""
     held, line = kept.held(number), line_of(kept, number)
     relayed = kept.fold.requests.entries[number].relayed
     limit = kept.fold.window_tokens if relayed is None else relayed.window_tokens
@@ -85,7 +85,7 @@ def window_of(kept: KeptSession, number: int, *, whole: bool) -> WindowView:
 
 
 def next_window(session: Session, texts: SessionTexts, status: Status) -> WindowView:
-    """What the next request would hold, as far as the session's state tells; each page apart."""
+    """The expected window of the next request, by the session's state; one segment per page."""
     pages = tuple(
         InWindow(one.page_id, Level.FULL, one.tokens, _MADE.get(one.page_type, "turn"))
         for one in session.abi().pages
@@ -154,7 +154,7 @@ def line_of(kept: KeptSession, number: int) -> RequestLine:
 
 
 def _brought(kept: KeptSession, held: HeldWindow, number: int) -> Iterator[BroughtBack]:
-    """What a request showed that had been brought back, by it or by one before it."""
+    """The pages in a request that this or an earlier one brought back."""
     shown = {one.page_id for one in held.pages if one.place in ("recalled", "faulted")}
     for request in range(number, -1, -1):
         for one in kept.fold.brought[request]:

@@ -1,6 +1,4 @@
-"""What was done in a session, as its calls tell: files that changed, work that was handed over, and
-what failed.
-"""
+"""The work done in a session, according to its calls: files changed, work shipped, failures."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ _SHIPPING: Final = {
     "cargo": ("publish",),
     "uv": ("publish",),
 }
-"""Commands by which work leaves the hands of who did it, and what they are given first."""
+"""Commands that hand work over, and the subcommands that do so."""
 
 
 async def work_of(memory: Memory, session_id: str, shown: Callable[[str], str]) -> WorkView:
-    """Of the last `EVENTS` events of a session. `shown` is asked for every text."""
+    """From the last `EVENTS` events of a session. `shown` is applied to every text."""
     found = await memory.events(session=session_id, limit=EVENTS)
     told = {(one.seq, one.path): line for one in found if (line := _line(one, shown)) is not None}
     lines = sorted(told.values(), key=lambda one: one.seq, reverse=True)
