@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy import conversation
+from pagefault.proxy import state
 from pagefault.proxy.history import Json
 from pagefault.proxy.prefix import survival
 from pagefault.proxy.verbatim import Verbatim
@@ -372,9 +372,7 @@ async def test_control_a_notice_put_into_a_bound_turn_is_refused(
 async def test_control_a_restart_that_knows_of_no_stubs_changes_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        conversation, "window_of", lambda *told: replace(window_of(*told), forms={})
-    )
+    monkeypatch.setattr(state, "window_of", lambda *told: replace(window_of(*told), forms={}))
     with pytest.raises(AssertionError):
         await test_a_restart_in_the_middle_of_a_turn_changes_no_byte(tmp_path)
 

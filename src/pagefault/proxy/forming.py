@@ -13,6 +13,7 @@ costs more than it saves (the fork lemma, at r = 0.1).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -28,14 +29,20 @@ from pagefault.model.request import Message, Request
 from pagefault.model.segments import Facet, RenderedSegment
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
 from pagefault.pack.engine_former import asking, read_lines
+from pagefault.proxy.faults import FORMS
 from pagefault.proxy.history import Json, Part
 from pagefault.proxy.pairs import CallForm
+from pagefault.proxy.passed import Passed
 from pagefault.proxy.reader import AnswerReader
 from pagefault.proxy.relay import Headers, Relay
+from pagefault.proxy.state import ConversationState
+from pagefault.proxy.trie import Node
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.service.ownership import Owned
+from pagefault.service.turn.formation import Told
 from pagefault.service.turn.lived import words_max
 from pagefault.service.window.ranges import Ranges
+from pagefault.service.window.state import SessionState
 
 CACHED_PRICE: Final = 0.1  # of plain input: what most providers take
 _OF_ONE_REQUEST: Final = frozenset((b"content-encoding", b"content-length", b"idempotency-key"))
@@ -166,6 +173,81 @@ class RelayedTurns:
             pages=tuple(pages),
             words_max=words_max(pages),
         )
+
+
+class RelayedFormation:
+    """Formation for one conversation, by the model that its client asks."""
+
+    def __init__(self, state: ConversationState, *, wire: Wire, counter: TokenCounter) -> None:
+        self._state = state
+        self._wire = wire
+        self._counter = counter
+        self._lived: tuple[PageId, ...] = ()  # what the newest request and its answer show
+
+    def stop(self) -> None:
+        """A request arrives: whoever forms at rest stops waiting for it."""
+        self._lived = ()
+        if self._state.session is not None:
+            self._state.session._formation.goes_on()
+
+    def note_answer(self, passed: Passed, answer: Sequence[Node], *, is_logged: bool) -> None:
+        """Note what the model has before it with this answer: nothing, unless all of it is logged
+        and none of it was forgotten.
+        """
+        self._lived = ()
+        pages = self._state.pages
+        hidden = set(passed.composed.hidden) if passed.composed is not None else set()
+        shown = [one for one in (*passed.match.path, *answer) if one not in hidden]
+        is_lost = any(one.is_lost for one in shown)
+        if is_logged and not is_lost and all(map(pages.is_kept, shown)):
+            self._lived = tuple(page for node in shown for page in pages.of(node))
+
+    def begin(
+        self,
+        passed: Passed,
+        answered: Answered,
+        fork: Fork,
+        written: Callable[[Json], bytes],
+        told: Told,
+    ) -> None:
+        """Form closed ranges in the background, for a user who agreed. Does nothing if the turn is
+        not over, if the client left the model no free word, or if something was said since.
+        """
+        state, lived, relayed = self._state, self._lived, passed.relayed
+        session, form, answer = state.session, FORMS.get(self._wire.name), said_by(answered)
+        if form is None or session is None or relayed is None or not (answer and lived):
+            return
+        if passed.aside or not form.takes(passed.sent):
+            return
+        tokens = relayed.tokens + self._counter.count(answer)
+        former = RelayedFormer(
+            fork=fork,
+            wire=self._wire,
+            form_of=form,
+            body=passed.sent,
+            answer=answer,
+            tokens_sent=tokens,
+            model=passed.model,
+            counter=self._counter,
+            written=written,
+        )
+
+        async def now(folded: SessionState) -> RelayedTurns | None:
+            if state.memory.forgettings and not await asyncio.to_thread(
+                is_all_there, session.owned, lived
+            ):
+                return None
+            return RelayedTurns(
+                pages=await asyncio.to_thread(not_formed, session.owned, lived, folded.ranges),
+                response=answer,
+                model=passed.model,
+                tokens=tokens,
+                factor=relayed.factor,
+                window_tokens=state.verbatim.window_tokens,
+                range_tokens=folded.limits.summarised_tokens_max,
+            )
+
+        session._formation.begin(former, now, told)
 
 
 def _segment(number: int, page: Page) -> RenderedSegment:

@@ -19,7 +19,7 @@ class Passed:
     """A request, as it goes on: `body` is None where the client's own bytes do."""
 
     match: Match
-    composed: Composed | None
+    composed: Composed | None = None
     body: Json | None
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
