@@ -280,7 +280,7 @@ async def played(steps: Sequence[str], seed: int, *, remembers: bool) -> tuple[l
             secret=b"s", measures=False,
         )  # fmt: skip
         if not remembers:
-            made._readings = Unread()
+            made._intake._readings = Unread()
         return made
 
     async with pagefault.open(":memory:", sync="os") as memory:

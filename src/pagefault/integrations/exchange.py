@@ -45,8 +45,8 @@ from pagefault.proxy.client import (
     named_in_path,
 )
 from pagefault.proxy.relay import Headers
-from pagefault.proxy.reply import NOT_LOGGED_HEADER
-from pagefault.proxy.server import THE_MEMORY, WIRES, BrokenOff
+from pagefault.proxy.reply import NOT_LOGGED_HEADER, THE_MEMORY
+from pagefault.proxy.server import WIRES, BrokenOff
 from pagefault.proxy.token import TOKEN_HEADER
 from pagefault.service.loop_thread import GRACE_S, LOOK_S
 

@@ -65,3 +65,33 @@ class Upload:
                     yield piece
         finally:
             self.over.set()
+
+
+async def unless_gone(
+    work: Awaitable[None],
+    receive: Receive,
+    *,
+    sent: asyncio.Event | None,
+    left: Callable[[], None],
+) -> None:
+    """Do the work. If the client goes away meanwhile, call `left` and cancel it. What the client
+    still sends is the work's to read, until it is `sent`.
+    """
+
+    async def gone() -> None:
+        if sent is not None:
+            await sent.wait()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            doing.result()
+        else:
+            left()
+    finally:
+        for task in (doing, leaving):
+            task.cancel()
+        await asyncio.gather(doing, leaving, return_exceptions=True)

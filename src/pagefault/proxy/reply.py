@@ -16,6 +16,8 @@ from pagefault.proxy.wire import Wire
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
+THE_MEMORY: Final = "memory"  # what was in the way of logging a request, if no quota was
+UNREAD: Final = "unread"  # what cannot be read cannot be kept, nor paged
 
 
 @dataclass(slots=True)
