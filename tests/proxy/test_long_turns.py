@@ -13,12 +13,11 @@ import pytest
 
 from pagefault.proxy import state
 from pagefault.proxy.history import Json
-from pagefault.proxy.prefix import survival
 from pagefault.proxy.verbatim import Verbatim
 from pagefault.proxy.wording import STUB
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.window.law import Law
-from tests.proxy.histories import COUNTER
+from tests.proxy.histories import COUNTER, survival
 from tests.proxy.standing import SESSION, Standing, standing
 from tests.proxy.strict import strict
 from tests.proxy.upstream import Call, Say, Seen, Upstream

@@ -15,7 +15,6 @@ import pytest
 from pagefault.model.errors import BadInput, StoreLatched
 from pagefault.proxy.history import Json
 from pagefault.proxy.listen import bound
-from pagefault.proxy.prefix import survival
 from pagefault.proxy.relay import Patience
 from pagefault.proxy.token import checked_token
 from pagefault.proxy.wording import GONE
@@ -28,6 +27,7 @@ from tests.proxy.histories import (
     long_talk,
     model,
     result,
+    survival,
     text,
     user,
 )

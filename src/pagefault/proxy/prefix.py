@@ -117,26 +117,3 @@ def _goes_on(before: Any, now: Any, content: str) -> bool:
     if not isinstance(ours, list) or not isinstance(theirs, list):
         return False
     return before.get("role") == now.get("role") and theirs[: len(ours)] == ours
-
-
-def survival(before: Sequence[Any], after: Sequence[Any]) -> float:
-    """The share of one request, in blocks of content, with which the next one begins."""
-    ours, theirs = _blocks(before), _blocks(after)
-    shared = 0
-    for one, other in zip(ours, theirs, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return shared / len(ours) if ours else 1.0
-
-
-def _blocks(messages: Sequence[Any]) -> list[Any]:
-    """What a provider reads one after another, less markers; a text alone is a block of text."""
-    found: list[Any] = []
-    for message in map(unmarked, messages):
-        content = message.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        rest = {name: value for name, value in message.items() if name != "content"}
-        found += [rest, *(content if isinstance(content, list) else [content])]
-    return found

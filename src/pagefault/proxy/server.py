@@ -68,7 +68,6 @@ class Viewer(Protocol):
 MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 BODY_S_MAX: Final = 120.0  # for all of a body that is read, between the pieces of one that passes
-LATE: Final = "the request did not arrive in time"
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
 
 

@@ -83,11 +83,6 @@ class Node:
         """Whether the log had a record of it, which was forgotten: data need not have one."""
         return self.is_bare and self.origin is None and " sealed " not in self.place
 
-    @property
-    def is_result(self) -> bool:
-        """Whether it is what a tool returned."""
-        return self.place.startswith("result ")
-
     def path(self) -> list[Node]:
         """From the first item to this one."""
         nodes: list[Node] = []
