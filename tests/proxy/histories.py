@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.history import History, Json, unmarked
-from pagefault.proxy.messages import Messages
+from pagefault.proxy.history.history import History, Json, unmarked
+from pagefault.proxy.wires.messages import Messages
 
 MARK = {"type": "ephemeral"}
 

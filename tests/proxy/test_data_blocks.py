@@ -14,8 +14,8 @@ import pytest
 
 import pagefault
 from pagefault.model.kinds import ItemKind
-from pagefault.proxy.history import Item, Json, Part
-from pagefault.proxy.item_drafts import ItemDrafts
+from pagefault.proxy.conversation.item_drafts import ItemDrafts
+from pagefault.proxy.history.history import Item, Json, Part
 from pagefault.service.turn.drafts import Incoming
 from tests.proxy.histories import call, model, result, user
 from tests.proxy.standing import SESSION, Standing, standing

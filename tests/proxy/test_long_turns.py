@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy import state
-from pagefault.proxy.history import Json
-from pagefault.proxy.verbatim import Verbatim
-from pagefault.proxy.wording import STUB
+from pagefault.proxy.conversation import state
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.layout.verbatim import Verbatim
+from pagefault.proxy.layout.wording import STUB
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.window.law import Law
 from tests.proxy.histories import COUNTER, survival

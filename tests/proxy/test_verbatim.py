@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy.history import Json, unmarked
-from pagefault.proxy.outgoing import Composed, Outgoing
-from pagefault.proxy.trie import Change, Trie
-from pagefault.proxy.verbatim import Verbatim
-from pagefault.proxy.wire import Wire
-from pagefault.proxy.wording import GONE
+from pagefault.proxy.history.history import Json, unmarked
+from pagefault.proxy.history.trie import Change, Trie
+from pagefault.proxy.layout.outgoing import Composed, Outgoing
+from pagefault.proxy.layout.verbatim import Verbatim
+from pagefault.proxy.layout.wording import GONE
+from pagefault.proxy.wires.wire import Wire
 from tests.proxy.histories import (
     COUNTER,
     MARK,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pagefault.model.kinds import USER_TYPED, Role
-from pagefault.proxy.item_drafts import ItemDrafts
+from pagefault.proxy.conversation.item_drafts import ItemDrafts
 from pagefault.service.turn.drafts import Incoming
 from tests.hostile import ORDERS, orders_in
 from tests.proxy.histories import body, call, model, result, user

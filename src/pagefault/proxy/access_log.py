@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pagefault.model.errors import PagefaultError
-from pagefault.proxy.pairs import Pair
+from pagefault.proxy.wires.pairs import Pair
 from pagefault.service.turn.formation import Formed
 
 if TYPE_CHECKING:
-    from pagefault.proxy.conversation import Conversation
-    from pagefault.proxy.passed import Passed
+    from pagefault.proxy.conversation.conversation import Conversation
+    from pagefault.proxy.conversation.passed import Passed
 
 
 def of_request(conversation: Conversation, passed: Passed, messages: int) -> str:

@@ -15,7 +15,7 @@ from pagefault.proxy.intake import Taken
 from pagefault.proxy.metrics import Metrics, NoMetrics
 from pagefault.proxy.reply import THE_MEMORY, Told
 from pagefault.proxy.telemetry import Telemetry
-from pagefault.proxy.wire import Answered
+from pagefault.proxy.wires.wire import Answered
 from pagefault.service.turn.formation import Formed
 
 

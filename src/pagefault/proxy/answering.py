@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pagefault.model.errors import EngineUnreachable
 from pagefault.model.request import Usage
-from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import Editor, Round
-from pagefault.proxy.reader import AnswerReader
-from pagefault.proxy.relay import Headers, onward
-from pagefault.proxy.wire import RawEvent, RawEvents, dumped, parsed
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.relay import Headers, onward
+from pagefault.proxy.wires.pairs import Editor, Round
+from pagefault.proxy.wires.reader import AnswerReader
+from pagefault.proxy.wires.wire import RawEvent, RawEvents, dumped, parsed
 
 if TYPE_CHECKING:
     import httpx2

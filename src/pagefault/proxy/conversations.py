@@ -12,15 +12,15 @@ from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.admission import Head
 from pagefault.proxy.canary import WINDOW, is_operators
-from pagefault.proxy.client import UNNAMED, recognise
-from pagefault.proxy.conversation import Conversation
-from pagefault.proxy.history import History, Json
-from pagefault.proxy.item_keys import keys_of
-from pagefault.proxy.passed import Window
+from pagefault.proxy.conversation.conversation import Conversation
+from pagefault.proxy.conversation.passed import Window
+from pagefault.proxy.history.history import History, Json
+from pagefault.proxy.history.item_keys import keys_of
+from pagefault.proxy.http.admission import Head
+from pagefault.proxy.http.client import UNNAMED, recognise
 from pagefault.proxy.unnamed import Chain, Chains
-from pagefault.proxy.wire import Answered, Unreadable, Wire
+from pagefault.proxy.wires.wire import Answered, Unreadable, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.turn.turn import encodable
 

@@ -19,8 +19,8 @@ from typing import Final
 from pagefault import __version__
 from pagefault.model.request import Usage
 from pagefault.proxy.canary import OPERATOR, is_operators
-from pagefault.proxy.history import Json
-from pagefault.proxy.passed import Passed
+from pagefault.proxy.conversation.passed import Passed
+from pagefault.proxy.history.history import Json
 from pagefault.proxy.running import KEY_HEADER
 from pagefault.service.memory import Memory
 

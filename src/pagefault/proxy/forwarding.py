@@ -17,22 +17,22 @@ from typing import Any
 from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable
 from pagefault.proxy import access_log
-from pagefault.proxy.admission import Head
 from pagefault.proxy.answer_log import AnswerLog
 from pagefault.proxy.answering import Answering, Upstream
-from pagefault.proxy.bodies import Upload
 from pagefault.proxy.canary import Canary
-from pagefault.proxy.client import wants_formation
+from pagefault.proxy.conversation.forming import Fork
 from pagefault.proxy.desk import Desk
-from pagefault.proxy.forming import Fork
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.admission import Head
+from pagefault.proxy.http.bodies import Upload
+from pagefault.proxy.http.client import wants_formation
+from pagefault.proxy.http.relay import NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.intake import Intake, Taken
 from pagefault.proxy.metrics import Outcome
-from pagefault.proxy.pairs import Round
-from pagefault.proxy.reader import AnswerReader
-from pagefault.proxy.relay import NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.reply import ClientReply
-from pagefault.proxy.wire import Answered, Wire
+from pagefault.proxy.wires.pairs import Round
+from pagefault.proxy.wires.reader import AnswerReader
+from pagefault.proxy.wires.wire import Answered, Wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,20 @@ from typing import Final
 from pagefault.model.errors import PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.proxy import access_log
-from pagefault.proxy.admission import Head
-from pagefault.proxy.client import CONTROL_HEADER, program, recognise, wants_marks
-from pagefault.proxy.conversation import Conversation
+from pagefault.proxy.conversation.conversation import Conversation
+from pagefault.proxy.conversation.forming import Fork
+from pagefault.proxy.conversation.passed import Passed
 from pagefault.proxy.conversations import Conversations
 from pagefault.proxy.desk import Desk
-from pagefault.proxy.encoding import NotOpened, opened
-from pagefault.proxy.forming import Fork
+from pagefault.proxy.history.parsing import parse
+from pagefault.proxy.history.readings import ReadBody, Readings
+from pagefault.proxy.http.admission import Head
+from pagefault.proxy.http.client import CONTROL_HEADER, program, recognise, wants_marks
+from pagefault.proxy.http.encoding import NotOpened, opened
 from pagefault.proxy.keeping import Keeping
-from pagefault.proxy.parsing import parse
-from pagefault.proxy.passed import Passed
-from pagefault.proxy.readings import ReadBody, Readings
 from pagefault.proxy.reply import THE_MEMORY, UNREAD, Told
 from pagefault.proxy.unnamed import Chain
-from pagefault.proxy.wire import Unreadable, Wire
+from pagefault.proxy.wires.wire import Unreadable, Wire
 from pagefault.service.memory import Memory
 
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)

@@ -19,9 +19,9 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.desk import Desk
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.http.relay import Patience, Relay
+from pagefault.proxy.http.upstreams import opened
 from pagefault.proxy.server import MemoryPath, Proxy, Viewer
-from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import hurry
 

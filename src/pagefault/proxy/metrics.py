@@ -19,8 +19,8 @@ from pagefault.service.heat_counts import HeatCounts
 
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
-    from pagefault.proxy.passed import Passed, Window
-    from pagefault.proxy.relay import Headers
+    from pagefault.proxy.conversation.passed import Passed, Window
+    from pagefault.proxy.http.relay import Headers
     from pagefault.service.turn.formation import Formed
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pagefault.proxy.chat import Chat
+from pagefault.proxy.http.relay import Headers
 from pagefault.proxy.metrics import Metrics, NoMetrics, Outcome
-from pagefault.proxy.relay import Headers
 from pagefault.proxy.telemetry import Telemetry
-from pagefault.proxy.wire import Wire
+from pagefault.proxy.wires.chat import Chat
+from pagefault.proxy.wires.wire import Wire
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"

@@ -18,29 +18,29 @@ from typing import Any, Final, Protocol
 from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.admission import Gate, Head, head_of, refuse_form
 from pagefault.proxy.answer_log import AnswerLog
-from pagefault.proxy.bodies import Gone, Late, Receive, Upload, unless_gone, whole_body
 from pagefault.proxy.canary import OPERATOR, Canary
-from pagefault.proxy.chat import Chat
 from pagefault.proxy.conversations import Conversations
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
-from pagefault.proxy.encoding import TooLarge
 from pagefault.proxy.forwarding import Forwarder, Route
-from pagefault.proxy.gemini import Gemini
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.admission import Gate, Head, head_of, refuse_form
+from pagefault.proxy.http.bodies import Gone, Late, Receive, Upload, unless_gone, whole_body
+from pagefault.proxy.http.encoding import TooLarge
+from pagefault.proxy.http.principal import principal_of
+from pagefault.proxy.http.relay import Relay
+from pagefault.proxy.http.token import WANTED
+from pagefault.proxy.http.upstreams import Upstreams
 from pagefault.proxy.intake import Intake
 from pagefault.proxy.keeping import Keeping
-from pagefault.proxy.messages import Messages
 from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, HeatGauges, Metrics, NoMetrics, Outcome
-from pagefault.proxy.principal import principal_of
-from pagefault.proxy.relay import Relay
 from pagefault.proxy.reply import ClientReply, Send, Told
-from pagefault.proxy.responses import Responses
 from pagefault.proxy.telemetry import Telemetry, told_to_telemetry
-from pagefault.proxy.token import WANTED
-from pagefault.proxy.upstreams import Upstreams
-from pagefault.proxy.wire import Wire
+from pagefault.proxy.wires.chat import Chat
+from pagefault.proxy.wires.gemini import Gemini
+from pagefault.proxy.wires.messages import Messages
+from pagefault.proxy.wires.responses import Responses
+from pagefault.proxy.wires.wire import Wire
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import refusal_of
 

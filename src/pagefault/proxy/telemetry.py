@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from pagefault.model.errors import PagefaultError
     from pagefault.model.request import Usage
-    from pagefault.proxy.passed import Passed
-    from pagefault.proxy.relay import Headers
+    from pagefault.proxy.conversation.passed import Passed
+    from pagefault.proxy.http.relay import Headers
     from pagefault.service.turn.formation import Formed
 
 _NAME: Final = "pagefault"

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.proxy.history import Item
+from pagefault.proxy.history.history import Item
 
 CHAINS_MAX: Final = 10_000  # that are known; of others the whole is taken down anew
 LOOKED_THROUGH_MAX: Final = 200
