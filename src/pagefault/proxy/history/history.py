@@ -1,9 +1,9 @@
-"""What a client's request says, in nobody's wire format.
+"""A client's history, independent of the wire format.
 
-Clients resend the whole conversation with every request, and no two resend it alike: cache markers
-move, reminders are rewritten, old results are blanked, thinking is dropped. So an item has a
-*place*, by which it is recognised when it comes again, and a digest of what it says now. Items
-without a place (reminders, thinking) belong to the conversation's dress, not to its body.
+Clients resend the whole conversation with every request, never quite the same: cache markers move,
+reminders are rewritten, old results are blanked, thinking is dropped. So an item has a *place*, by
+which it is recognised when it is sent again, and a digest of what it says now. Items without a
+place (reminders, thinking) are the conversation's dress, not its body.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Json = dict[str, Any]
 
 
 class Part(StrEnum):
-    """What an item of a history is."""
+    """The kind of an item."""
 
     TEXT = "text"
     CALL = "call"
     RESULT = "result"
-    SEALED = "sealed"  # data that nobody here said: what a provider's tools returned, images, files
-    DRESS = "dress"  # thinking, mid-conversation instructions: present, but no position
+    SEALED = "sealed"  # data nobody here said: results of a provider's tools, images, files
+    DRESS = "dress"  # thinking, mid-conversation instructions: without a place
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One block of a message. `message` counts the messages of the request from 0."""
+    """One block of a message. `message` is the number of the message in the request, from 0."""
 
     part: Part
     role: Role
@@ -48,19 +48,19 @@ class Item:
     name: str = ""  # of a tool
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
-    of_call: str = ""  # where that tells which call it makes or answers, beside what it is
-    under: str = ""  # the tool of the provider's that it cites, where no item tells of that
-    is_media: bool = False  # which is an image, a recording or a file
-    asks_for_summary: bool = False  # the client put it in to compact the conversation
-    continues: bool = False  # the client put it in for what it compacted
-    # Both say that nobody said it; `History.of_program` finds out.
+    of_call: str = ""  # the call that it makes or answers, if it names one
+    under: str = ""  # the provider's tool that it cites, if no item shows the call
+    is_media: bool = False  # an image, a recording or a file
+    asks_for_summary: bool = False  # the client's request for a summary
+    continues: bool = False  # the client's summary
+    # Nobody said either; `History.of_program` marks them.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "call_id", short_id(self.call_id))
 
     @property
     def kind(self) -> ItemKind:
-        """What it is to the log and to the window."""
+        """Its kind for the log and the window."""
         match self.part:
             case Part.CALL:
                 return ItemKind.CALL
@@ -75,7 +75,7 @@ class Item:
 
     @cached_property
     def place(self) -> str:
-        """What makes it the same item when it is sent again at the same position; "" if nothing."""
+        """What identifies it when it is sent again at the same position; "" if nothing does."""
         match self.part:
             case Part.CALL:
                 return f"call {self.name} {self.call_id}"
@@ -88,22 +88,22 @@ class Item:
         return ""
 
     def moved(self, message: int) -> Item:
-        """The same item in a message of another number."""
+        """The same item in the message of another number."""
         if message == self.message:
             return self
-        other = object.__new__(Item)  # with what was found out of it: no number has a part in that
+        other = object.__new__(Item)  # with all that is cached of it, which no number is part of
         other.__dict__.update(self.__dict__, message=message)
         return other
 
     @property
     def is_said(self) -> bool:
-        """Whether it is said in words, which pages can hold."""
+        """Whether it is text that pages can hold."""
         return self.part is Part.CALL or bool(self.told)
 
     @property
     def told(self) -> str:
-        """Its text as pages hold it. A client's reminders are no words of anybody's, but where a
-        tool returned nothing else, these are what it returned: a stranger knows how to write one.
+        """Its text as pages hold it. Reminders of a client are nobody's words. But if a tool's
+        result has nothing else, they are the result: a stranger knows how to write one.
         """
         match self.part:
             case Part.DRESS:
@@ -116,32 +116,34 @@ class Item:
 
     @property
     def told_by(self) -> Role:
-        """Who says it, for the log: data is a tool's, in whosever message it stands."""
+        """Its author, for the log: data is a tool's, whoever's message it is in."""
         return Role.TOOL if self.part is Part.SEALED else self.role
 
     @cached_property
     def digest(self) -> str:
-        """Of what it says now: differs where a client edited or blanked it."""
+        """Of what it says now: changes if a client edits or blanks it."""
         return digest(f"{self.part} {essence(self.text)} {self.sealed}")
 
     @cached_property
     def exact(self) -> bytes:
-        """All that it says, for who takes nothing for the same that is not."""
+        """A digest of everything in it, for callers that must not take two
+        different items for one.
+        """
         told = (self.part, self.role, self.text.strip(), self.name, self.call_id, self.sealed)
         return hashlib.sha256(json.dumps(told).encode()).digest()
 
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A request, read. `messages` are the client's own values, which nobody changes; where a wire
-    adds to them what it takes away again, they are as `received` without it.
+    """A request, read. `messages` are the client's own values, which nobody changes; if a wire
+    added something to them that it removes again, `received` has them without it.
     """
 
     messages: Sequence[Any]
     items: Sequence[Item]
     instructions: str  # what stands before the conversation, as text
     tools: Sequence[Any]
-    has_all: bool = True  # False where the provider holds an earlier part of the conversation
+    has_all: bool = True  # False if the provider holds an earlier part of the conversation
     received: Sequence[Any] | None = None
 
     @property
@@ -151,17 +153,17 @@ class History:
 
     @cached_property
     def placed(self) -> list[Item]:
-        """The items that have a position, in order."""
+        """The items that have a place, in order."""
         return [item for item in self.items if item.place]
 
     def of_program(self, program: str) -> History:
-        """The same history with what this client program put in to compact it marked as such.
+        """The same history with this client program's texts for compaction marked as such.
 
-        A user may paste any sentence of such a text, or speak about it. So none counts but the
-        program's whole text, under the program's name, where the program puts it: what asks for a
-        summary is the last thing in the request. In doubt it is the user's word, which is logged
-        and paged like any other: a summary of a paged window is worse than one of a whole, a
-        message that nobody kept is lost.
+        A user may paste any sentence of such a text, or talk about it. So only the program's whole
+        text counts, under the program's name, where the program puts it: a request for a summary
+        comes last. In doubt it is the user's message, which is logged and paged like any other: a
+        summary of a paged window is worse than one of the whole, but a message that is not kept is
+        lost.
         """
         known = _COMPACTIONS.get(program)
         if known is None:
@@ -180,17 +182,17 @@ class History:
 
     @property
     def lane(self) -> str:
-        """Which of a client's conversations this is: those that run under one session (a title, a
-        sub-agent, a summary) begin with other instructions. Only the first words count: what
-        follows (dates, folders, lists of tools) changes while the conversation goes on.
+        """Which of a client's conversations this is: those under one session (a title, a sub-agent,
+        a summary) begin with different instructions. Only the first words count: the rest (dates,
+        folders, lists of tools) changes during a conversation.
         """
         words = essence(_VOLATILE_INSTRUCTIONS.sub("", self.instructions))
         return " ".join(words.split())[:_LANE_CHARS]
 
 
 def begun(earlier: History | None, messages: Sequence[Any]) -> tuple[int, list[Item]]:
-    """How many of these messages an earlier history begins with, the very same objects, and the
-    items of these.
+    """How many of these messages, as the very same objects, an earlier history begins with, and
+    their items.
     """
     if earlier is None:
         return 0, []
@@ -199,13 +201,13 @@ def begun(earlier: History | None, messages: Sequence[Any]) -> tuple[int, list[I
 
 
 def instructions_in(items: Iterable[Item]) -> list[str]:
-    """The instructions among the items that stand before the conversation."""
+    """The instructions among the items before the conversation."""
     before = takewhile(lambda item: not item.place, items)
     return [one.text for one in before if one.part is Part.DRESS and one.role is Role.SYSTEM]
 
 
 def in_common(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """With how many of the very same objects both begin."""
+    """How many of the very same objects both begin with."""
     return sum(takewhile(bool, map(is_, one, other)))
 
 
@@ -227,10 +229,10 @@ _REMINDER: Final = re.compile(
 class _Compaction:
     """How a client program compacts.
 
-    `goes_on` is how it begins what it made of the conversation, or all that it puts there
-    (`is_whole`). `asks` are the sentences of its request for a summary, in order: the first begins
-    it and the last line of it begins with the last. Without any, it asks in a request of its own,
-    which is another lane. `has_tools` if it offers tools with the request.
+    `goes_on` is the beginning of its summary message, or the whole of it (`is_whole`). `asks` are
+    the sentences of its request for a summary, in order: the first begins it, and its last line
+    begins with the last. If there are none, it asks in a request of its own, which is another lane.
+    `has_tools` if that request offers tools.
     """
 
     goes_on: str
@@ -292,10 +294,10 @@ opencode, Codex and LangChain; other words are taken for an edit, which loses no
 
 
 def is_blanked(before: str, now: str) -> bool:
-    """Whether a client made an old result of a tool shorter, and did not change what it says.
+    """Whether a client shortened an old result of a tool without changing what it says.
 
-    Its whole text gave way to nothing or to a notice; or a middle was cut out of it, and at least
-    half of it with that. Anything else is an edit, one word of it, too.
+    Either nothing or a notice replaces the whole text, or a middle is cut out, and with it at least
+    half. Anything else is an edit, even of one word.
     """
     if len(now) >= len(before):
         return False
@@ -309,14 +311,14 @@ def is_blanked(before: str, now: str) -> bool:
 
 
 def _in_common(one: str, other: str) -> int:
-    """With how many characters both begin."""
+    """How many characters both begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def is_same_call(before: str, now: str) -> bool:
-    """Whether arguments are the same but for some that only one of them names: a client may leave
-    out what is the default, or say it.
+    """Whether arguments are equal but for some that only one of them names: a client may leave a
+    default out, or state it.
     """
     try:
         ours, theirs = json.loads(before), json.loads(now)
@@ -328,12 +330,12 @@ def is_same_call(before: str, now: str) -> bool:
 
 
 def essence(text: str) -> str:
-    """A text less what clients rewrite in it, and the space around."""
+    """A text without what clients rewrite in it, and without the space around it."""
     return _REMINDER.sub("", text).strip()
 
 
 def reminders(text: str) -> list[str]:
-    """The spans that `essence` takes out."""
+    """The spans that `essence` removes."""
     return [match.group(0) for match in _REMINDER.finditer(text)]
 
 
@@ -342,10 +344,10 @@ def digest(text: str) -> str:
 
 
 def sealed_item(block: Mapping[str, Any], role: Role, number: int) -> Item:
-    """A block of data: its text is what can be read of it, or says that nothing can.
+    """A block of data. Its text is what can be read of it, or a notice that nothing can.
 
-    It is known again by the call that it makes or answers, where it names one; else by all that it
-    says but marks and what is null, which a client may leave out.
+    It is recognised by the call that it makes or answers, if it names one; otherwise by everything
+    in it but marks and nulls, which a client may leave out.
     """
     told = canonical(unmarked(block, nulls=False))
     call_id = short_id(call_of(block))
@@ -362,7 +364,7 @@ def sealed_item(block: Mapping[str, Any], role: Role, number: int) -> Item:
 
 
 def is_media(block: Mapping[str, Any]) -> bool:
-    """Whether an opaque block is an image, a recording or a file, going by its type."""
+    """Whether an opaque block is an image, a recording or a file, by its type."""
     kind = str(block.get("type", "")).removeprefix("input_").removesuffix("_url")
     return kind in _MEDIA
 
@@ -371,7 +373,7 @@ _MEDIA: Final = frozenset({"image", "file", "document", "audio", "video"})
 
 
 def short_id(call_id: str) -> str:
-    """What names a call here: a gateway's id may have a signature in it, say."""
+    """The id of a call here: a gateway's id may contain a signature."""
     return digest(call_id) if len(call_id) > NAME_CHARS else call_id
 
 
@@ -380,9 +382,9 @@ def canonical(value: Any) -> str:
 
 
 def unmarked(value: Any, *, nulls: bool = True) -> Any:
-    """The value without cache markers: they say where to cache, not what was said. Without `nulls`
-    it is what those say who leave a field out rather than have nothing in it. Where there is
-    nothing to leave out, it is the value itself.
+    """The value without cache markers, which say where to cache, not what was said. Without
+    `nulls`, fields that are null are left out as well. If there is nothing to leave out, it is the
+    value itself.
     """
     if isinstance(value, dict):
         told = {

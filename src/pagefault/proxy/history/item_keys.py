@@ -1,4 +1,4 @@
-"""What is written of an item of a history, and the idempotency key that it is written under."""
+"""The text of an item as it is logged, and its idempotency key."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def tool_name(name: str) -> str:
 
 
 def keys_of(items: Iterable[Item]) -> list[Callable[[str], str]]:
-    """Of each item that would be written its key, by the page that it follows."""
+    """For each item that would be logged, its key by the page that it follows."""
     return [partial(key_of, item) for item in items if text_of(item)]
 
 
 def key_of(item: Item, follows: str, old: str = "") -> str:
-    """The idempotency key of an item, after a page or instead of an old one.
+    """The idempotency key of an item that follows a page or replaces an old one.
 
-    It holds nothing of what was said before it: once that is forgotten, nothing is left that could
-    confirm a guess at it.
+    It contains nothing of the earlier messages: once they are forgotten, nothing is left that could
+    confirm a guess at them.
     """
     stands = f"instead of {old}" if old else f"after {follows}"
     call_id = encodable(item.call_id)

@@ -1,9 +1,9 @@
-"""What was found out of a client's JSON, kept by the value it was found out of.
+"""What was computed from a client's JSON, cached by the value it was computed from.
 
-A value that is sent again is the same object as before (`parsing.py`), and so is what is sent on of
-it. Nobody changes such a value, so what was computed of it once holds as long as it is that object.
+A value that is sent again is the same object as before (`parsing.py`), and so is what is forwarded
+of it. Nobody changes such a value, so a result holds as long as the value is that object.
 
-Invariant: a value is held as long as what is known of it, so that no other takes its identity.
+Invariant: a value is held as long as its results, so that no other object takes its identity.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _UNKNOWN: Final = object()
 
 
 class Fact:
-    """What is known of one value. Raises what computing it raises, each time."""
+    """The cached results of one value. Computing one again raises the same error."""
 
     __slots__ = ("_bare", "_key", "_written", "tokens", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.tokens = -1  # that it has, once somebody has counted
+        self.tokens = -1  # -1 until they are counted
         self._bare: Any = _UNKNOWN
         self._key = ""
         self._written: bytes | None = None
 
     @property
     def bare(self) -> Any:
-        """The value without cache markers; the value itself where it has none."""
+        """The value without cache markers, or the value itself."""
         if self._bare is _UNKNOWN:
             self._bare = unmarked(self.value)
         return self._bare
@@ -49,7 +49,7 @@ class Fact:
 
     @property
     def key(self) -> str:
-        """A digest of all that it says."""
+        """A digest of everything in it."""
         if not self._key:
             self._key = digest(canonical(self.value))
         return self._key
@@ -63,7 +63,7 @@ class Fact:
 
 
 class KnownValues:
-    """Of the values of one conversation: what was asked for in this turn or the one before."""
+    """The results of one conversation that this request or the one before asked for."""
 
     def __init__(self) -> None:
         self._now: dict[int, Fact] = {}
@@ -72,7 +72,7 @@ class KnownValues:
         self._marked_before: dict[str, tuple[Sequence[Any], list[int]]] = {}
 
     def turn(self) -> None:
-        """Another request: let go of what none of the last two asked for."""
+        """Begin a request: drop what neither of the last two asked for."""
         self._before, self._now = self._now, {}
         self._marked_before, self._marked = self._marked, {}
 
@@ -87,8 +87,8 @@ class KnownValues:
         return self.of(value).bare
 
     def marked_in(self, name: str, values: Sequence[Any]) -> list[int]:
-        """The numbers of those values of a list in which a client says where to cache. What the
-        list of this name began with before, too, is not looked at again.
+        """The indexes of the values in a list that carry cache marks. `name` identifies the list:
+        values with which it began before are not looked at again.
         """
         before, marked = self._marked.get(name) or self._marked_before.get(name, ((), []))
         same = in_common(before, values)
@@ -98,7 +98,7 @@ class KnownValues:
         return found
 
     def is_marked(self, body: Json) -> bool:
-        """Whether a client says anywhere in a request where to cache."""
+        """Whether a request has a cache mark anywhere."""
         return not CACHE_MARKS.isdisjoint(body) or any(
             self.marked_in(name, value) if isinstance(value, list) else self.of(value).is_marked
             for name, value in body.items()
@@ -106,7 +106,7 @@ class KnownValues:
         )
 
     def written(self, body: Json) -> bytes:
-        """The body as `wire.dumped` writes it: a message that was written before is not again.
+        """The body as `wire.dumped` writes it; messages written before are not written again.
 
         Raises ValueError for numbers that JSON does not have.
         """

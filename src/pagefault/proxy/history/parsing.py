@@ -1,13 +1,12 @@
-"""JSON bodies, parsed: a value that stands where it stood in an earlier body is not parsed again.
+"""An incremental JSON parser: values that an earlier body had are not parsed again.
 
-A client sends its whole history with each request, so nearly all bytes of a body are those of the
-one before. The theory that makes use of it is short: where a string, an array or an object ends is
-told by its own text alone. So a body that has, where a value is due, the very bytes of a value that
-was parsed before has that value there, whatever follows. Bytes are compared with `memcmp`, and the
-rest is parsed by the standard library's scanner.
+A client sends its whole history with each request, so nearly all bytes of a body are in the one
+before. The theory is short: the text of a string, an array or an object alone determines where it
+ends. So if a body has, where a value is due, the bytes of a value that was parsed before, it has
+that value there, whatever follows. Bytes are compared with `memcmp`; the rest is parsed by the
+standard library's scanner.
 
-So equal values of two bodies are one object, and what was found out of it can be kept by the object
-(`known.py`).
+So equal values of two bodies are one object, and results can be cached by the object (`known.py`).
 
 Invariants:
  (1) What `parse` returns is what `json.loads` would, whatever was `before`.
@@ -25,23 +24,23 @@ from typing import Any, Final
 
 from pagefault.proxy.history.history import Json
 
-RUNS_MAX: Final = 8  # of known values in one array; one that differs here and there is just parsed
+RUNS_MAX: Final = 8  # of known values in one array; one that differs more often is just parsed
 
 _space: Final = re.compile(rb"[ \t\n\r]*").match
 _name: Final = re.compile(rb'"([^"\\\x00-\x1f\x80-\xff]*)"[ \t\n\r]*:[ \t\n\r]*').match
 _scalar: Final = re.compile(rb"[-+.0-9a-zA-Z]{1,64}(?=[ \t\n\r,\]}])").match
 _scan: Final = json.JSONDecoder().raw_decode
-_OPENING: Final = b'{["'  # of values that end by themselves
+_OPENING: Final = b'{["'  # of values whose own text ends them
 _CLOSING: Final = b'}]"'
 
 
 class _Unusual(Exception):
-    """A body that is left to `json.loads`."""
+    """The body is left to `json.loads`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """Where an array stands in a body, its values, and where each ends from its bracket on."""
+    """An array in a body: where it is, its values, and where each ends, from its bracket on."""
 
     values: list[Any]
     ends: list[int]
@@ -51,7 +50,7 @@ class _Array:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A body, what it says, and where its members stand."""
+    """A body, its value, and where its members are."""
 
     data: bytes
     document: Json
@@ -60,7 +59,7 @@ class Parsed:
 
 
 def parse(data: bytes, before: Parsed | None = None) -> Parsed:
-    """Raises ValueError or RecursionError for what is no JSON object."""
+    """Raises ValueError or RecursionError for anything but a JSON object."""
     try:
         return _Parser(data, before).parse()
     except (_Unusual, IndexError):
@@ -137,7 +136,7 @@ class _Parser:
         return _Array(values, ends, begin, at + 1)
 
     def _run(self, old: _Array, first: int, at: int) -> int:
-        """How many values of an old array, from its `first` on, stand here, with all between
+        """How many values of an old array, from its `first` on, are here with everything between
         them. The last of them ends by itself.
         """
         low, high = first, len(old.values)
@@ -162,7 +161,7 @@ class _Parser:
         return at - old.begin
 
     def _stands(self, begin: int, end: int, at: int) -> bool:
-        """Whether the old bytes from `begin` to `end` stand here."""
+        """Whether the old bytes from `begin` to `end` are here."""
         return end > begin and self._data.startswith(self._old[begin:end], at)
 
     def _value(self, at: int) -> tuple[Any, int]:
@@ -184,7 +183,7 @@ class _Parser:
         return value, self._upto
 
     def _behind_comma(self, at: int, closing: int) -> int:
-        """Where the next value begins; the closing bracket if there is none."""
+        """Where the next value begins, or the closing bracket if there is none."""
         at = self._next(at)
         if self._data[at] == closing:
             return at
@@ -196,7 +195,7 @@ class _Parser:
         return at
 
     def _next(self, at: int) -> int:
-        """Where something stands behind the space."""
+        """The next position that is not space."""
         if self._data[at : at + 1] > b" ":
             return at
         found = _space(self._data, at)

@@ -1,10 +1,10 @@
-"""What can be read of a block of a client's JSON that is neither the user's words nor the model's.
+"""The readable text of a block that is neither the user's words nor the model's.
 
-Providers run tools of their own, and each has blocks of its own for what they return; there are new
-ones every month. So none is known by its name: whatever is not text, a call, a result or thinking
-is data, and what can be read of it are its strings, less what only keeps the books (types, ids,
-states) and what is no text (bytes in base64, what a provider sealed). That errs on the side of
-more: whose word data is does not depend on how much of it can be read.
+Providers run tools of their own, each with its own blocks for results, and add new ones every
+month. So none is known by name: everything but text, calls, results and thinking is data. Its
+readable text is its strings, without bookkeeping (types, ids, states) and without what is not text
+(base64, sealed content). That errs on the side of more: whose words data is does not depend on how
+much of it can be read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WHAT_FOR: Final = re.compile(r"_tool_result|_tool_use|_call_output|_call|_outpu
 
 
 def readable(value: Any) -> str:
-    """The strings of a JSON value that somebody could read, each on lines of its own."""
+    """The readable strings of a JSON value, each on lines of its own."""
     return "\n".join(_strings(value))
 
 
@@ -39,18 +39,18 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def named(block: Mapping[str, Any], chars: int) -> str:
-    """What stands for a block of so many characters of which nothing can be read."""
+    """The notice for a block of so many characters of which nothing can be read."""
     return f"[{_kind(block) or 'data'}, {chars:,} characters: only the provider can read it]"
 
 
 def tool_of(block: Mapping[str, Any]) -> str:
-    """The name of the tool that a block is from, as it says itself: by name, or by its type."""
+    """The tool that a block is from, by its own name or type."""
     name = block.get("name")
     return name if isinstance(name, str) and name else _WHAT_FOR.sub("", _kind(block))
 
 
 def call_of(block: Mapping[str, Any]) -> str:
-    """The id of the call that a block makes or answers, "" if it says none."""
+    """The id of the call that a block makes or answers, or ""."""
     ids = (block.get("call_id"), block.get("tool_use_id"), "input" in block and block.get("id"))
     return next((one for one in ids if isinstance(one, str) and one), "")
 

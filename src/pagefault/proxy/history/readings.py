@@ -1,7 +1,7 @@
-"""Requests that were read, so that what the next one of the same client repeats is not read again.
+"""The last requests that were read, so that the next one of the same client is read incrementally.
 
-Which one a body is compared with decides how much work is spared, and nothing else: what is read of
-it is what its own bytes say (`parsing.py`). Even so nobody's is compared with anybody else's.
+The request that a body is compared with only decides how much work is saved: the result depends on
+the body's own bytes alone (`parsing.py`). Even so, nobody's body is compared with anybody else's.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pagefault.proxy.history.history import History
 from pagefault.proxy.history.parsing import Parsed
 
 CLIENTS_MAX: Final = 48
-LANES_MAX: Final = 4  # of one client, which has conversations on the side
+LANES_MAX: Final = 4  # of one client, which may have side conversations
 BYTES_MAX: Final = 32 * 1024 * 1024  # of all their bodies
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBody:
-    """A body, and the history that it is, as that of this client program."""
+    """A body, and its history as read for this client program."""
 
     parsed: Parsed
     history: History
@@ -36,14 +36,14 @@ class Readings:
         self._of: OrderedDict[tuple[str, ...], list[ReadBody]] = OrderedDict()  # newest first
 
     def find(self, whose: tuple[str, ...], data: bytes) -> ReadBody | None:
-        """The one that a body repeats, if any: that has its first half, say."""
+        """The one that shares at least its first half with a body, if any."""
         for one in self._of.get(whose, ()):
             if data.startswith(memoryview(one.parsed.data)[: len(one.parsed.data) // 2]):
                 return one
         return None
 
     def keep(self, whose: tuple[str, ...], new: ReadBody, old: ReadBody | None) -> None:
-        """Keep this one, in the place of the one that it repeats."""
+        """Keep this one in place of the one that it continues."""
         lanes = self._of.pop(whose, [])
         left = [one for one in lanes if one is not old][: LANES_MAX - 1]
         self._of[whose] = [new, *left]

@@ -1,18 +1,17 @@
-"""The histories that one client resends, as a tree: where they agree they are the same nodes.
+"""The histories that a client resends, as a tree in which equal beginnings share nodes.
 
-A node is a position, not a text: the way to it from the root. A request is a path. Sent again, it
-is the path again; continued, a longer one; rewound, a branch where it was rewound to. A text that
-was changed between neighbours that were not keeps its place, and says from then on what the client
-says now.
+A node is a position, not a text: the path to it from the root. A request is a path. Sent again, it
+is the same path; continued, a longer one; rewound, a branch. A text that changed between unchanged
+neighbours keeps its place, and from then on says what the client says now.
 
-After a restart the tree is put together again of what the log tells (`restore`). The log knows the
-position of what was logged, and nothing of what a client kept when it compacted, and of what was
-forgotten since: these are taken up again from the first request, between what is known.
+After a restart the tree is rebuilt from the log (`restore`). The log has the position of what was
+logged, but neither what a client kept when it compacted nor what was forgotten since. These are
+recognised with the first request, between what is known.
 
 Invariants, true between any two public calls:
  (1) Every node has a key of its own, which means nothing outside this tree.
- (2) No two children of a node stand at one place with one digest.
- (3) Nodes are added and never removed; only what was restored may move, until it is recognised.
+ (2) No two children of a node have the same place and the same digest.
+ (3) Nodes are added and never removed; only restored ones may move, until they are recognised.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from typing import Final
 
 from pagefault.proxy.history.history import Item, Part, in_common, is_blanked, is_same_call
 
-KEPT_MIN: Final = 2  # items of the old end that a shortened history must still have, to be known
+KEPT_MIN: Final = 2  # items of the old end that a shortened history must have to be recognised
 
 
 class Change(StrEnum):
-    """How a request stands to the one before it in the same conversation."""
+    """How a request differs from the one before it in the same conversation."""
 
     BEGUN = "begun"
     SAME = "same"  # a retry, or a look back: nothing new is said
@@ -40,11 +39,11 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:
-    """What the log tells of an item. `words` are a digest of what was written of it."""
+    """The record of an item. `words` is a digest of its logged text."""
 
     page_id: str  # the first of its pages
-    follows: str  # the page before it; a name that is no page's for the first
-    supersedes: str  # the page in whose place these words were put
+    follows: str  # the page before it; for the first, a name that no page has
+    supersedes: str  # the page that this one replaces
     role: str
     words: str
     text: str = ""  # of a call or a result
@@ -55,18 +54,18 @@ class Logged:
 
 @dataclass(eq=False, slots=True, repr=False)
 class Node:
-    """An item at its position. `origin` is where it stood before the client compacted."""
+    """An item at its position. `origin` is where it was before the client compacted."""
 
     key: str
     parent: Node | None
     place: str
     digest: str
-    text: str = ""  # of a call or a result: what it was before it was made shorter
+    text: str = ""  # of a call or a result: before it was shortened
     former: list[tuple[str, str]] = field(default_factory=list)  # places and digests before edits
     origin: Node | None = None
     before: tuple[Node, ...] = ()  # of the first node of a compacted history: the one it replaces
     children: list[Node] = field(default_factory=list)
-    is_sent: bool = False  # by the client; an answer is not until it is sent back
+    is_sent: bool = False  # by the client; an answer is once the client sends it back
     is_bare: bool = False  # the log has no record of it at this position
     logged: Logged | None = None  # restored, and not recognised yet
 
@@ -80,7 +79,7 @@ class Node:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the log had a record of it, which was forgotten: data need not have one."""
+        """Whether its record was forgotten; data need not have one."""
         return self.is_bare and self.origin is None and " sealed " not in self.place
 
     def path(self) -> list[Node]:
@@ -95,12 +94,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a request is. `path` has a node for each placed item; the first `known` were there."""
+    """The match of a request. `path` has a node for each placed item; the first `known` existed."""
 
     change: Change
     path: tuple[Node, ...]
     known: int
-    edited: frozenset[int] = frozenset()  # places in `path` that say something else than before
+    edited: frozenset[int] = frozenset()  # indexes in `path` of nodes whose words changed
 
     @property
     def new(self) -> tuple[Node, ...]:
@@ -111,12 +110,12 @@ class Trie:
     """The histories of one conversation of a client. Pure: no clock, no chance, no I/O."""
 
     def __init__(self, words: Callable[[Item], str] = lambda item: "") -> None:
-        """`words` gives a digest of what would be written of an item, "" if nothing would."""
+        """`words` returns a digest of the text that would be logged of an item, or ""."""
         self._count = 0
         self._root = self._new(None, "", "")
         self._latest: tuple[Node, ...] = ()
         self._matched: Sequence[Item] = ()  # the items of the newest request
-        self._exact = 0  # of these, how many were found as they are, from the first on
+        self._exact = 0  # how many of these, from the first on, were found unchanged
         self._words = words
         self._unknown = 0  # nodes that were restored and not recognised yet
         self._lost: list[Node] = []  # of these, those whose parent was forgotten
@@ -132,15 +131,16 @@ class Trie:
     def restore(
         self, logged: Iterable[Logged], orders: Iterable[int], compacted: Collection[str] = ()
     ) -> dict[str, Node]:
-        """Put together what the log tells, oldest first, in an empty tree. The nodes by the pages
-        that they are, or were before an edit. `orders` are those of all pages of the session,
-        `compacted` the last pages that were new with requests in which the client had compacted.
+        """Rebuild an empty tree from records, oldest first. Returns the nodes by the pages that
+        they are, or were before an edit. `orders` are those of all pages of the session;
+        `compacted` are the last pages that were new with requests in which the client had
+        compacted.
         """
         assert not self._root.children, "it is empty"
         self._orders = set(orders)
         nodes: dict[str, Node] = {}
         newest: Node | None = None
-        replaced: Node | None = None  # the last of what was said before the run of nodes
+        replaced: Node | None = None  # the last node before the run
         first: Node | None = None  # of a run of nodes, each of which follows the one logged before
         for one in logged:
             node = nodes.get(one.supersedes)
@@ -168,7 +168,7 @@ class Trie:
         return nodes
 
     def match(self, items: Sequence[Item]) -> Match:
-        """Find the path of a request, adding what is new. `items` are those that have a place."""
+        """Find the path of a request, adding new nodes. `items` are those that have a place."""
         path, edited = self._repeated(items), set[int]()
         node, exact = path[-1] if path else self._root, len(path)
         for at, item in enumerate(items[exact:], exact):
@@ -185,7 +185,7 @@ class Trie:
             path.append(found)
             node = found
         known = len(path)
-        exact = len(items) if exact == known else exact  # what is added is as it is
+        exact = len(items) if exact == known else exact  # new items are unchanged
         change = self._change(items, path)
         kept = self._kept(items, known) if change is Change.COMPACTED else {}
         replaced = self._latest if change is Change.COMPACTED else ()
@@ -200,10 +200,10 @@ class Trie:
         return Match(change, tuple(path), known, frozenset(edited))
 
     def _repeated(self, items: Sequence[Item]) -> list[Node]:
-        """The nodes of the items that the newest request begins with, too, as far as these were
-        found as they are. They would be found again: children are only added behind others, and
-        two do not stand at one place with one digest. An edit, which may change that, and what is
-        recognised of an earlier run, end it.
+        """The nodes of the items that also begin the newest request, as long as these were found
+        unchanged. A search would find them again: children are only added after others, and no two
+        have the same place and digest. An edit, which may change that, or an item recognised from
+        an earlier run ends them.
         """
         return list(self._latest[: min(self._exact, in_common(self._matched, items))])
 
@@ -240,7 +240,7 @@ class Trie:
             stack += node.children
 
     def _same(self, node: Node, item: Item) -> Node | None:
-        """The child that is this item, or was before it was edited."""
+        """The child that is this item, now or before an edit."""
         same = [child for child in node.children if _stands_at(child, item.place)]
         for child in same:
             if child.digest == item.digest or item.part is Part.CALL:
@@ -248,11 +248,11 @@ class Trie:
         return next((one for one in same if (item.place, item.digest) in one.former), None)
 
     def _reworded(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
-        """The child that stands where this item does, and says something else."""
+        """The child at this item's place that says something else."""
         item = items[at]
         same = [child for child in node.children if _stands_at(child, item.place)]
         if at + 1 == len(items) or item.continues:
-            return None  # nothing after it says that it is an old one, edited; or it is a summary
+            return None  # nothing after it shows that it is an edited one; or it is a summary
         after = items[at + 1].place
         edited = [
             child
@@ -263,8 +263,8 @@ class Trie:
         return edited[-1] if edited else None
 
     def _is_edited(self, node: Node, item: Item) -> bool:
-        """Let a node say what the client says there now. Whether that is something else than it
-        said: a result that was only made shorter still says what it said.
+        """Set what a node says to what the client says there now. Returns whether that is an edit:
+        a result that was only shortened still says what it said.
         """
         if item.part is Part.RESULT and is_blanked(node.text, item.text):
             return False
@@ -277,9 +277,7 @@ class Trie:
         return True
 
     def _recovered(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
-        """The child of which the log told that it stands where this item does; a bare one, where
-        the log knows only of what follows.
-        """
+        """The restored child at this item's place; a bare one if the log only has what follows."""
         item, base = items[at], node
         while base.is_bare:  # the log has what follows a bare node as following the one before it
             assert base.parent is not None
@@ -304,8 +302,8 @@ class Trie:
         return None
 
     def _was_passed_over(self, base: Node, items: Sequence[Item], at: int) -> bool:
-        """Whether the log has what follows a block of data as following what stands before it: an
-        earlier version, which kept nothing of such blocks, wrote it.
+        """Whether the log has what follows a block of data as following what is before the block:
+        an earlier version wrote it, which kept nothing of such blocks.
         """
         for before, item in pairwise(items[at:]):
             if before.part not in (Part.SEALED, Part.RESULT):
@@ -316,7 +314,7 @@ class Trie:
         return False
 
     def _was_edited(self, one: Node, items: Sequence[Item], at: int) -> bool:
-        """Whether a restored node stands where this item does, though it says something else."""
+        """Whether a restored node is at this item's place but says something else."""
         item, logged = items[at], one.logged
         assert logged is not None
         if at + 1 == len(items) or item.continues or one in self._lost:
@@ -332,12 +330,12 @@ class Trie:
         )
 
     def _is_forgotten(self, base: Node, items: Sequence[Item], at: int) -> bool:
-        """Whether an item stands where a page did that was forgotten: what came after that is
-        known, and between stood as many pages that are gone. Others may be there too: an answer
-        that the client did not take up.
+        """Whether an item is where a forgotten page was: what came after it is known, and as many
+        pages are missing between. There may be others besides: an answer that the client did not
+        take up.
         """
         if base is not self._root and base.key not in self._lasts:
-            return False  # it was said in this run, and what was forgotten before it
+            return False  # it was said in this run, after the forgetting
         before = self._lasts.get(base.key, -1)
         between = 1  # items that were written, if they are not what was forgotten
         for later in items[at + 1 :]:
@@ -347,12 +345,12 @@ class Trie:
                 gone = set(range(before + 1, one.logged.first)) - self._orders
                 if between <= len(gone) and _was_written(one, later, words):
                     return True
-            between += bool(words)  # without any it has no page that could be gone
+            between += bool(words)  # without any it never had a page
         return False
 
     def _kept_once(self, node: Node, base: Node, items: Sequence[Item], at: int) -> Node | None:
-        """What a client kept when it compacted, in an earlier run: it was logged elsewhere, and
-        stands behind the client's summary, or before what was said next.
+        """What a client kept when it compacted in an earlier run: it was logged elsewhere, and is
+        behind the client's summary or before what was said next.
         """
         origin = self._by_words.get(self._words(items[at]))
         if origin is None:
@@ -365,8 +363,8 @@ class Trie:
         return self._add(node, items[at], origin=origin, is_bare=True) if is_kept else None
 
     def _leads_on(self, base: Node, items: Sequence[Item]) -> bool:
-        """Whether one of these is what the log has next after `base`, and before it stands nothing
-        that is not logged elsewhere.
+        """Whether one of these is what the log has next after `base`, with nothing before it that
+        is not logged elsewhere.
         """
         for item in items:
             words = self._words(item)
@@ -377,7 +375,7 @@ class Trie:
         return False
 
     def _recognise(self, one: Node, parent: Node, item: Item, *, is_edited: bool) -> Node:
-        """A restored node, at its place from now on."""
+        """A restored node, from now on at its place."""
         assert one.logged is not None
         self._exact = 0
         if one in self._lost:
@@ -407,7 +405,7 @@ class Trie:
 
     def _kept(self, items: Sequence[Item], known: int) -> dict[int, Node]:
         """Which of the items after the first `known` are the end of the newest history, moved, or
-        stand before a summary: Codex puts the user's messages there.
+        precede a summary: Codex puts the user's messages there.
         """
         old = self._latest[known:]
         before = self._before_summary(items, known, old)
@@ -440,7 +438,7 @@ class Trie:
         at = end
         for node in reversed(old):
             while at > known and node.logged is not None and not self._words(items[at - 1]):
-                at -= 1  # the log has nothing of it
+                at -= 1  # it is not in the log
             if at == known or not self._stays(node, items[at - 1]):
                 break
             at -= 1
@@ -448,7 +446,7 @@ class Trie:
         return run
 
     def _stays(self, node: Node, item: Item) -> bool:
-        """Whether an item may be an old node, wherever it stands now."""
+        """Whether an item may be an old node, whatever its place is now."""
         if node.logged is not None:
             return _was_written(node, item, self._words(item))
         return node.place == item.place
@@ -473,7 +471,7 @@ class Trie:
 
 
 FIRST: Final = "start"
-_UNKNOWN: Final = "?"  # the digest of what was said before an edit, in an earlier run
+_UNKNOWN: Final = "?"  # the digest of words before an edit in an earlier run
 
 
 def _is_exact(node: Node, item: Item) -> bool:
@@ -485,7 +483,7 @@ def _stands_at(node: Node, place: str) -> bool:
 
 
 def _was_written(node: Node, item: Item, words: str) -> bool:
-    """Whether a restored node is this item, whose words these are."""
+    """Whether a restored node is this item, by its logged text."""
     logged = node.logged
     return (
         logged is not None

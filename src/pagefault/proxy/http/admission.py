@@ -39,7 +39,7 @@ class Head:
 
     @property
     def length(self) -> int:
-        """The bytes that the body is announced to have; 0 if it is not."""
+        """The announced length of the body in bytes; 0 if there is none."""
         told = self.headers.get("content-length", "")
         return int(told) if told.isascii() and told.isdecimal() and len(told) < 20 else 0
 
@@ -48,7 +48,7 @@ def head_of(scope: Mapping[str, Any]) -> Head:
     """The head of an ASGI request."""
     headers = _joined(scope["headers"])
     authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
-    if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
+    if authority:  # RFC 9112 §3.2.2: it overrides Host
         headers["host"] = authority
     named, path = named_in_path(raw_path)
     return Head(
@@ -69,8 +69,8 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Who is let in. Without a `token`, and `tokens` by the names of users, everybody on this
-    machine is; `user` is who sends all requests, if that is one. `any_host` lets other machines in.
+    """Who is let in. Without a `token`, or `tokens` by the names of users, that is everybody on
+    this machine; `user` sends all requests, if set. `any_host` also lets other machines in.
     """
 
     token: str = ""
@@ -92,7 +92,9 @@ class Gate:
         return None
 
     def user_of(self, head: Head) -> str | None:
-        """The user whose token a request has, "" if it tells nobody; None if it is refused."""
+        """The user whose token a request has, "" if the token is not a user's; None if it is
+        refused.
+        """
         given = head.headers.get(TOKEN_HEADER, "")
         if self.tokens:
             return user_of(given, self.tokens)
@@ -114,7 +116,7 @@ def refuse_form(head: Head) -> Refusal | None:
 
 def _joined(headers: Headers) -> dict[str, str]:
     """Headers by their lower-case names. A name that is sent twice has both values (RFC 9110 §5.3),
-    so no id or token that is sent beside another passes for it.
+    so an id or a token sent beside another does not pass for it.
     """
     known: dict[str, str] = {}
     for header, value in headers:
@@ -135,5 +137,5 @@ def _target(raw: str) -> tuple[str, str]:
 
 
 def _steps_up(path: str) -> bool:
-    """Whether somebody on the way might take this path for another one (RFC 3986 §5.2.4)."""
+    """Whether a hop on the way might read this path as another one (RFC 3986 §5.2.4)."""
     return any(step in (".", "..") for step in re.split(r"[/\\]", unquote(path)))

@@ -1,4 +1,4 @@
-"""The body of a request: whole where it is read, piece by piece where it only passes."""
+"""Request bodies: whole if they are read, piece by piece if they are only passed on."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class Gone(Exception):
-    """The client left before its request was whole."""
+    """The client left before its request was complete."""
 
 
 class Late(Exception):
-    """The client sent nothing for too long."""
+    """The client paused for too long."""
 
 
 async def whole_body(receive: Receive, bytes_max: int, within_s: float) -> bytes:
-    """All of it. Raises `TooLarge`, `Gone` and, where it takes longer, `Late`."""
+    """The whole body. Raises `TooLarge`, `Gone`, and `Late` after `within_s`."""
     body = bytearray()
     try:
         async with asyncio.timeout(within_s):
@@ -38,10 +38,9 @@ async def whole_body(receive: Receive, bytes_max: int, within_s: float) -> bytes
 
 
 class Upload:
-    """A body of any size, of which no more is held than a piece: a provider takes files of
-    gigabytes, and nothing of them is read here. Iterate once; raises `Gone`, and `Late` where the
-    client pauses for longer than `between_s`. `over` is set when nothing more will be asked of
-    `receive`.
+    """A body of any size, held one piece at a time: providers take files of gigabytes, and none of
+    it is read here. Iterate once; raises `Gone`, and `Late` if the client pauses for longer than
+    `between_s`. `over` is set when `receive` will not be called again.
     """
 
     def __init__(self, receive: Receive, between_s: float) -> None:

@@ -1,10 +1,10 @@
-"""Which of a principal's conversations a request belongs to, told from what clients send anyway.
+"""Which of a principal's conversations a request belongs to, by what clients send anyway.
 
-Coding clients need not be configured: each sends an id of its own with every request. For programs
-on a plain SDK there is a header, a field, or a path to name one. An id tells apart conversations of
-one principal, and has no power beyond: `principal.py` says whose they are. Where there is no id,
-nothing is one: a `prompt_cache_key` is a hint to the provider, many conversations share one, and
-`metadata.user_id` is somebody's, not a conversation's, unless it holds a session.
+Coding clients need no configuration: each sends an id of its own with every request. Programs on a
+plain SDK can name a conversation in a header, a field or the path. An id only distinguishes
+conversations of one principal; `principal.py` decides whose they are. Nothing else counts as an id:
+a `prompt_cache_key` is a hint to the provider and is shared by many conversations, and
+`metadata.user_id` is a user's unless it holds a session.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ UNNAMED: Final = "unnamed"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`key` is the same for all requests under one session of the client."""
+    """The id of a client's session. `key` is the same for all of its requests."""
 
     kind: str
     key: str
 
     def session_name(self, lane: str, principal: str, keyed: Callable[[str], str]) -> str:
-        """The name of the memory's session for one of its conversations: which, and whose it is.
+        """The name of the memory's session for one of its conversations, with the principal in it.
 
-        A name that somebody gave stands for itself, without a kind before it, in any script. Two
-        that differ in anything make names that differ: what is no part of a plain name, or long,
-        gives way to a digest.
+        A name that a person gave is kept as it is, in any script, without a kind before it.
+        Different keys make different names: what cannot be in a plain name, or is too long, is
+        replaced by a digest.
         """
         if self.kind == NAMED and is_plain(self.key):
             return f"{self.key}:{lane}@{principal}"
@@ -56,7 +56,7 @@ class Client:
         return self._named(plain, lane, principal)
 
     def sealed_name(self, lane: str, principal: str, keyed: Callable[[str], str]) -> str:
-        """The same with nothing of the key in it: of one that looks like a secret."""
+        """The same without any of the key, for a key that looks like a secret."""
         return self._named(keyed(f"client {self.key}")[:12], lane, principal)
 
     def _named(self, plain: str, lane: str, principal: str) -> str:
@@ -65,13 +65,13 @@ class Client:
 
 
 def principal_in(name: str) -> str:
-    """Whose a session is that the proxy named: the principal in its name; "" of any other's."""
+    """The principal in the name of a proxied session; "" for any other session."""
     match = _WHOSE.search(name)
     return match[1] if match else ""
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name can stand in a session's, in a terminal and beside others."""
+    """Whether a name can be part of a session name, and be shown in a terminal."""
     return (
         len(name) <= _NAME_MAX
         and not _NOT_IN_A_NAME.search(name)
@@ -82,15 +82,15 @@ def is_plain(name: str) -> bool:
 def named_in_path(path: str) -> tuple[str, str]:
     """The session that a path names, or "", and the path as the provider knows it.
 
-    `path` is as it was sent, percent-encoded: a name may be in any script.
+    `path` is percent-encoded, as it was sent: a name may be in any script.
     """
     match = _PATH.match(path)
     return (unquote(match[1]), match[2]) if match else ("", path)
 
 
 def recognise(headers: Mapping[str, str], body: Json, named: str = "") -> Client | None:
-    """The id that comes with a request, None if none does. `headers` have lower-case names. The
-    first that is there counts.
+    """The id that comes with a request, or None. `headers` have lower-case names. The first one
+    found counts.
     """
     metadata = body.get("metadata")
     in_metadata = metadata if isinstance(metadata, dict) else {}
@@ -98,7 +98,7 @@ def recognise(headers: Mapping[str, str], body: Json, named: str = "") -> Client
         (NAMED, named or _in_utf_8(headers.get(SESSION_HEADER, ""))),
         ("claude", headers.get("x-claude-code-session-id") or _of_user_id(in_metadata)),
         ("opencode", headers.get("x-session-id") or headers.get("x-session-affinity")),
-        ("codex", headers.get("session-id")),  # which opencode sends to OpenAI as well
+        ("codex", headers.get("session-id")),  # opencode sends it to OpenAI as well
         (NAMED, in_metadata.get("pagefault_session")),
     ):
         if isinstance(key, str) and key.strip():
@@ -107,8 +107,8 @@ def recognise(headers: Mapping[str, str], body: Json, named: str = "") -> Client
 
 
 def program(headers: Mapping[str, str], body: Json) -> str:
-    """Which coding client sent this, as `recognise` names it, whatever the session is called; ""
-    where none says that it did.
+    """The coding client that sent this, as `recognise` names it, whatever the session is called; ""
+    if none is recognised.
     """
     metadata = body.get("metadata")
     if headers.get("x-claude-code-session-id") or (
@@ -121,7 +121,7 @@ def program(headers: Mapping[str, str], body: Json) -> str:
 
 
 def wants_marks(headers: Mapping[str, str], default: bool) -> bool:
-    """Whether this request is to be marked for a provider's cache, if its client marks nothing."""
+    """Whether to set cache marks in this request if its client sets none."""
     told = headers.get(MARK_HEADER)
     return default if told is None else told == "on"
 
@@ -135,7 +135,7 @@ def wants_formation(headers: Mapping[str, str], default: bool) -> bool:
 
 
 def _in_utf_8(header: str) -> str:
-    """A header's value as most clients mean it; it is read as Latin-1, byte for byte."""
+    """A header's value in UTF-8, as most clients mean it; it was decoded as Latin-1."""
     try:
         return header.encode("latin-1").decode()
     except UnicodeError:
@@ -143,7 +143,7 @@ def _in_utf_8(header: str) -> str:
 
 
 def _of_user_id(metadata: Json) -> str:
-    """Claude Code tells its session in JSON inside a field, where its header was taken off."""
+    """Claude Code's session, from JSON in a field: for requests whose header was removed."""
     told = metadata.get("user_id")
     if not isinstance(told, str) or not told.startswith("{"):
         return ""

@@ -1,4 +1,4 @@
-"""Request bodies as clients compress them, opened up to a bound."""
+"""Decompresses request bodies, up to a bound."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ CHUNK_BYTES = 1 << 20
 
 
 class TooLarge(Exception):
-    """More bytes than allowed, as sent or once opened."""
+    """More bytes than allowed, compressed or not."""
 
 
 class NotOpened(Exception):
-    """An encoding that we do not know, or bytes that are not in it."""
+    """An unknown encoding, or bytes that are not valid in it."""
 
 
 def opened(body: bytes, encoding: str, bytes_max: int) -> bytes:
-    """The body as it was before it was compressed. Raises `TooLarge`, `NotOpened`."""
+    """The decompressed body. Raises `TooLarge` and `NotOpened`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
@@ -40,7 +40,7 @@ def _zstd() -> Any:
 
 
 def _all(decompressor: Any, body: bytes, bytes_max: int) -> bytes:
-    """Everything, in steps, so that a small body cannot become a large one unseen."""
+    """Decompresses in steps, so that a small body cannot grow past the bound unnoticed."""
     found = bytearray()
     data = body
     try:

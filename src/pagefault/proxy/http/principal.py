@@ -1,13 +1,12 @@
-"""Who a client speaks for: nobody's conversations are seen under another principal.
+"""The principal of a request: no conversation is seen under another principal.
 
-A principal is the name that belongs to our own token, or the user that the proxy was declared for;
-else all that a request authorises itself with, taken together. Some of it (an account, a project)
-can be claimed by anybody, so it adds to a credential and never stands for one; and what is not
-known to be a credential, but is called like one, is taken for one. That may part what belongs
-together, and never joins what does not.
+A principal is the user that our own token belongs to, or the one user that the proxy serves;
+otherwise it is everything by which a request authenticates itself, taken together. Some of that (an
+account, a project) anybody can claim, so it adds to a credential and never replaces one. A header
+that is not known, but is named like a credential, counts as one. That may separate what belongs
+together, but never joins what does not.
 
-Invariant: nothing of a credential is kept, shown or told but a digest that is keyed with the
-memory's secret.
+Invariant: of a credential, only a digest keyed with the memory's secret is kept, shown or logged.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
 
 def checked_user(name: str) -> str:
-    """The name of a principal, if it can be one. Raises `BadInput`."""
+    """A principal's name, if it is valid. Raises `BadInput`."""
     if not _USER.fullmatch(name):
         raise BadInput(
             "a user of the proxy has a name of 1 to 32 ASCII letters, digits, '.', '_' and '-', "
@@ -46,9 +45,10 @@ def checked_user(name: str) -> str:
 
 
 def principal_of(headers: Headers, query: bytes, keyed: Callable[[str], str]) -> str:
-    """The principal that a request's credentials stand for. `keyed` gives a digest under a secret.
+    """The principal that a request's credentials stand for. `keyed` returns a digest under a
+    secret.
 
-    No user's name begins with what it begins with.
+    It begins with a character with which no user's name begins.
     """
     told = [
         (name, value)

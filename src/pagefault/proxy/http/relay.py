@@ -1,7 +1,7 @@
-"""The way to the provider and back: bytes as they are, no redirects, bounded in time.
+"""The connection to a provider: bytes unchanged, no redirects, bounded in time.
 
-Invariant: what a client sends to authorise itself goes to the configured provider and nowhere else,
-not into a log and not into an error.
+Invariant: a client's credentials go to the configured provider only: not to a log, nor into an
+error.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _OURS: Final = frozenset(
 
 
 class NoAnswer(EngineUnreachable):
-    """The provider was reached, and did not begin an answer in time."""
+    """The provider was reached, but did not begin an answer in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait for a provider, in seconds. A long answer is silent while it thinks."""
+    """Timeouts for a provider, in seconds. A long answer is silent while the model thinks."""
 
     connect_s: float = 10.0
     first_byte_s: float = 600.0
@@ -47,7 +47,7 @@ class Patience:
 
 
 class Relay:
-    """Requests to one provider. Close it."""
+    """Sends requests to one provider. To be closed."""
 
     def __init__(
         self,
@@ -57,8 +57,8 @@ class Relay:
         allow_http: bool = False,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        """Over `transport`, if there is another way to the provider than a connection of ours.
-        Raises `BadInput` for an address that cannot be, `CallerError` without httpx2.
+        """Uses `transport` instead of connections of its own, if given. Raises `BadInput` for an
+        invalid address, `CallerError` without httpx2.
         """
         self.upstream = checked_url(upstream, allow_http=allow_http).removesuffix("/v1")
         self._patience = patience
@@ -75,11 +75,11 @@ class Relay:
         headers: Iterable[tuple[bytes, bytes]],
         body: bytes | AsyncIterable[bytes],
     ) -> AsyncIterator[httpx2.Response]:
-        """The provider's answer, its body still to come. Leaving the block ends the connection. The
-        wait for it begins when the last piece of the `body` is sent.
+        """The provider's answer, with its body still to come. Leaving the block ends the
+        connection. The timeout for an answer begins when the last piece of `body` is sent.
 
-        `target` goes on byte for byte, after the path of the provider's address.
-        Raises `EngineUnreachable`, which names the provider's host and nothing of the request.
+        `target` is appended byte for byte to the path of the provider's address. Raises
+        `EngineUnreachable`, which names the provider's host and nothing of the request.
         """
         import httpx2
 
@@ -104,7 +104,7 @@ class Relay:
             await response.aclose()
 
     async def pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
-        """The body as it arrives, still compressed if it is. Raises `EngineUnreachable`."""
+        """The body as it arrives, not decompressed. Raises `EngineUnreachable`."""
         import httpx2
 
         chunks = response.aiter_raw()
@@ -139,7 +139,7 @@ async def _keeping_up(
 
 
 def onward(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
-    """Headers that go on, either way: all but those between neighbours, and ours."""
+    """The headers to pass on, either way: all but hop-by-hop headers and ours."""
     named = {
         name.strip().lower()
         for header, value in headers

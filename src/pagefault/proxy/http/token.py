@@ -1,8 +1,8 @@
-"""Tokens of one's own, without which the proxy serves nobody.
+"""The proxy's own tokens, without which it serves nobody.
 
-A client's key is the provider's and goes on to it; so the token has a header to itself, which is
-never sent on. Compared in constant time, kept and shown nowhere. Where several are issued, each
-belongs to a name, and who sends one speaks for that name.
+A client's key belongs to the provider and is passed on, so the token has a header of its own, which
+is never sent on. Tokens are compared in constant time, stored nowhere and shown nowhere. If there
+are several, each belongs to a user, for whom its sender speaks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pagefault.proxy.http.principal import checked_user
 
 TOKEN_HEADER: Final = "x-pagefault-token"  # never sent on
 TOKEN_CHARS_MIN: Final = 16
-_PLAIN: Final = re.compile(r"[!-~]+")  # what any client can put into a header
+_PLAIN: Final = re.compile(r"[!-~]+")  # what any client can send in a header
 
 WANTED: Final = (
     f"this is a pagefault proxy that wants its own token, apart from the provider's key: send it "
@@ -30,7 +30,7 @@ WANTED: Final = (
 
 
 def checked_token(token: str) -> str:
-    """The token, if it can be one. Raises `BadInput`, which does not repeat it."""
+    """The token, if it is valid. Raises `BadInput`, which does not repeat it."""
     if len(token) < TOKEN_CHARS_MIN or not _PLAIN.fullmatch(token):
         raise BadInput(
             f"a proxy's token has at least {TOKEN_CHARS_MIN} characters, all ASCII and no spaces",
@@ -40,23 +40,20 @@ def checked_token(token: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Whether they are the same, in a time that does not depend on where they differ."""
+    """Whether both are equal, in a time that does not depend on where they differ."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 def user_of(given: str, tokens: Mapping[str, str]) -> str | None:
-    """Whose token it is, of names and their tokens; None if it is nobody's. Every token is looked
-    at, whichever it is.
-    """
+    """The user that a token belongs to, or None. Every token is compared, whichever it is."""
     found = [name for name, token in tokens.items() if is_token(given, token)]
     return found[0] if found else None
 
 
 def read_tokens(path: Path) -> dict[str, str]:
-    """The names of a file and their tokens: a line for each, `NAME TOKEN`; `#` begins a remark.
+    """The users of a file and their tokens: one line each, `NAME TOKEN`; `#` begins a comment.
 
-    Raises `BadInput` for a file that others may read, and for what is not such a line; it repeats
-    no token.
+    Raises `BadInput` for a file that others may read and for any other line; it repeats no token.
     """
     try:
         with path.open(encoding="utf-8") as file:

@@ -1,8 +1,8 @@
-"""Which provider a request goes to, where the proxy stands before several.
+"""Which of several providers a request goes to.
 
-A provider is given for a path's beginning, which is taken off (`/groq`), for one of the formats
-(`messages`), or for all else. Each format's own provider also has what its clients ask beside it:
-the models, a count of tokens. Which format's client asks is told by headers that only those send.
+A provider is given for a path prefix, which is removed (`/groq`), for one of the formats
+(`messages`), or for everything else. A format's provider also gets what its clients ask besides:
+the models, a token count. Headers that only one format's clients send show which it is.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _PATH: Final = re.compile(r"(?:/(?!\.\.?(?:/|\Z))[A-Za-z0-9._-]+)+")
 
 @dataclass(frozen=True, slots=True)
 class Upstreams:
-    """Addresses by what they are for; "" is all else, and is there. `of` picks a relay and what is
-    left of the path.
+    """Providers by their purpose; "" is everything else, and always there. `of` returns a relay and
+    the rest of the path.
     """
 
     relays: Mapping[str, Relay]
@@ -53,8 +53,8 @@ def _is_under(path: str, beginning: str) -> bool:
 
 
 def read_upstreams(told: Iterable[str]) -> dict[str, str]:
-    """Addresses by what they are for, of what is written as `URL`, `FORMAT=URL` or `/PATH=URL`. The
-    first one is for all else as well, unless another is. Raises `BadInput`.
+    """Addresses by their purpose, from `URL`, `FORMAT=URL` or `/PATH=URL`. The first one also
+    serves everything else, unless another does. Raises `BadInput`.
     """
     found: dict[str, str] = {}
     for one in told:
@@ -75,7 +75,7 @@ def read_upstreams(told: Iterable[str]) -> dict[str, str]:
 
 
 def opened(urls: Mapping[str, str], make: Callable[[str], Relay]) -> Upstreams:
-    """A relay for each address, one for those that are the same. Raises what `make` raises."""
+    """One relay for each distinct address. Raises what `make` raises."""
     made: dict[str, Relay] = {}
     for url in urls.values():
         if url not in made:
