@@ -1,9 +1,9 @@
-"""Which messages of a client's request it sends for the first time, as far as is known here.
+"""Finds the messages that a client sends for the first time, whose JSON is then logged.
 
-A message is one that was there as long as its pages are the same: what a client marks, blanks or
-leaves out of it later is no news. One that has no place (reasoning, a reminder) belongs to the next
-that has one. One that nobody said, and one of which something was forgotten, is left out; one of
-which something is not written down yet waits until it is.
+A message is known as long as its pages are the same: marking, blanking or leaving out parts of it
+later does not make it new. Messages without a place (reasoning, a reminder) belong to the next one
+that has one. Messages that nobody said, and those of which something was forgotten, are left out;
+those of which something is not logged yet wait until it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pagefault.service.inspection.received import FromClient
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Messages, and the path up to which the log has what a request says, once it has these."""
+    """New messages, and the path up to which the log is complete once it has them."""
 
     messages: list[FromClient]
     path: tuple[Node, ...]
@@ -33,20 +33,20 @@ class News:
 
 @dataclass(slots=True)
 class FirstSent:
-    """Of one conversation. `said_in` are the pages that hold what a node says, or None where that
-    is not written down yet.
+    """For one conversation. `said_in` returns the pages of a node, or None if it
+    is not logged yet.
     """
 
     said_in: Callable[[Node], Sequence[str] | None]
     _kept: set[str] = field(default_factory=set)  # keys of messages that the log has
-    _path: tuple[Node, ...] = ()  # whose messages are among them, as far as they can be
+    _path: tuple[Node, ...] = ()  # whose messages are among them, as far as possible
 
     def find(self, history: History, match: Match) -> News:
-        """The messages of a request that are not among those that were kept.
+        """The messages of a request that were not kept before.
 
-        A request repeats its history, so only the path behind the last common node is looked at; an
-        edited node pulls that point back. A message is new if its key is. What has no place
-        (reasoning, a reminder) is held until the next message that has one.
+        A request repeats its history, so only the path after the last common node is examined; an
+        edited node pulls that point back. A message is new if its key is. Messages without a place
+        are held until the next one that has one.
         """
         path, placed, items = match.path, history.placed, history.items
         same = sum(takewhile(bool, map(is_, path, self._path)))
@@ -77,12 +77,12 @@ class FirstSent:
         return News(found, path[:upto])
 
     def keep(self, found: News) -> None:
-        """The log has these, as far as it ever will."""
+        """The log has these now, or never will."""
         self._kept.update(one.key for one in found.messages)
         self._path = found.path
 
     def _page(self, node: Node | None) -> PageId:
-        """The first page that holds what a node says, or "" """
+        """The first page of a node, or "" """
         pages = self.said_in(node) if node is not None else ()
         return PageId(pages[0] if pages else "")
 
@@ -93,7 +93,7 @@ def _number(item: Item) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A message of a request: what it says, and the pages of that."""
+    """A message of a request: its items, and their pages."""
 
     message: Any
     items: Sequence[tuple[Item, Node | None]]
@@ -102,14 +102,14 @@ class _Told:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that it says is written down."""
+        """Whether everything that it says is logged."""
         told = zip(self.items, self.pages, strict=True)
         return all(page or not item.is_said for (item, _), page in told)
 
     @property
     def key(self) -> str:
-        """It tells a message from every other of its session, and from what was put in its place:
-        by its pages, or where no page holds any of it by where it stands and what it says.
+        """Identifies a message within its session, and distinguishes it from its replacements: by
+        its pages; if it has none, by its position and content.
         """
         if not any(self.pages):
             said = digest(canonical(unmarked(self.message)))

@@ -1,4 +1,4 @@
-"""A request that a conversation has taken in, as it goes on."""
+"""A request that a conversation has taken in, as it is sent."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from pagefault.proxy.wires.pairs import Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """A request, as it goes on: `body` is None where the client's own bytes do."""
+    """A request as it is sent; `body` is None if the client's own bytes are."""
 
     match: Match
     composed: Composed | None = None
     body: Json | None
     recalled: int = 0  # pages
-    aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
-    relayed: Relayed | None = None  # what the log tells of it, if that could be written
-    record: Seq = NOTHING  # where it is in the log
+    aside: bool = False  # asks for a summary: no part of the conversation, nor is its answer
+    relayed: Relayed | None = None  # its record, if it could be logged
+    record: Seq = NOTHING  # where the record is in the log
     evicted: int = 0  # pages that left with it
     model: str = ""  # that is asked
     offer: Offer | None = None  # memory's tools, beside the client's
-    history: History | None = None  # as the provider knows it, where memory's tools are offered
-    serving: Serving | None = None  # of calls of these
-    asked_tokens: int = 0  # of what was asked since, once calls were served; 0 before
-    plain: Json | None = None  # the body without marks of ours, where it has some
-    sent: Json  # the body that goes on, whoever wrote it
+    history: History | None = None  # as the provider knows it, if memory's tools are offered
+    serving: Serving | None = None  # of their calls
+    asked_tokens: int = 0  # of the newest request, once calls were served; 0 before
+    plain: Json | None = None  # the body without our marks, if it has some
+    sent: Json  # the body that is sent, the client's or ours
 
     @property
     def request(self) -> int:
-        """Its number in the log; -1 if it is not there."""
+        """Its number in the log; -1 if it is not logged."""
         return self.relayed.request if self.relayed is not None else -1
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """The calls of memory's tools that were served in the answer so far."""
+        """The calls of memory's tools served in its answer so far."""
         return self.serving.pairs if self.serving is not None else ()
 
 

@@ -1,4 +1,4 @@
-"""What the log has of a conversation, as its tree of histories takes it up again."""
+"""Reads the records of a conversation from which its tree of histories is rebuilt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pagefault.proxy.history.trie import FIRST, Change, Logged
 
 
 def logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[PageId]]], set[int]]:
-    """What was said in a client's history, each with its pages, and the orders of all pages."""
+    """The items logged of a client's history, each with its pages, and the orders of all pages."""
     texts: list[list[OriginalBody]] = []
     orders: set[int] = set()
     for event in events:
@@ -61,7 +61,9 @@ def logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[PageId]]], 
 
 
 def compacted(events: Sequence[Event]) -> set[str]:
-    """The last page of each request in which a client had compacted, if it was new with it."""
+    """The last page of each request in which a client had compacted, if that page
+    was new with it.
+    """
     found, new = set[str](), set[str]()
     for event in events:
         match event.body:

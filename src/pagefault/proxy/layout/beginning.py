@@ -1,14 +1,14 @@
-"""What a request begins with as the one before it did: its first places, and what came of them.
+"""The beginning that a request shares with the one before it, and what was computed from it.
 
-Nearly all of a request was in the one before, and is shown as it was there. So what the engine, the
-scales and the renderer made of it is kept, and a request is worked out from there on. Where
-anything may be different the beginning is dropped, and the request is worked out from its own.
+Nearly all of a request was in the one before, and is sent as it was. So the results of the engine,
+the scales and the renderer for it are kept, and only the rest is computed. If anything in it may
+differ, the beginning is dropped and the whole request is computed.
 
-Invariant: what a beginning tells is what would be told again of the same messages. So its places
-were sent, others were sent behind them, memory has all that they say, and they are dropped with
+Invariant: a beginning holds what would be computed again from the same messages. So its places were
+sent, others were sent after them, and memory has all that they say. It is dropped with
 
  - another window, or another way to name pages;
- - anything that was sent being made anew, put in or taken back (`Verbatim.changes`);
+ - anything sent being made anew, put in or taken back (`Verbatim.changes`);
  - another `state`: what memory says of a node that it has;
  - other messages, or other nodes, as objects.
 """
@@ -27,13 +27,13 @@ from pagefault.window.slots import WHOLE_CONVERSATION, Form, Item, Window
 
 @dataclass(slots=True, kw_only=True)
 class Beginning:
-    """Of one request; empty, unless another went before it."""
+    """The beginning of one request; empty for the first."""
 
     window: Window = WHOLE_CONVERSATION
     names_pages: bool = False
     changes: int = 0
     state: object = None
-    messages: Sequence[Any] = ()  # of that request, and more than these places
+    messages: Sequence[Any] = ()  # of the whole request, not only of these places
     places: list[MessagePlace] = field(default_factory=list)
     path: list[Node] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)  # of the window
@@ -44,15 +44,15 @@ class Beginning:
     tokens: int = 0
     left_tokens: int = 0
     sent: list[Any] = field(default_factory=list)
-    stayed: list[Any] = field(default_factory=list)  # instructions that stand before what follows
+    stayed: list[Any] = field(default_factory=list)  # instructions to put before what follows
     shows_any: bool = False  # of these places
 
     def is_of(self, window: Window, changes: int, *, names_pages: bool) -> bool:
-        """Whether it holds still."""
+        """Whether it still holds."""
         return self.window is window and self.changes == changes and self.names_pages == names_pages
 
     def begins(self, history: History, path: Sequence[Node], state: object) -> bool:
-        """Whether a request begins so, and goes on. What stands behind the last place must not
+        """Whether a request begins with it and continues. What follows the last place must not
         belong to it.
         """
         if not self.places or state is None or self.state != state:

@@ -1,9 +1,10 @@
-"""Memory's tools in a proxied conversation: whether it has them, and the calls that were served.
+"""Memory's tools in a proxied conversation: whether they are offered, and the calls that were
+served.
 
-Tools stand first in every prefix that a provider caches. So whether a conversation has memory's is
-decided with its first request, and kept; one that began without them may have them from an epoch
-on, where the prefix breaks anyway. A request that cannot offer them (the client wants JSON, has a
-tool of the same name, or sums up) is sent as if there were none, with nothing in it that names one.
+Tools come first in every prefix that a provider caches. So whether a conversation has memory's is
+decided with its first request and kept; one that began without them may get them with an epoch,
+which breaks the prefix anyway. A request that cannot offer them (the client wants JSON, has a tool
+of the same name, or asks for a summary) is sent as if there were none, and nothing in it names one.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ OURS: Final = frozenset({PAGE_FAULT, SEARCH_PAGES})
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a request offers: all its tools, the client's first."""
+    """The tools of a request, the client's first."""
 
     tools: list[Any]
     form: CallForm
@@ -72,8 +73,8 @@ class Offer:
 
 
 class Faults:
-    """Of one conversation. `wanted` is None where the client's own tools decide; `keeps_memory`
-    offers the tools of core and archival memory as well.
+    """For one conversation. `wanted` is None if the client's own tools decide; `keeps_memory` also
+    offers the tools of core and archival memory.
     """
 
     def __init__(
@@ -96,19 +97,19 @@ class Faults:
         self._offered: tuple[Sequence[Any], list[Any]] | None = None  # the client's, and with ours
         self.is_begun = False  # a request was sent
         self.has_them = False  # the conversation has the tools
-        self.kept: dict[str, Kept] = {}  # by the node of an answer's first item
+        self.kept: dict[str, Kept] = {}  # by the key of the answer's first node
 
     # --- what is offered ----------------------------------------------------------------------
 
     def offer(self, body: Json, history: History, *, is_aside: bool) -> Offer | None:
-        """What this request offers, if the conversation has the tools or begins with it."""
+        """The offer of a request, if the conversation has the tools or begins with it."""
         offer = self.could_offer(body, history, is_aside=is_aside)
         if not self.is_begun and not is_aside:
             self.is_begun, self.has_them = True, offer is not None
         return offer if self.has_them else None
 
     def could_offer(self, body: Json, history: History, *, is_aside: bool) -> Offer | None:
-        """What this request would offer if the conversation had the tools."""
+        """The offer of a request if the conversation had the tools."""
         form, tools = self._form, history.tools
         if form is None or is_aside or not form.takes(body):
             return None
@@ -123,7 +124,7 @@ class Faults:
         return Offer(self._offered[1], form, self._names)
 
     def loaded(self, apart: TakenApart, here: Collection[str]) -> dict[PageId, Level]:
-        """The pages that the results in a request show, whose answers begin with these nodes."""
+        """The pages that the results in a request show, in answers that begin with these nodes."""
         pairs = [pair for key, pairs in apart.pairs.items() if key in here for pair in pairs]
         return {page: level for pair in pairs for page, level in pair.loaded.items()}
 
@@ -136,23 +137,23 @@ class Faults:
     # --- what was served ----------------------------------------------------------------------
 
     def keep(self, key: str, serving: Serving) -> None:
-        """An answer whose first item is this node had these calls."""
+        """Keep the calls of an answer, by the node of its first item."""
         self.kept[key] = Kept(tuple(serving.pairs), tuple(serving.sent))
 
     def spliced(self, key: str) -> tuple[Splice, ...]:
-        """What the log tells of them, all or nothing: a reply stays whole."""
+        """The calls for the record of an answer, all or none: a reply stays whole."""
         kept = self.kept.get(key)
         told = [pair.splice for pair in kept.pairs] if kept is not None else []
         return tuple(one for one in told if one is not None) if all(told) else ()
 
     def drop(self, key: str) -> bool:
-        """The client has other words there now. Whether there were any."""
+        """The client changed that answer: drop its calls. Returns whether it had any."""
         return self.kept.pop(key, None) is not None
 
     async def restore(
         self, events: Sequence[Event], key_of: Callable[[PageId], str], session: Session
     ) -> None:
-        """What the log tells, less what was forgotten."""
+        """Restore the calls from the log, without what was forgotten."""
         self.kept.clear()
         calls = calls_of(session)
         records = {event.seq: event.body for event in events}
@@ -182,7 +183,7 @@ def calls_of(session: Session) -> RelayedCalls:
 
 
 async def _again(splice: Splice, body: object, calls: RelayedCalls) -> Pair | None:
-    """A pair of its place and its record; None where the record was forgotten."""
+    """A pair from its place and its record; None if the record was forgotten."""
     if not isinstance(body, Searched | Faulted | CallRefused | MemoryCalled):
         return None
     return Pair(
@@ -208,7 +209,7 @@ def _call_of(body: Searched | Faulted | CallRefused | MemoryCalled) -> ToolCall:
 
 
 def _loaded(body: object) -> Mapping[PageId, Level]:
-    """The pages that a result shows, and how much of each."""
+    """The pages that a result shows, and at which level."""
     match body:
         case Faulted(refusal="", already_mapped=False, page_id=page_id, level=level):
             return {page_id: Level(level)} if level < Level.REFERENCE else {}
@@ -217,24 +218,24 @@ def _loaded(body: object) -> Mapping[PageId, Level]:
 
 @dataclass(slots=True)
 class Serving:
-    """The calls of one answer, reply after reply. `problem` is why a record could not be written,
-    if so.
+    """Serves the calls of one answer, over all replies. `problem` is why a record could not be
+    written.
     """
 
-    look: Callable[[], View]  # at what the request shows, once somebody asks
-    room: int  # tokens that are left in the window
+    look: Callable[[], View]  # what the request shows, once it is needed
+    room: int  # tokens left in the window
     pairs: list[Pair] = field(default_factory=list)
     loaded: dict[PageId, Level] = field(default_factory=dict)
     sent: list[Any] = field(default_factory=list)  # the replies so far, and their results
-    replies: int = 0  # that called
-    weighed: int = 0  # tokens of the answer that are taken off the room
+    replies: int = 0  # that made calls
+    weighed: int = 0  # tokens of the answer already subtracted from the room
     problem: str = ""
 
     async def serve(
         self, round: Round, session: Session | None, *, cause: Seq, is_last: bool
     ) -> list[Pair]:
-        """Serve the calls of a reply, in order. Those of the last reply are refused: the turn had
-        as many as it may have.
+        """Serve the calls of a reply, in order. Those of the last reply that a turn may have are
+        refused.
         """
         found: list[Pair] = []
         for number, one in enumerate(round.calls):

@@ -1,4 +1,6 @@
-"""One request, from what its client sent to what is sent on."""
+"""One request as it is sent: the client's messages, without what left the window, with quotes and
+notices.
+"""
 
 from __future__ import annotations
 
@@ -35,21 +37,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composed:
-    """The messages to send. `tokens` is our count of the request, times what providers count."""
+    """The messages to send. `tokens` is our count of the request, times the provider's factor."""
 
     messages: list[Any]
     tokens: int
     factor: float
     left_tokens: int = 0  # of turns that it does not show
     added_tokens: int = 0  # of what was put in, by our count
-    hidden: tuple[Node, ...]  # what the request does not show and the conversation had
+    hidden: tuple[Node, ...]  # what the conversation has and the request does not show
     epoch: str = ""  # why one began, or ""
-    over: bool = False  # what has to be in the request is larger than the window
+    over: bool = False  # its mandatory content is larger than the window
     changed: bool = False  # whether the messages differ from the client's
 
 
 class Outgoing:
-    """What the engine decides of a request, and the messages of it. The `Scales` of it."""
+    """The plan of a request, and the messages made from it. Also the renderer and scales of the
+    plan.
+    """
 
     def __init__(
         self,
@@ -88,23 +92,23 @@ class Outgoing:
         self._laid: tuple[Beginning, Window | None, dict[str, Form]] = self._known, None, {}
 
     def offer(self, tools: Sequence[Any], pages_of: Callable[[Node], Sequence[str]]) -> None:
-        """Offer these tools from this request on, which an epoch begins."""
+        """Offer these tools from this request on, with which an epoch begins."""
         self._pages_of = pages_of
         self._head_tokens = self._kept.weights.of_parts([tools, *self._head])
 
     # --- what the engine decides ----------------------------------------------------------------
 
     def plan(self, spare_tokens: int = 0) -> str:
-        """Begin an epoch if the request, and `spare_tokens`, would not fit. Returns why, or "".
+        """Begin an epoch if the request and `spare_tokens` do not fit. Returns why, or "".
 
-        Nothing leaves but what the memory has: else it would be nowhere.
+        Only what memory has may leave: anything else would be lost.
         """
         kept = self._kept
         if not kept.window_tokens or not self._match.path:
             return ""
         window = kept.window_tokens / kept.factor
         if self._tokens() <= window - spare_tokens:
-            return ""  # `step` would come to the same
+            return ""  # `step` would decide the same
         choice = WholeTurns(
             law=kept.law,
             scales=self,
@@ -127,22 +131,22 @@ class Outgoing:
         return plan.epoch
 
     def free_tokens(self) -> int:
-        """What the request, as planned, leaves of the window."""
+        """The tokens of the window that the planned request leaves free."""
         return int(self._kept.window_tokens / self._kept.factor) - self._tokens()
 
     @property
     def front(self) -> str:
-        """The slot of the notice that stands in front, which names its epoch; "" if none does."""
+        """The slot of the notice in front, which names its epoch; "" if there is none."""
         return next(iter(self.window.front), "")
 
     @property
     def has_new_front(self) -> bool:
-        """Whether turns leave with this very request, and a notice says so."""
+        """Whether turns leave with this very request, with a notice."""
         return bool(self._epoch) and self.front == self._path[0]
 
     @property
     def _begun(self) -> Beginning:
-        """What is known of the request's beginning; nothing, once that may be another."""
+        """The known beginning of the request; empty if it may differ."""
         names_pages = self._pages_of is not None
         if not self._known.is_of(self.window, self._kept.changes, names_pages=names_pages):
             self._known = Beginning(
@@ -152,11 +156,11 @@ class Outgoing:
 
     @property
     def _rest(self) -> list[MessagePlace]:
-        """The places behind that."""
+        """The places after it."""
         return self._places[len(self._begun.places) :]
 
     def _forms(self) -> dict[str, Form]:
-        """Of the request as planned, the forms of what is not whole."""
+        """The forms of what the planned request does not show whole."""
         begun = self._begun
         known, window, less = self._laid
         if known is not begun or window is not self.window:
@@ -191,8 +195,8 @@ class Outgoing:
     # --- what the request says ------------------------------------------------------------------
 
     def opening(self) -> Node | None:
-        """The node of the message that opened the newest turn, if it is the last that was said and
-        was not sent before: the moment to recall.
+        """The node of the message that opens the newest turn, if it comes last and was not sent
+        before: the moment to recall.
         """
         node = self.turn()
         if node is None or node.key in self._kept.sent or node.key in self._kept.inserts:
@@ -205,7 +209,7 @@ class Outgoing:
         return last.node if last is not None and last.opens else None
 
     def quoting(self) -> list[str]:
-        """The keys of `inserts` that the request shows, as planned, in its order."""
+        """The keys of `inserts` that the planned request shows, in its order."""
         return [*self._begun.quoting, *self._quoting(self._rest, self._forms())]
 
     def _quoting(self, places: Sequence[MessagePlace], less: Mapping[str, Form]) -> Iterator[str]:
@@ -215,28 +219,28 @@ class Outgoing:
                 yield key
 
     def hidden(self) -> tuple[Node, ...]:
-        """What the request does not show whole, as planned: turns that left, results whose calls
-        did, or that are stubs, and what the client compacted.
+        """What the planned request does not show whole: turns that left, results whose calls left,
+        stubs, and what the client compacted.
         """
         begun, forms, path = self._begun, self._forms(), self._match.path
         less = [node for node in path[len(begun.path) :] if node.key in forms]
         return (*begun.hidden, *less, *_compacted(path))
 
     def shown(self) -> list[Node]:
-        """What the request shows whole, as planned."""
+        """What the planned request shows whole."""
         less = self._forms()
         return [node for node in self._match.path if node.key not in less]
 
     @property
     def stubs(self) -> list[Node]:
-        """Of the window, the nodes that it shows as stubs."""
+        """The nodes that the window shows as stubs."""
         return [n for n in self._match.path if self.window.forms.get(n.key) is Form.STUB]
 
     # --- the renderer ---------------------------------------------------------------------------
 
     def weigh(self, slot: Slot) -> int:
-        """The tokens of what is put in front; of an item, those of the message that it stands in,
-        with all else in it whole.
+        """The tokens of a notice in front; for an item, those of its message with everything else
+        in it whole.
         """
         if slot.anchor == FRONT:
             return self._kept.weights.of(self._notice(slot.id))
@@ -249,7 +253,7 @@ class Outgoing:
         return self._measured(front, (self._weigh_place(place, less) for place in self._places))
 
     def _tokens(self) -> int:
-        """The same of the request as planned."""
+        """The tokens of the planned request."""
         begun, less = self._begun, self._forms()
         weights = (self._weigh_place(place, less) for place in self._rest)
         return begun.tokens + self._measured(map(self._notice, self.window.front), weights)
@@ -258,7 +262,7 @@ class Outgoing:
         return self._head_tokens + self._kept.weights.of_all(front) + sum(weights)
 
     def compose(self) -> Composed:
-        """The messages to send, which from now on are what was sent."""
+        """The messages to send. From now on they count as sent."""
         kept, begun, rest, less = self._kept, self._begun, self._rest, self._forms()
         front = list(map(self._notice, self.window.front))
         edited = {self._match.path[at] for at in self._match.edited}
@@ -299,7 +303,7 @@ class Outgoing:
         front: Sequence[str],
         less: Mapping[str, Form],
     ) -> None:
-        """Send a place on, in these forms."""
+        """Add a place to the request, in these forms."""
         if self._is_absent(place, less):
             made.stayed += self._instructions(place)
             return
@@ -311,8 +315,8 @@ class Outgoing:
         made.stayed, made.shows_any = [], True
 
     def _lasting(self, rest: Sequence[MessagePlace]) -> int:
-        """How many of these places stay as they are with the next request: what stands behind the
-        last is not known yet, nor what becomes of what memory has not.
+        """How many of these places the next request will begin with unchanged: what follows the
+        last is not known yet, nor what becomes of what memory does not have.
         """
         for number, place in enumerate(rest[:-1]):
             if not all(map(self._is_kept, place.nodes)):
@@ -322,7 +326,7 @@ class Outgoing:
     def _begin_so(
         self, places: Sequence[MessagePlace], made: _Made, tokens: int, left: int
     ) -> None:
-        """Let the next request begin with these places, behind those that this one began with."""
+        """Let the next request begin with these places, after those that this one began with."""
         kept, begun, less = self._kept, self._begun, self._forms()
         if not kept.keeps or self._state is None:
             return
@@ -351,13 +355,13 @@ class Outgoing:
         )
 
     def _notice(self, slot: str) -> str:
-        """What is put before the first message that is shown, where others left."""
+        """The text before the first message shown, if others left."""
         core = self._kept.cores.get(slot)
         gone = self._gone(slot)
         return gone if core is None else f"{gone}\n{core}"
 
     def _gone(self, slot: str) -> str:
-        """That something is not shown; by which ids it is loaded, where a tool takes them."""
+        """The notice that something is not shown; with page ids, if a tool takes them."""
         if self._pages_of is None:
             return GONE
         known = self._kept.notices.get(slot)
@@ -367,7 +371,7 @@ class Outgoing:
         upto = keys.index(self.window.first) if self.window.first in keys else 0
         pages = [page for node in self._match.path[:upto] for page in self._pages_of(node)]
         told = GONE_OFFERED.format(pages=_named(pages)) if pages else GONE
-        if slot in self.window.front:  # and not of an epoch that is only weighed
+        if slot in self.window.front:  # not of an epoch that is only being weighed
             self._kept.notices[slot] = told
         return told
 
@@ -386,7 +390,7 @@ class Outgoing:
         }
 
     def _formed(self, message: Any, place: MessagePlace, less: Mapping[str, Form]) -> Any:
-        """A message with its results in these forms: the others of its items are whole."""
+        """A message with its results in these forms. Its other items are whole."""
         absent = set()
         for node, item in zip(place.nodes, place.items, strict=True):
             form = less.get(node.key)
@@ -395,21 +399,19 @@ class Outgoing:
             elif form is Form.STUB:
                 stub = partial(self._stub, node)
                 message = self._wire.with_result(message, item.call_id, stub)
-        if absent:  # calls of memory's that were made beside these left with them
+        if absent:  # memory's calls made beside these left with them
             items = self._items_in(place)
             absent |= {item.call_id for item in items if item.part is Part.DRESS and item.call_id}
         return self._wire.without_results(message, absent) if absent else message
 
     def _items_in(self, place: MessagePlace) -> Sequence[Item]:
-        """All items of its message, with those that have no position."""
+        """All items of its message, with those that have no place."""
         items = self._history.items
         begin = bisect_left(items, place.number, key=_number)
         return items[begin : bisect_left(items, place.number + 1, lo=begin, key=_number)]
 
     def _stub(self, node: Node, text: str) -> str:
-        """What stands in the place of a result: its size, how it began and, where a tool takes it,
-        its id.
-        """
+        """The stub of a result: its size, its beginning and, if a tool takes it, its page id."""
         begins = "\n".join(text[:STUB_CHARS].splitlines()[:STUB_LINES])
         rest = "…" if len(begins) < len(text.rstrip()) else ""
         tokens = self._kept.weights.of_part(text)
@@ -426,7 +428,9 @@ class Outgoing:
     # --- what was sent before -------------------------------------------------------------------
 
     def _leading(self) -> list[Any]:
-        """What stands before the first place: instructions as they are now, the rest as first."""
+        """The messages before the first place: instructions as they are now, the rest as first
+        sent.
+        """
         upto = self._places[0].number if self._places else len(self._history.messages)
         now = [self._bare(message) for message in self._history.messages[:upto]]
         if not self._kept.keeps:
@@ -441,7 +445,7 @@ class Outgoing:
         ]
 
     def _keep(self, place: MessagePlace, edited: Set[Node], news: list[str]) -> SentMessage:
-        """The message of a place as it is sent, now or before."""
+        """The message of a place as it is sent now, or was sent before."""
         kept, is_last = self._kept, place is self._places[-1]
         sent = kept.sent.get(place.node.key)
         is_edited = bool(edited) and not edited.isdisjoint(place.nodes)
@@ -466,7 +470,7 @@ class Outgoing:
         return sent
 
     def _continued(self, place: MessagePlace, now: Any) -> Any:
-        """A message to which the client added: what was sent of it stays, what is new follows."""
+        """A message that the client added to: what was sent of it stays, the rest follows."""
         name = self._wire.content
         content = now.get(name)
         for at in range(len(place.nodes) - 1, 0, -1):
@@ -484,14 +488,14 @@ class Outgoing:
         return now
 
     def _instructions(self, place: MessagePlace) -> list[Any]:
-        """What stands after a message and instructs the model: it stays when the message leaves."""
+        """The instructions after a message, which stay when it leaves."""
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
         if sent is not None:
             return [message for message in (*sent.lead, *sent.gap) if instructs(message)]
         return [self._bare(message) for message in (*place.lead, *place.gap) if instructs(message)]
 
     def _news(self) -> list[str]:
-        """Reminders that a client rewrote in what was sent already, and that were never sent."""
+        """Reminders that the client rewrote in messages already sent, and that were never sent."""
         kept = self._kept
         if not kept.keeps:
             return []
@@ -543,14 +547,14 @@ class Outgoing:
         return sent.tokens
 
     def _weigh_left(self, place: MessagePlace, less: Mapping[str, Form]) -> int:
-        """What the request does not show of a place."""
+        """The tokens of a place that the request does not show."""
         shown = 0 if self._is_absent(place, less) else self._weigh_place(place, less)
         return self._weigh_whole(place) - shown
 
 
 @dataclass(slots=True)
 class _Made:
-    """A request that is being put together."""
+    """A request under construction."""
 
     sent: list[Any]
     stayed: list[Any]
@@ -561,7 +565,7 @@ class _Made:
 
 
 def _less(slots: Sequence[Slot]) -> dict[str, Form]:
-    """The forms of those that are not whole, which nearly all are."""
+    """The forms that are not whole; nearly all are."""
     return {slot.id: slot.form for slot in slots if slot.form is not Form.WHOLE}
 
 
@@ -570,7 +574,7 @@ def _number(item: Item) -> int:
 
 
 def _compacted(path: Sequence[Node]) -> list[Node]:
-    """What a client compacted on the way to a request, and has not kept."""
+    """What a client compacted on the way to a request and did not keep."""
     if not any(node.before for node in path):
         return []
     here = {node.source for node in path}
@@ -596,8 +600,8 @@ def _replaced(path: Sequence[Node]) -> list[Node]:
 
 
 def _spelt_alike(message: Any) -> Any:
-    """A message as it is, whether its text is a string or a block: a client that marks it for a
-    cache needs a block, and does so only once.
+    """A message with its text as a string, even if it is a block: a client that marks a text for a
+    cache makes it a block, and does so only once.
     """
     content = message.get("content")
     is_text = isinstance(content, list) and len(content) == 1 and content[0].get("type") == "text"

@@ -1,13 +1,13 @@
-"""Cache markers of ours, for a client of Messages that sets none, where a user asked for them.
+"""Cache marks of our own, for Messages clients that set none, if the user asked for them.
 
-Anthropic caches at marks alone: a prefix is written where one stands, and found again within twenty
-blocks before one. There may be four, and these are worth it, each for the time when what stands
-behind it has changed: the end of the tools, of the instructions, of what the request before had as
-well, and of the request. The third is what those twenty blocks ask for: a turn with more results
-than that would miss the cache in silence. (`pack/breakpoints.py` is the same thought for requests
-that are made here.)
+Anthropic caches at marks only: a prefix is written where a mark is, and found again within twenty
+blocks before a mark. There may be four. These are worth it, each because what follows it changes on
+its own: the end of the tools, of the instructions, of what the request shares with the one before,
+and of the request. The third is needed because of those twenty blocks: a turn with more results
+would silently miss the cache. (`pack/breakpoints.py` does the same for requests that are made
+here.)
 
-A first request with marks costs more than one without, by what writing costs over reading nothing
+A first request with marks costs more than one without, by the price of writing over plain input
 (1.25 against 1); the second one earns that back about four times.
 """
 
@@ -35,8 +35,8 @@ def may_be_marked(wire: Wire, body: Json) -> bool:
 
 
 def marked(body: Json, again: Again) -> Json:
-    """The request, whose messages begin as the one before it did, with marks of ours, where others
-    of ours may stand already.
+    """The request with our marks. Its messages may still carry ours from before, and begin like
+    those of the request before it.
     """
     told = dict(body)
     tools = body.get("tools")
@@ -54,7 +54,9 @@ def marked(body: Json, again: Again) -> Json:
 
 
 def _marked_last(blocks: Sequence[Any], field: str) -> list[Any]:
-    """With a mark on the last that has this field; a tool whose loading is deferred bears none."""
+    """With a mark on the last one that has this field; a tool with deferred loading may not carry
+    one.
+    """
     out = list(blocks)
     for at in range(len(out) - 1, -1, -1):
         one = out[at]
@@ -65,7 +67,7 @@ def _marked_last(blocks: Sequence[Any], field: str) -> list[Any]:
 
 
 def _mark_end(messages: list[Any], upto: Again) -> None:
-    """Put a mark on the last block up to there that may bear one."""
+    """Put a mark on the last block up to there that may carry one."""
     for at in range(min(upto.messages, len(messages) - 1), -1, -1):
         message = messages[at]
         if not isinstance(message, dict) or message.get("role") not in ("assistant", "user"):

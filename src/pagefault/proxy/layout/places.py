@@ -1,4 +1,4 @@
-"""The messages of a request that have a position, with what belongs to each."""
+"""The messages of a request that have a place, with what belongs to each."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pagefault.proxy.wires.wire import Wire
 
 @dataclass(slots=True)
 class SentMessage:
-    """A message as it was first sent, what led to it, and what stood between it and the next one
-    that belongs to neither.
+    """A message as it was first sent, with what leads up to it, and what is between it and the next
+    place and belongs to neither.
     """
 
     message: Any
     lead: list[Any]
     gap: list[Any]
-    closed: bool  # the next one was sent: nothing can be put between any more
-    tokens: int = -1  # of all these; -1 until they are weighed
+    closed: bool  # the next one was sent: nothing can be inserted between any more
+    tokens: int = -1  # of all these; -1 until weighed
 
 
 @dataclass(slots=True)
 class MessagePlace:
-    """A message of the request that has a position, the reasoning and the calls of memory's that
-    led to it, and the instructions behind it.
+    """A message that has a place, with the reasoning and memory's calls that lead up to it and the
+    instructions after it.
     """
 
     number: int
@@ -37,7 +37,7 @@ class MessagePlace:
     lead: list[Any] = field(default_factory=list)
     gap: list[Any] = field(default_factory=list)
     opens: bool = False  # a turn
-    tokens: int = -1  # of all these as the client has them; -1 until they are weighed
+    tokens: int = -1  # of all these as the client has them; -1 until weighed
 
     @property
     def node(self) -> Node:
@@ -45,14 +45,14 @@ class MessagePlace:
 
     @property
     def upto(self) -> int:
-        """The number of the message behind it and its gap."""
+        """The number of the message after it and its gap."""
         return self.number + 1 + len(self.gap)
 
 
 def find_places(
     wire: Wire, history: History, path: Sequence[Node], before: Sequence[MessagePlace] = ()
 ) -> list[MessagePlace]:
-    """The places of a request, from its beginning. Those `before` are known, and more follow."""
+    """The places of a request, in order. It begins with those `before`, which are known."""
     known = sum(len(place.nodes) for place in before)
     by_message: dict[int, list[tuple[Node, Item]]] = {}
     for item, node in zip(history.placed[known:], path[known:], strict=True):

@@ -1,4 +1,4 @@
-"""How much of a request is that of the one before it: what a provider's cache can find again."""
+"""The common prefix of successive requests: what a provider's cache can find again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from pagefault.proxy.history.history import History, Json, in_common, unmarked
 from pagefault.proxy.layout.weights import Weights
 from pagefault.proxy.wires.wire import Wire
 
-BESIDE: Final = 2  # that are weighed before the messages: tools, instructions
+BESIDE: Final = 2  # weighed before the messages: tools, instructions
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a request has at its beginning of the one before it: so many whole messages, and of the
-    next one so many blocks.
-    """
+    """The prefix shared with the request before: whole messages, and blocks of the next one."""
 
     messages: int = 0
     blocks: int = 0
@@ -27,17 +25,17 @@ class Again:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """A request beside the one before it; tokens by our count."""
+    """A request compared with the one before it; tokens by our count."""
 
     tokens: int
     before: int  # tokens of the request before; -1 for the first
-    shared: int  # tokens at its beginning that are those of the request before
+    shared: int  # tokens of the common prefix
     has_another_model: bool = False
     has_another_head: bool = False  # tools, or instructions before the conversation
 
 
 class Prefix:
-    """Of the requests of one conversation, the one that was sent last."""
+    """The last request sent in a conversation."""
 
     def __init__(self, wire: Wire, weights: Weights) -> None:
         self._wire = wire
@@ -46,7 +44,7 @@ class Prefix:
         self.again = Again()  # of the newest
 
     def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
-        """What is sent, beside what was sent before it, which from now on is this."""
+        """Compare a request with the one before it. It becomes the last one sent."""
         before, known, weights = self._before, self._weights.known, self._weights
         same = in_common(before.messages, messages) if before is not None else 0
         bare = list(map(known.bare, messages[same:]))
@@ -87,19 +85,19 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sent:
-    """A request that was sent: digests of its tools, its head and each message, without marks, and
-    how many tokens it has up to there.
+    """A request that was sent: digests of its tools, its head and each message, without marks, with
+    the tokens up to each.
     """
 
     model: Any
     messages: Sequence[Any]
     keys: Sequence[str]
     sums: Sequence[int]
-    head: int  # of the keys, how many stand before the conversation
+    head: int  # how many of the keys are before the conversation
 
     def shared_with(self, now: _Sent, content: str) -> tuple[int, int]:
-        """How many of these stand at the beginning of `now`, and how many blocks that the last of
-        these had as its `content`, where the next one is that with more behind.
+        """How many of these `now` begins with, and how many blocks of `content` the last of these
+        had, if the next message is that one with more blocks.
         """
         same = sum(takewhile(bool, map(eq, self.keys, now.keys)))
         if same == len(self.keys) - 1 and BESIDE <= same < len(now.keys):
@@ -110,7 +108,7 @@ class _Sent:
 
 
 def _goes_on(before: Any, now: Any, content: str) -> bool:
-    """Whether a message is another with more blocks behind."""
+    """Whether a message is another one with more blocks."""
     if not isinstance(before, Mapping) or not isinstance(now, Mapping):
         return False
     ours, theirs = before.get(content), now.get(content)

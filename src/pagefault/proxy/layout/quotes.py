@@ -1,10 +1,9 @@
-"""What is quoted in a proxied conversation: where, which pages, and which part of each.
+"""Quotes in a proxied conversation: where, which pages, and which part of each.
 
-Three things are quoted, each once, where it then stays: with an epoch that lets turns leave, what
-is pinned, what somebody had made shorter, what stands on the user's word, and what a model
-formed of turns that left, where its user let it; before a message that
-opens a turn, what it calls for and what was pinned since; and there, too, what takes the place of
-words that were edited after they had been quoted.
+Three kinds are quoted, once each, and stay where they are. With an epoch that lets turns leave:
+pins, shorter forms that were asked for, claims on the user's word, and what a model formed of turns
+that left, if its user agreed. Before a message that opens a turn: what it calls for, and new pins.
+In the same place: replacements for words that were edited after they were quoted.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ QUOTED: Final = "[From earlier in this conversation, quoted because it may bear 
 
 @dataclass(slots=True)
 class Chosen:
-    """What is quoted with a request for the first time."""
+    """The quotes that are new with a request."""
 
-    core: list[Page] = field(default_factory=list)  # in front of what an epoch left
+    core: list[Page] = field(default_factory=list)  # in front, with an epoch
     here: list[Page] = field(default_factory=list)  # before the message that opens the turn
-    opening: Node | None = None  # which is this
+    opening: Node | None = None  # that message
     passages: dict[PageId, Evidence] = field(default_factory=dict)  # of pages quoted in part
 
     @property
@@ -60,7 +59,7 @@ class Chosen:
 
 
 class Quotes:
-    """Of one conversation. `problem` is told why nothing could be found, if so."""
+    """For one conversation. `problem` is called with the reason if nothing could be found."""
 
     def __init__(
         self,
@@ -79,20 +78,20 @@ class Quotes:
         self._said_in = said_in
         self._problem = problem
         self._seal = render.sealed_with(memory.keyed)
-        self._edits: dict[str, Sequence[str]] = {}  # the pages in whose place others stand
-        self._former: dict[str, str] = {}  # the same, the other way
-        self._owes_claims = False  # those that were said in what the client compacted
+        self._edits: dict[str, Sequence[str]] = {}  # replaced pages, and their replacements
+        self._former: dict[str, str] = {}  # the reverse
+        self._owes_claims = False  # those said in what the client compacted
         self.unquote()
 
     def unquote(self) -> None:
-        """Let go of all that was quoted."""
+        """Drop all quotes."""
         self._verbatim.unquote()
-        self._inserted: dict[str, list[PageId]] = {}  # before which message: by its node
-        self._parts: dict[tuple[str, PageId], Evidence] = {}  # of these, what is quoted of some
-        self._cored: dict[str, list[PageId]] = {}  # behind which notice: by its epoch
+        self._inserted: dict[str, list[PageId]] = {}  # by the node of the message that they precede
+        self._parts: dict[tuple[str, PageId], Evidence] = {}  # of those quoted in part
+        self._cored: dict[str, list[PageId]] = {}  # by the epoch whose notice they follow
 
     def note_edit(self, old: Sequence[str], new: Sequence[str]) -> None:
-        """The words of the pages `new` stand in the place of those of `old`."""
+        """The pages `new` replace the pages `old`."""
         if old and new and old != new:
             self._edits.update(dict.fromkeys(old, new))
             self._former.update(dict.fromkeys(new, old[0]))
@@ -107,9 +106,9 @@ class Quotes:
         is_compacted: bool,
         loaded: Collection[PageId] = (),
     ) -> Chosen:
-        """Plan the request, and put into it what is to be quoted. `newest` is what the user said
-        last, `is_compacted` says that the client just summed up what came before, and `loaded` are
-        pages that the model asked for and the request shows so.
+        """Plan the request, and insert its quotes. `newest` is the user's newest message,
+        `is_compacted` says that the client has just summarised what came before, and `loaded` are
+        pages that the model asked for and the request shows.
         """
         chosen = Chosen()
         self._owes_claims = self._owes_claims or is_compacted
@@ -151,8 +150,8 @@ class Quotes:
     async def again(
         self, told: Relayed, *, seq: Seq, epoch: str | None, opening: str | None
     ) -> None:
-        """Quote what a record says was quoted, less what was forgotten since: `epoch` is the node
-        at which one began, and `opening` that of the message.
+        """Restore the quotes of a record, without what was forgotten since: `epoch` is the node at
+        which one began, `opening` that of the message.
         """
         if epoch is not None:
             core = await self._still_there(told.core)
@@ -190,7 +189,7 @@ class Quotes:
         return pages
 
     def quoted_whole(self, outgoing: Outgoing) -> set[PageId]:
-        """The pages that a request, as planned, quotes in full."""
+        """The pages that the planned request quotes in full."""
         told = {(key, page) for key in outgoing.quoting() for page in self._inserted[key]}
         whole = {page for key, page in told if (key, page) not in self._parts}
         return whole | set(self._cored.get(outgoing.front, ()))
@@ -198,8 +197,8 @@ class Quotes:
     # --- the quotes ---------------------------------------------------------------------------
 
     def _quoted(self, pages: Sequence[Page], why: str = QUOTED) -> str:
-        """Claims first, then what was said, each in order. Words that took the place of others name
-        them, so that a quote of those, further up, is closed by this one.
+        """Claims first, then messages, each in order. A page that replaced another names it, so
+        that it closes an earlier quote of that one.
         """
         ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
         lines = [self._line(page) for page in ordered]
@@ -219,9 +218,8 @@ class Quotes:
             self._verbatim.put_in(opening, self._quoted(told))
 
     async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
-        """Quote the newest words in the place of those that were edited since, where an epoch
-        begins: what a provider had is lost to it there anyway. `upto` a record, where the log is
-        read again.
+        """Replace quotes of words edited since, when an epoch begins: the provider's cache is lost
+        there anyway. `upto` is the record reached, if the log is being replayed.
         """
         if not self._edits:
             return
@@ -239,7 +237,7 @@ class Quotes:
                 await self._put_in(opening)
 
     async def _now(self, page_id: PageId, upto: int | None = None) -> list[PageId]:
-        """The pages in whose words something is said now: itself, unless it was edited."""
+        """The pages that replace this one; itself if it was not edited."""
         found, seen = [page_id], {page_id}
         while (new := self._edits.get(found[0])) and await self._is_before(PageId(new[0]), upto):
             found = [PageId(one) for one in new]
@@ -264,8 +262,8 @@ class Quotes:
         return found
 
     async def _closing(self, outgoing: Outgoing) -> list[Page]:
-        """What takes the place of words that were edited after they were quoted, and that the
-        request quotes still: those bytes were sent, and stay. Nothing where no turn opens.
+        """Replacements for words that were edited after they were quoted and are still quoted:
+        those bytes were sent, and stay. Nothing if no turn opens.
         """
         if not self._edits or outgoing.turn() is None:
             return []
@@ -293,8 +291,8 @@ class Quotes:
     async def _recall(
         self, outgoing: Outgoing, newest: str, room: int, loaded: Collection[PageId]
     ) -> tuple[list[Page], dict[PageId, Evidence]]:
-        """What the newest message calls for and the request does not show: pages, and which part
-        of those that are quoted in part.
+        """What the newest message calls for and the request does not show: pages, and the part of
+        each that is quoted in part.
         """
         chosen: list[Page] = []
         passages: dict[PageId, Evidence] = {}
@@ -333,8 +331,8 @@ class Quotes:
         return chosen, passages
 
     def _bearing(self, page: Page, query: str, room: int) -> Evidence | None:
-        """What of a page is quoted in so many tokens: all of a short one, of another the part that
-        bears on the query; nothing where there is none.
+        """The part of a page to quote within so many tokens: all of a short one, otherwise the part
+        that bears on the query; None if there is none.
         """
         most = min(room, PASSAGE_TOKENS)
         if page.row.tokens <= most:
@@ -352,7 +350,7 @@ class Quotes:
         return Evidence(page_id=page.page_id, start=start, end=end)
 
     def _part(self, page: Page, span: Evidence | None) -> Page:
-        """The page with this part of its text alone; without one, the page."""
+        """The page with only this part of its text; without a part, the page."""
         whole = page.text.encode()
         if span is None or span == _whole(page) or span.end > len(whole):
             return page
@@ -363,8 +361,8 @@ class Quotes:
     async def _pinned(
         self, outgoing: Outgoing, free: int, *, told: Sequence[Page] = ()
     ) -> list[Page]:
-        """What is pinned, a goal too, and stands in nothing that the request shows or is told
-        already, in the order of the pins, as far as there is room: a pin is for every request.
+        """Pins, goals included, that neither the request nor `told` shows, in the order of the
+        pins, as far as there is room: a pin is for every request.
         """
         there = {page.page_id for page in told} | set(self._cored.get(outgoing.front, ()))
         there |= {page_id for key in outgoing.quoting() for page_id in self._inserted[key]}
@@ -378,7 +376,7 @@ class Quotes:
                     chosen.append(page)
                     free -= _cost(page)
         except SessionNotFound:
-            pass  # nothing has been said yet
+            pass  # nothing was said yet
         except PagefaultError as error:
             self._problem(error.message)
         return chosen
@@ -387,8 +385,8 @@ class Quotes:
         return min(int(self._verbatim.window_tokens * CORE_WINDOW_SHARE), free) - MESSAGE_TOKENS
 
     async def _shorter(self, outgoing: Outgoing, free: int, *, told: Sequence[Page]) -> list[Page]:
-        """The shorter forms that somebody asked for of what the request does not show, the newest
-        of them, in as much room as what stands has.
+        """The shorter forms, asked for, of what the request does not show: the newest that fit the
+        room for claims.
         """
         here = {page.page_id for page in told}
         hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
@@ -408,8 +406,9 @@ class Quotes:
         return chosen[::-1]
 
     async def _formed(self, outgoing: Outgoing, free: int) -> list[Page]:
-        """What was formed of turns of which some left, the newest of it, in the room that summaries
-        have; some turns after it was formed, so that a model does not meet itself at once.
+        """What was formed of turns of which some left: the newest that fits the room for summaries.
+        It waits some turns after it was formed, so that a model does not meet its own words at
+        once.
         """
         limits = self._memory.limits
         room = int(self._verbatim.window_tokens * limits.summary_window_share)
@@ -431,8 +430,8 @@ class Quotes:
     async def _standing(
         self, outgoing: Outgoing, free: int, *, told: Sequence[Page] = ()
     ) -> list[Page]:
-        """The claims that stand on the user's word and are said in nothing that the request shows
-        or is told already, the newest of them, as far as there is room.
+        """Claims that hold on the user's word and that neither the request nor `told` shows: the
+        newest that fit.
         """
         there = {page.page_id for page in told}
         room = self._core_room(free)

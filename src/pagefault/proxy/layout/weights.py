@@ -1,4 +1,4 @@
-"""About how many tokens a provider's own JSON has: text is counted, what is not has a price."""
+"""Estimates the tokens of a provider's JSON: text is counted, everything else has a fixed price."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any, Final
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
 from pagefault.proxy.history.known import Fact, KnownValues
 
-OPAQUE_TOKENS: Final = 1_600  # of an image at most, about; of anything else that is not text
+OPAQUE_TOKENS: Final = 1_600  # about the most an image has; also for anything else that is not text
 _WORD_MAX: Final = 2_000  # characters without a space: not text
-_KEPT_MAX: Final = 20_000  # of values that are remembered
+_KEPT_MAX: Final = 20_000  # of remembered values
 
 
 class Weights:
-    """Of values that come again and again: each is counted once, as an object by what is `known` of
-    it, and by its digest where an equal one comes.
-    """
+    """Counts values that recur: each object once, and equal objects by their digest."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.known = KnownValues()
@@ -24,18 +22,18 @@ class Weights:
         self._tokens: dict[str, int] = {}
 
     def of(self, value: Any) -> int:
-        """Of a message, or of anything that stands beside messages; nothing of what is empty."""
+        """A message, or anything beside messages; 0 if empty."""
         return MESSAGE_TOKENS + self.of_part(value) if value else 0
 
     def of_all(self, values: Iterable[Any]) -> int:
         return sum(map(self.of, values))
 
     def of_parts(self, values: Iterable[Any]) -> int:
-        """Of several that stand in one frame."""
+        """Several parts of one message."""
         return MESSAGE_TOKENS + sum(map(self.of_part, values))
 
     def of_part(self, value: Any) -> int:
-        """Of a part of a message, which nothing frames."""
+        """A part of a message, without a frame."""
         fact = self.known.of(value)
         if fact.tokens < 0:
             fact.tokens = self._of(fact)

@@ -1,4 +1,4 @@
-"""What a request says in the place of what it does not show."""
+"""The texts in place of what a request does not show."""
 
 from __future__ import annotations
 
