@@ -1,4 +1,6 @@
-"""Chat Completions: calls are fields of the assistant's messages, results are messages of tools."""
+"""Chat Completions: calls are fields of the assistant's messages, results are messages of role
+tool.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,7 @@ class Chat:
                 items.append(_result(message, number))
             elif role in _ROLES:
                 items += _said(message, _ROLES[role], number)
-            else:  # of a kind that we do not know: kept as it is, at its position
+            else:  # of an unknown kind: kept as it is, at its position
                 items.append(sealed_item(message, Role.SYSTEM, number))
         tools = body.get("tools")
         return History(
@@ -125,7 +127,7 @@ class ChatGatherer:
             self._usage = data["usage"]
         for choice in data.get("choices") or ():
             if not isinstance(choice, dict) or choice.get("index", 0) != 0:
-                continue  # of several answers the client keeps one, and the first is our guess
+                continue  # the client keeps one of several answers; our guess is the first
             delta = choice.get("delta") or {}
             if isinstance(delta.get("content"), str):
                 self._text.append(delta["content"])
@@ -156,7 +158,7 @@ class ChatGatherer:
 
 
 def _cited(message: Json) -> str:
-    """What a model that searches by itself looked into: its answer cites it, and has no more."""
+    """What a model that searches by itself cites: its answer has no more of what it looked into."""
     return "web_search" if message.get("annotations") else ""
 
 

@@ -1,7 +1,7 @@
 """Memory's tools in Chat Completions: an answer is one message, and its text one string.
 
-So where a call stood is told by characters of the text, from its first that is no space, and by how
-many calls of the client's stood before it.
+So the place of a call is a number of characters of the text, from its first that is not space, and
+a number of the client's calls before it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ChatForm:
 
 
 def _text_of(content: Any) -> str | None:
-    """The text of a content that is one; None for any other."""
+    """The text of a content that is text; None for any other."""
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
@@ -130,15 +130,15 @@ class ChatEditor(Replies):
         super().__init__(names)
         self._text: list[str] = []  # of the whole answer
         self._theirs: list[Json] = []  # calls of the client's tools, of the whole answer
-        self._head: Json | None = None  # what names the answer
+        self._head: Json | None = None  # the fields that identify the answer
 
     def _begin(self) -> None:
         super()._begin()
         self._ours: list[Json] = []
         self._cuts: list[Cut] = []
-        self._growing: dict[int, Json] = {}  # those of them that may go on, by the provider's index
+        self._growing: dict[int, Json] = {}  # those that may continue, by the provider's index
         self._places: dict[int, int] = {}  # of the client's calls, by the provider's index
-        self._unknown: dict[int, list[Json]] = {}  # whose names are not whole yet
+        self._unknown: dict[int, list[Json]] = {}  # whose names are incomplete
         self._extra: Json = {}
         self._finish = ""
         self._last: Json | None = None  # the chunk that ends the reply
@@ -194,7 +194,7 @@ class ChatEditor(Replies):
         )
 
     def _take_calls(self, delta: Json) -> bool:
-        """Take memory's calls out of a delta. Whether it changed."""
+        """Take memory's calls out of a delta; returns whether it changed."""
         calls = delta.get("tool_calls")
         if not isinstance(calls, list):
             return False
@@ -211,7 +211,7 @@ class ChatEditor(Replies):
         return True
 
     def _sorted(self, call: Json) -> Iterator[Json]:
-        """A piece of a call as it passes on, once it is known to be the client's."""
+        """A piece of a call to pass on, once it is known to be the client's."""
         index = call.get("index", 0)
         name = _name_in(call)
         ours = self._growing.get(index)
@@ -219,7 +219,7 @@ class ChatEditor(Replies):
             if not name or call.get("id") in (None, "", ours["id"]):
                 _grow(ours, call)
                 return
-            del self._growing[index]  # some servers number all calls alike
+            del self._growing[index]  # some servers give all calls the same number
         elif index in self._places and name in self._names:
             del self._places[index]
         if index not in self._places:
@@ -258,7 +258,7 @@ class ChatEditor(Replies):
             self._extra[name] = before + value if joins else value
 
     def _written(self, data: Json) -> bytes:
-        """A chunk as one of the whole answer."""
+        """A chunk, as one of the whole answer."""
         told = {**data, **(self._head or {})}
         if told.get("usage") is not None:
             told["usage"] = None
@@ -287,7 +287,7 @@ class ChatEditor(Replies):
         return written + (b"data: [DONE]\n\n" if self._is_done else b"")
 
     def _ending(self) -> str:
-        """Why the answer ends, for who knows nothing of memory's calls."""
+        """Why the answer ends, without memory's calls."""
         is_ours_alone = self._ours and not self._has_others and self._finish in _GOES_ON
         return "stop" if is_ours_alone else self._finish
 
@@ -380,7 +380,7 @@ def _is_output(name: str) -> bool:
 
 
 def _total(usage: Json) -> Json:
-    """With the sum of both sides, where the report has it."""
+    """With the sum of both sides, if the report has it."""
     if "total_tokens" not in usage:
         return usage
     both = (usage.get("prompt_tokens"), usage.get("completion_tokens"))

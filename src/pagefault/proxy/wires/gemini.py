@@ -1,8 +1,8 @@
-"""generateContent: contents of parts, the model's and the user's; the path names the model.
+"""generateContent: contents of parts, from the model and the user; the path names the model.
 
 The format is JSON of protocol buffers, in which a field has two spellings (`functionCall` and
-`function_call`), and calls need not have ids. Where one has none, `read` gives it one that no
-client would, for calls and results alike, and `put` takes it away again.
+`function_call`), and calls need no ids. Where one has none, `read` assigns one that no client would
+use, to calls and results alike, and `put` removes it again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from pagefault.proxy.history.history import (
 from pagefault.proxy.wires.wire import Answered, Unreadable, listed, same_json, sealed_beside
 
 _PATH: Final = re.compile(r"/models/([^/:]+):(?:streamG|g)enerateContent\Z")
-_MODEL: Final = "pagefault:model"  # of the path, which no body names so
-_OURS: Final = "pagefault:"  # how the ids begin that calls have here and nowhere else
+_MODEL: Final = "pagefault:model"  # for the model in the path; no body has this field
+_OURS: Final = "pagefault:"  # prefix of the ids that calls have only here
 _ROLES: Final = {"model": Role.ASSISTANT, "user": Role.USER, "": Role.USER}
 _MEDIA: Final = ("inlineData", "fileData")
 _GROUNDS: Final = {"groundingMetadata": "google_search", "urlContextMetadata": "url_context"}
@@ -106,8 +106,8 @@ class Gemini:
         return {**message, "parts": parts}
 
     def binds(self, message: Any) -> bool:
-        """Never: that a call of the present turn has its signature is checked, and not what stands
-        before it (ai.google.dev/gemini-api/docs/thought-signatures). Calls stay as they are.
+        """Never. The provider checks that a call of the present turn has its signature, but not
+        what precedes it (ai.google.dev/gemini-api/docs/thought-signatures). Calls stay as they are.
         """
         return False
 
@@ -131,7 +131,7 @@ class Gemini:
 
 
 class GeminiGatherer:
-    """Each event is a response with some more parts of the answer in it."""
+    """Each event is a response with more parts of the answer."""
 
     def __init__(self) -> None:
         self._parts: list[Json] = []
@@ -144,7 +144,7 @@ class GeminiGatherer:
         self._usage = usage if isinstance(usage, dict) else self._usage
         for candidate in data.get("candidates") or ():
             if candidate.get("index", 0) != 0:
-                continue  # of several answers the client keeps one, and the first is our guess
+                continue  # the client keeps one of several answers; our guess is the first
             self._parts += _parts(candidate.get("content"))
             self._finished = self._finished or bool(_field(candidate, "finishReason"))
             for name, tool in _GROUNDS.items():
@@ -157,7 +157,7 @@ class GeminiGatherer:
 
 
 def _field(value: Any, name: str) -> Any:
-    """A field by either of the names that it has in JSON (protobuf.dev, ProtoJSON)."""
+    """A field by either of its JSON names (protobuf.dev, ProtoJSON)."""
     if not isinstance(value, Mapping):
         return None
     found = value.get(name)
@@ -165,7 +165,7 @@ def _field(value: Any, name: str) -> Any:
 
 
 def _spelt(value: Mapping[str, Any], name: str) -> str:
-    """The name by which a field stands there."""
+    """The name that a field has there."""
     return name if name in value else _snake(name)
 
 
@@ -174,7 +174,7 @@ def _snake(name: str) -> str:
 
 
 def _parts(content: Any) -> list[Json]:
-    """Of a content; instructions may be a text alone."""
+    """The parts of a content; instructions may be only text."""
     if isinstance(content, str):
         return [{"text": content}]
     parts = content.get("parts") if isinstance(content, Mapping) else None
@@ -182,11 +182,11 @@ def _parts(content: Any) -> list[Json]:
 
 
 def _items(contents: Sequence[Json]) -> list[Item]:
-    """What the parts say. A streamed answer comes in pieces, which clients join, or send again as
-    they came, in as many contents: it is one item, where it began, and the rest is its dress.
+    """The items of the parts. A streamed answer comes in pieces, which clients join, or send back
+    in as many contents: it is one item, where it began, and the rest is dress.
     """
     items: list[Item] = []
-    begun = -1  # where the text of the model's begins that may go on
+    begun = -1  # where the model's text that may continue begins
     for number, content in enumerate(contents):
         for part in content.get("parts", ()):
             item = _item(part, content, number)
@@ -236,13 +236,13 @@ def _item(part: Any, message: Json, number: int) -> Item:
 
 
 def _role_of(message: Json) -> Role | None:
-    """Whose a content is; None where nobody knows: then it is data of a tool."""
+    """The role of a content; None if unknown: then it is data of a tool."""
     role = message.get("role") or ""
     return _ROLES.get(role) if isinstance(role, str) else None
 
 
 def _told(response: Any) -> str:
-    """What a function returned, as text: a response is an object, mostly of one field."""
+    """A function's result as text: a response is an object, mostly of one field."""
     if isinstance(response, Mapping) and len(response) == 1:
         name, value = next(iter(response.items()))
         if name in _RESULT_FIELDS and isinstance(value, str):
@@ -251,7 +251,7 @@ def _told(response: Any) -> str:
 
 
 def _answers(part: Any) -> str | None:
-    """The call that a part answers, if it does."""
+    """The call that a part answers, if any."""
     returned = _field(part, "functionResponse")
     return short_id(str(returned.get("id", ""))) if isinstance(returned, dict) else None
 
@@ -267,10 +267,10 @@ def _answering(part: Json, make: Callable[[str], str]) -> Json:
 
 
 def _with_ids(contents: Sequence[Json]) -> list[Json]:
-    """The contents with an id for each call and each result that has none.
+    """The contents with an id for each call and result that has none.
 
-    It is made of the call with its signature, so that it is the same in an answer, and where a
-    client cut off the beginning; equal ones are counted, from the first that is there. The n-th
+    An id is made from the call and its signature, so that it is the same in an answer, and after a
+    client cut off the beginning. Equal ones are numbered from the first that is present. The n-th
     result of a name answers the n-th such call of the contents right before it.
     """
     seen, waiting = Counter[str](), dict[str, list[str]]()
@@ -313,7 +313,7 @@ def _given(part: Json, name: str, call_id: str) -> Json:
 
 
 def _without_ids(message: Json) -> Json:
-    """As the client has it."""
+    """The contents as the client has them."""
     if not any(map(_has_ours, message.get("parts", ()))):
         return message
     parts = [_bare(part) if _has_ours(part) else part for part in message["parts"]]

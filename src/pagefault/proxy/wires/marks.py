@@ -1,4 +1,4 @@
-"""Where a client says that a provider should cache: its markers, taken off and put back."""
+"""A client's cache markers, taken off and put back."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Final
 from pagefault.proxy.history.history import CACHE_MARKS, Json, canonical, digest, essence
 from pagefault.proxy.history.known import KnownValues
 
-SENT_NOW: Final = "as the client sends it"  # no member of a body, which stands under its own name
+SENT_NOW: Final = "as the client sends it"  # not the name of a member of a body
 
 
 def with_marks(sent: Sequence[Any], now: Sequence[Any], known: KnownValues) -> list[Any]:
-    """The unmarked messages with the client's cache markers where they are now: on the same blocks,
-    else at the end of the same message.
+    """The unmarked messages with the client's present cache markers: on the same blocks, otherwise
+    at the end of the same message.
     """
     out = list(sent)
     end = len(out)
-    for number in reversed(known.marked_in(SENT_NOW, now)):  # of equal messages the latest is meant
+    for number in reversed(known.marked_in(SENT_NOW, now)):  # the latest of equal messages is meant
         message = now[number]
         marks, bare = _marks(message), known.bare(message)
         if not marks:
@@ -30,7 +30,7 @@ def with_marks(sent: Sequence[Any], now: Sequence[Any], known: KnownValues) -> l
 
 
 def _is_same(sent: Any, now: Any) -> bool:
-    """Whether a message sent is the client's message, dress and insertions apart."""
+    """Whether a sent message is the client's, apart from dress and insertions."""
     if sent == now:
         return True
     if sent.get("role") != now.get("role"):

@@ -1,4 +1,4 @@
-"""Messages: blocks of content, results of tools among the user's, thinking that is signed."""
+"""Messages: blocks of content, tool results within user messages, signed thinking."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Messages:
     def with_text(self, message: Any, text: str) -> Any:
         own = message.get("content")
         told = [{"type": "text", "text": own}] if isinstance(own, str) else list(own or ())
-        # A provider wants the results first, right behind the calls that they answer.
+        # A provider wants the results first, right after the calls that they answer.
         at = max((n for n, block in enumerate(told, start=1) if _is_result(block)), default=0)
         return {**message, "content": [*told[:at], {"type": "text", "text": text}, *told[at:]]}
 
@@ -142,7 +142,7 @@ class MessagesGatherer:
         if delta.get("type") == "input_json_delta":
             block["json"] += str(delta.get("partial_json", ""))
             return
-        for name, more in delta.items():  # a field grows by what bears its name, in every kind
+        for name, more in delta.items():  # a delta of any kind extends the field of its name
             if name != "type" and isinstance(more, str):
                 block[name] = (block.get(name) or "") + more
 
@@ -171,16 +171,16 @@ def _call_of(block: Any) -> str | None:
 
 
 def _is_said(block: Json) -> bool:
-    """Whether a block has words of the user's, and not a client's reminders alone."""
+    """Whether a block has the user's words, not only a client's reminders."""
     return block.get("type") == "text" and bool(essence(str(block.get("text") or "")))
 
 
 def _items(message: Json, number: int) -> list[Item]:
-    if message["role"] == "system":  # instructions in the middle: they move from request to request
+    if message["role"] == "system":  # these move from request to request
         text = content_text(message.get("content"))
         return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=text)]
     role = _ROLES.get(message["role"])
-    if role is None:  # of whom nobody knows
+    if role is None:  # an unknown role
         return [sealed_item(message, Role.SYSTEM, number)]
     return [_item(block, role, number) for block in blocks(message.get("content"))]
 

@@ -1,8 +1,7 @@
 """Memory's tools in Messages: an answer is one message of blocks.
 
-The results of a reply's calls stand together at the beginning of the next message. So where the
-client's tools were called besides, memory's results go into the message that the client answers
-with.
+The results of a reply's calls come together at the beginning of the next message. So if the
+client's tools were called too, memory's results go into the message with which the client answers.
 """
 
 from __future__ import annotations
@@ -140,9 +139,9 @@ class MessagesEditor(Replies):
         self._places: dict[int, int] = {}  # of the client's blocks, by the provider's index
         self._ours: dict[int, Json] = {}
         self._cuts: dict[int, Cut] = {}
-        self._written: dict[int, str] = {}  # JSON of calls, as far as it came
+        self._written: dict[int, str] = {}  # JSON of calls so far
         self._stop = ""
-        self._last: Json | None = None  # the event that tells why the reply ends
+        self._last: Json | None = None  # the event with the reason why the reply ends
         self._is_done = False
 
     @property
@@ -237,7 +236,7 @@ class MessagesEditor(Replies):
         return written + (sse("message_stop", {"type": "message_stop"}) if self._is_done else b"")
 
     def _ending(self) -> str:
-        """Why the answer ends, for who knows nothing of memory's calls."""
+        """Why the answer ends, without memory's calls."""
         is_ours_alone = self._ours and not self._has_others and self._stop in _GOES_ON
         return "end_turn" if is_ours_alone else self._stop
 

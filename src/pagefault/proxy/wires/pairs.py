@@ -1,13 +1,14 @@
-"""Calls of memory's tools within a client's conversation: what a provider is sent, and no client.
+"""Calls of memory's tools within a client's conversation, which the provider is sent and the client
+is not.
 
-A model's answer may call `page_fault` or `search_pages` besides what the client offered. The proxy
-answers such calls itself, and the client reads one answer, without them. To the provider it was
+A model's answer may call `page_fault` or `search_pages` besides the client's tools. The proxy
+answers such calls itself, and the client reads one answer without them. To the provider it was
 several: a reply with a call, its result, another reply. When the client sends its answer back, it
-is taken apart into these again, byte for byte, or else is sent as the client has it.
+is taken apart into these again, byte for byte; if that fails, it is sent as the client has it.
 
-Where a call stood is counted in the client's form of the answer (`Cut`): in what comes one after
-another in it (blocks, items of output; in Chat Completions, characters of the text), and in those
-of them that a client always sends back (not thinking; in Chat Completions, its own calls).
+The place of a call is counted in the client's form of the answer (`Cut`): in its units in order
+(blocks, output items; in Chat Completions, characters of the text), and in those units that a
+client always sends back (not thinking; in Chat Completions, its own calls).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class OurCall:
-    """A call of memory's, as the model made it. `extra` is what its wire put into it besides."""
+    """A call of memory's tools as the model made it. `extra` is what its wire added to it."""
 
     call: ToolCall
     cut: Cut
@@ -45,20 +46,20 @@ class OurCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One reply of the model, of those that are one answer to the client."""
+    """One reply of the model, of those that form one answer to the client."""
 
     calls: tuple[OurCall, ...] = ()  # of memory's tools
     has_others: bool = False  # calls of the client's tools
     end: Cut = Cut(0, 0)
     usage: Usage | None = None
-    is_whole: bool = False  # it came to its end, and was not cut at a limit
-    extra: Json = field(default_factory=dict)  # what its wire put into the reply besides
+    is_whole: bool = False  # it ended, and was not cut at a limit
+    extra: Json = field(default_factory=dict)  # what its wire added to the reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A call of memory's and its result. `reply` numbers the reply that made it; `end` is where
-    that ended, None where the answer does: then calls of the client's tools were made in it, too.
+    """A call of memory's tools and its result. `reply` numbers the reply that made it; `end` is
+    where that ended, None if the answer ends there: then the reply also called the client's tools.
     """
 
     call: ToolCall
@@ -73,7 +74,7 @@ class Pair:
 
     @property
     def splice(self) -> Splice | None:
-        """What the log tells of its place; nothing where that would not do."""
+        """Its place, for the log; None if it cannot be logged."""
         if self.seq == NOTHING or self.extra or self.beside:
             return None
         end = self.end or Cut(-1, -1)
@@ -88,9 +89,9 @@ class Pair:
 
 
 class Apart(NamedTuple):
-    """An answer as messages of the provider's: `asked` are replies that memory answered, with the
-    results; `last` is the reply that the client answers, with its calls of memory's and, where this
-    wire has results in messages of their own, their results.
+    """An answer as the provider's messages: `asked` are the replies that memory answered, with
+    their results; `last` is the reply that the client answers, with its calls of memory's tools
+    and, if this wire has results in messages of their own, their results.
     """
 
     asked: list[Any]
@@ -104,48 +105,48 @@ Told = list[tuple[Any, list[Item]]]
 class Editor(Protocol):
     """Makes one answer of the replies to an agent loop, as the client reads it.
 
-    Fed the events of a stream, or whole documents. Bytes that need not change do not.
+    It is fed the events of a stream, or whole documents. Bytes that need not change do not.
     """
 
     def feed(self, event: str, data: Json | None, raw: bytes) -> bytes:
-        """What passes on of an event of the present reply: it, another, or nothing yet."""
+        """What to pass on for an event of the present reply: it, another, or nothing yet."""
 
     def take(self, document: Json) -> None:
-        """The same of a reply that came in one piece."""
+        """The same for a reply in one piece."""
 
     def bare(self, document: Json) -> Json:
-        """A reply in one piece without memory's tools, where it repeats what it was offered; else
-        the very same.
+        """A reply in one piece without memory's tools, if it repeats what it was offered; otherwise
+        the same object.
         """
 
     def round(self) -> Round:
-        """The present reply, as far as it came."""
+        """The present reply so far."""
 
     def next(self) -> None:
-        """The next reply follows."""
+        """The next reply begins."""
 
     def so_far(self) -> list[Any]:
         """The answer so far in the client's form, as messages."""
 
     def finish(self) -> bytes:
-        """The end of the stream, which was held back while another reply might follow."""
+        """The end of the stream, held back while another reply might follow."""
 
     def failed(self, status: int, message: str) -> bytes:
-        """The end of a stream whose next reply did not come, in the wire's own form."""
+        """The end of a stream whose next reply failed, in the wire's own form."""
 
     def merged(self) -> Json:
         """The answer in one piece."""
 
 
 class Replies:
-    """What the editors of all wires know of the replies to one request: how many there were, and
-    what was reported of them. `_begin` lets go of what is known of the present one.
+    """What all editors keep of the replies to one request: how many there were, and their reports.
+    `_begin` resets what is kept of the present one.
     """
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names  # of memory's tools
         self._number = 0  # of the present reply
-        self._usages: list[Json] = []  # of those before
+        self._usages: list[Json] = []  # of earlier ones
         self._documents: list[Json] = []  # that came in one piece
         self._begin()
 
@@ -164,42 +165,40 @@ class Replies:
         return document
 
     def _total(self, *, output: Callable[[str], bool]) -> Json:
-        """What was reported of all replies; nothing where nothing was."""
+        """The report for all replies; None if there was none."""
         return summed([*self._usages, *([self._usage] if self._usage else [])], output=output)
 
 
 def sse(name: str, data: Json) -> bytes:
-    """A server-sent event, which bears the name of its type."""
+    """A server-sent event named after its type."""
     kind = str(data.get("type") or name)
     return b"event: " + kind.encode() + b"\ndata: " + dumped(data) + b"\n\n"
 
 
 class CallForm(Protocol):
-    """How one wire has tools, calls and results."""
+    """The form of tools, calls and results in one wire format."""
 
     def tools(self, specs: Sequence[ToolSpec]) -> list[Json]:
         """The tools as this wire offers them."""
 
     def names(self, tools: Sequence[Any]) -> set[str]:
-        """What the client's tools are called."""
+        """The names of the client's tools."""
 
     def takes(self, body: Json) -> bool:
-        """Whether a request leaves the model free to say what it wants, and replies to it may be
-        put together.
-        """
+        """Whether a request lets the model say what it wants, and its replies can be combined."""
 
     def message(self, role: Role, text: str) -> Json:
-        """What one of the two says, as a message of this wire."""
+        """A message of this role, in this wire."""
 
     def extent(self, messages: Sequence[Any], at: int) -> tuple[int, int]:
-        """From where to where the answer goes whose first item that has a place is in `at`."""
+        """The range of messages of the answer whose first placed item is in `at`."""
 
     def taken_apart(self, answer: Sequence[Any], pairs: Sequence[Pair]) -> Apart | None:
-        """The answer as the provider knows it; None where this form of it does not tell that."""
+        """The answer as the provider knows it; None if this form of it does not show that."""
 
     def with_results(self, message: Any, pairs: Sequence[Pair]) -> Any | None:
-        """The message behind the answer, with the results that belong there; None where they can
-        stand in it nowhere. The same message, where this wire has them in messages of their own.
+        """The message after the answer, with the results that belong there; None if it has no place
+        for them. The same message if this wire has results in messages of their own.
         """
 
     def editor(self, names: Collection[str]) -> Editor: ...
@@ -213,8 +212,8 @@ def rounds_of(pairs: Sequence[Pair]) -> Iterator[tuple[Cut | None, list[Pair]]]:
 
 
 def place_in(units: Sequence[bool], cut: Cut) -> int:
-    """Where a cut is among units, of each of which it is told whether clients always send it back.
-    Where some were left out since, what is always sent back counts.
+    """The index of a cut among units, given whether clients always send each back. If some were
+    left out since, the count of those always sent back decides.
     """
     if cut.at <= len(units) and sum(units[: cut.at]) == cut.kept_at:
         return cut.at
@@ -226,8 +225,8 @@ def place_in(units: Sequence[bool], cut: Cut) -> int:
 
 
 def cut_up(units: Sequence[bool], items: Sequence[Any], pairs: Sequence[Pair]) -> list[list[Any]]:
-    """The items of an answer by the replies that they came in, the pairs in their places among
-    them. The last has what came in the last reply, and may be empty.
+    """The items of an answer by reply, with the pairs in their places. The last one has the items
+    of the last reply, and may be empty.
     """
     replies: list[list[Any]] = []
     begin = 0
@@ -248,22 +247,22 @@ def cut_up(units: Sequence[bool], items: Sequence[Any], pairs: Sequence[Pair]) -
 
 @dataclass(slots=True)
 class Kept:
-    """What is known of an answer: its pairs and, where it was given by this process, the messages
-    that were sent when memory was asked for them. Some clients never send all thinking back.
+    """What is kept of an answer: its pairs and, if this process gave it, the messages that were
+    sent when memory was asked for them. Some clients never send all thinking back.
 
-    How it was taken apart last is remembered: a client sends it with every request.
+    The last way it was taken apart is cached: a client sends it with every request.
     """
 
     pairs: Sequence[Pair]
     sent: Sequence[Any] = ()
     answer: Sequence[Any] = ()  # that was taken apart
     is_open: bool = False  # results of it stand in the message behind it
-    told: Told | None = None  # what it came to
+    told: Told | None = None  # the result
 
 
 @dataclass(frozen=True, slots=True)
 class TakenApart:
-    """A history with the pairs in it, and these by the nodes whose answers have them."""
+    """A history with the pairs in it, and these by the nodes of their answers."""
 
     history: History
     pairs: Mapping[str, Sequence[Pair]]
@@ -272,11 +271,11 @@ class TakenApart:
 def taken_apart(
     history: History, match: Match, wire: Wire, form: CallForm, kept: Mapping[str, Kept]
 ) -> TakenApart:
-    """The history as the provider knows it. `kept` is of answers, by the node of the first item of
-    each. What the client does not know of has no position: it stands with what it led to.
+    """The history as the provider knows it. `kept` is by the node of an answer's first item. What
+    the client does not know has no place: it belongs to what it leads up to.
 
-    An answer that cannot be taken apart, and one whose results have nowhere to stand, is left as
-    the client has it.
+    An answer that cannot be taken apart, or whose results have no place, stays as the client has
+    it.
     """
     if not kept:
         return TakenApart(history, {})
@@ -343,7 +342,7 @@ def _answer(
     wire: Wire,
     form: CallForm,
 ) -> tuple[Told, Sequence[Pair]]:
-    """An answer taken apart, each message with its items; and the pairs that it has now."""
+    """An answer taken apart: each message with its items, and the pairs that it has now."""
     as_it_is: Told = [
         (message, [item for item in theirs if item.message == number])
         for number, message in enumerate(answer)
@@ -363,7 +362,7 @@ def _answer(
     told = [(message, _dressed(_read(message, wire), ours)) for message in messages]
     placed = [item for item in theirs if item.place]
     spare = sum(bool(item.place) for _, its in told for item in its) - len(placed)
-    for _, its in told:  # of a text that was cut in two, the first part has no place
+    for _, its in told:  # the first part of a text cut in two has no place
         for at, item in enumerate(its):
             if spare and item.place and item.part is Part.TEXT:
                 its[at] = replace(item, part=Part.DRESS, text="")
@@ -384,7 +383,7 @@ def _read(message: Any, wire: Wire) -> list[Item]:
 
 
 def _dressed(items: Sequence[Item], ours: Collection[str]) -> list[Item]:
-    """The items, those of memory's calls without a place."""
+    """The items, with those of memory's calls without a place."""
     return [
         replace(item, part=Part.DRESS, text="")
         if item.part in (Part.CALL, Part.RESULT) and item.call_id in ours
@@ -396,7 +395,7 @@ def _dressed(items: Sequence[Item], ours: Collection[str]) -> list[Item]:
 def _items_with(
     message: Any, known: Sequence[Item], with_ours: Any, wire: Wire, owed: Sequence[Pair]
 ) -> list[Item]:
-    """The items of a message that has results of ours now; the others as they were read."""
+    """The items of a message that now has results of ours; the others as they were read."""
     if with_ours is message:
         return list(known)
     ours = _ids(owed)
@@ -408,8 +407,8 @@ def _items_with(
 
 
 def summed(usages: Sequence[Json], *, output: Callable[[str], bool]) -> Json:
-    """The last of these reports, with the sums of what was put out: what the context holds is what
-    the last request held, and every reply was paid for.
+    """The last of these reports, with the sum of output tokens: the context holds what the last
+    request held, and every reply was paid for.
     """
     if not usages:
         return {}

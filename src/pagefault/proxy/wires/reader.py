@@ -1,4 +1,4 @@
-"""An answer, read while it passes."""
+"""Reads an answer while it passes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.wire import Answered, Events, Wire, values
 
-ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
+ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece; a larger one is not read
 
 
 class AnswerReader:
-    """Makes an answer whole while it passes; gives up where it is too large or no success."""
+    """Assembles an answer while it passes; gives up if it is too large or no success."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -30,7 +30,7 @@ class AnswerReader:
             self._whole = bytearray()
 
     def take(self, event: str, data: Json) -> None:
-        """An event of a stream that somebody else has read, in the place of all its bytes."""
+        """Take an event of a stream that was parsed elsewhere, instead of its bytes."""
         try:
             if self._events is not None and not self._events.overflowed:
                 self._gatherer.feed(event, data)

@@ -1,4 +1,4 @@
-"""Responses: a list, in which calls, results and sealed reasoning are items of their own."""
+"""Responses: a list in which calls, results and sealed reasoning are items of their own."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Responses:
 
 
 class ResponsesGatherer:
-    """The last event holds the whole answer; where its output was left out, the parts do."""
+    """The last event holds the whole answer; if its output is left out, the earlier ones do."""
 
     def __init__(self) -> None:
         self._done: dict[int, Json] = {}
@@ -138,7 +138,7 @@ def _is_instruction(message: Json) -> bool:
 
 def _items(message: Json, number: int) -> list[Item]:
     kind = str(message.get("type", "message"))
-    if kind == "message" or _is_instruction(message):  # Codex has its tools in one, say
+    if kind == "message" or _is_instruction(message):  # such as the one with the tools of Codex
         return _said(message, number)
     if kind in _CALLS:
         arguments = message.get(_CALLS[kind], "")
@@ -176,7 +176,7 @@ def _said(message: Json, number: int) -> list[Item]:
         told = content_text(message.get("content"))
         return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=told)]
     role = _ROLES.get(str(message.get("role")))
-    if role is None:  # of whom nobody knows
+    if role is None:  # an unknown role
         return [sealed_item(message, Role.SYSTEM, number)]
     items: list[Item] = []
     for block in blocks(message.get("content")):

@@ -1,7 +1,8 @@
-"""Memory's tools in Responses: an answer is items of output, calls and reasoning among them.
+"""Memory's tools in Responses: an answer is a list of output items, with calls and reasoning among
+them.
 
-Results are items of their own, so memory's stand behind the reply that called, wherever the
-client's are.
+Results are items of their own, so memory's come after the reply that called, wherever the client's
+are.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class ResponsesForm:
         told = body.get("text")
         wanted = told.get("format") if isinstance(told, dict) else None
         is_text = not isinstance(wanted, dict) or wanted.get("type", "text") == "text"
-        # Whoever goes on by the id of an answer that the provider keeps may take it of the stream's
-        # beginning, which is the first reply's: what came after that would be missing.
+        # A client that continues by the id of a stored answer may take that from the stream's
+        # beginning, which is the first reply's: what came after it would be missing.
         is_kept = bool(body.get("stream")) and body.get("store") is not False
         is_free = body.get("tool_choice") != "required"
         return is_text and is_free and not is_kept and not body.get("background")
@@ -92,7 +93,7 @@ class ResponsesForm:
 
 
 def _is_output(item: Any) -> bool:
-    """Whether an item is of a model's answer."""
+    """Whether an item is part of a model's answer."""
     kind = str(item.get("type", "message"))
     if kind == "message":
         return bool(item.get("role") == "assistant")
@@ -196,19 +197,19 @@ class ResponsesEditor(Replies):
         self._items.append(item)
 
     def _take_left_out(self, whole: Json) -> None:
-        """What the last event has, and none before it had."""
+        """Items that only the last event has."""
         output = whole.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict) and index not in self._ours and index not in self._places:
                 self._place(index, item)
 
     def _passed(self, kind: str, data: Json, raw: bytes) -> bytes:
-        """An event in its place among those that pass, and without memory's tools in it. `raw` is
-        it as it came, b"" where it is not that any more.
+        """An event, numbered among those that pass, and without memory's tools in it. `raw` is it
+        as it came, b"" if it was changed.
         """
         number, told = self._sequence, data.get("sequence_number")
         if not self._holds and isinstance(told, int):
-            number = told  # as its provider counts, as long as nothing was held back
+            number = told  # the provider's number, as long as nothing was held back
         self._sequence = number + 1
         if self._holds and data.get("sequence_number", number) != number:
             data, raw = {**data, "sequence_number": number}, b""

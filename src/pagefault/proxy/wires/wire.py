@@ -1,7 +1,7 @@
-"""What the three wire formats have in common: read a request, put it back, gather an answer.
+"""The interface of a wire format: reads a request, puts it back, assembles an answer.
 
 Invariant: a body is put back with the client's own values, in the client's order; only messages
-that left, and the texts that were put in, differ.
+that left and texts that were inserted differ.
 """
 
 from __future__ import annotations
@@ -23,67 +23,67 @@ class Wire(Protocol):
     """One wire format, stateless."""
 
     name: str
-    content: str  # what a message's list of blocks is called
+    content: str  # the field of a message with its blocks
 
     def takes(self, path: str) -> bool:
-        """Whether what is posted there is of this format."""
+        """Whether a POST to this path is of this format."""
 
     def addressed(self, body: Json, path: str) -> Json:
-        """The body with what the path says of it, which `put` takes out again."""
+        """The body with what the path adds to it, which `put` removes again."""
 
     def model(self, body: Json) -> Any:
-        """What names the model that is asked."""
+        """The name of the requested model."""
 
     def head(self, body: Json) -> list[Any]:
-        """The instructions that stand before the messages, as far as they are apart from them."""
+        """The instructions before the messages, if they are separate from them."""
 
     def read(self, body: Json, earlier: History | None = None) -> History:
-        """What a request says. Raises `Unreadable` for what is not this format. Messages that an
-        `earlier` one begins with, as the same objects, need not be read again.
+        """The history of a request. Raises `Unreadable` if it is not of this format. Messages that
+        an `earlier` one begins with, as the same objects, are not read again.
         """
 
     def put(self, body: Json, messages: Sequence[Any]) -> Json:
         """The same body with these messages."""
 
     def opens_turn(self, message: Any) -> bool:
-        """Whether a new turn begins with it: the user's words, whatever stands before them."""
+        """Whether a message opens a turn: it has the user's words, whatever precedes them."""
 
     def without_results(self, message: Any, call_ids: Collection[str]) -> Any:
-        """The message less the results of these calls, which are not all that it has."""
+        """The message without the results of these calls. It has others."""
 
     def with_result(self, message: Any, call_id: str, make: Callable[[str], str]) -> Any:
-        """The message where the result of a call is what `make` makes of its text."""
+        """The message with a call's result replaced by what `make` returns for its text."""
 
     def binds(self, message: Any) -> bool:
-        """Whether it holds signed thinking, which is bound to what stands before it in its turn."""
+        """Whether it holds signed thinking, which is bound to what precedes it in its turn."""
 
     def with_text(self, message: Any, text: str) -> Any:
-        """The user's message with a text before its own, and after the results of tools."""
+        """The user's message with a text before its own, and after tool results."""
 
     def gatherer(self) -> Gatherer:
-        """Something that makes a streamed answer whole."""
+        """A new gatherer for a streamed answer."""
 
     def answer(self, document: Json) -> Answered:
-        """What a whole answer says."""
+        """What a complete answer says."""
 
     def refusal(self, status: int, message: str) -> Json:
-        """An error of ours, as this provider's clients read one."""
+        """An error of ours in this provider's form."""
 
 
 class Unreadable(Exception):
-    """A body that is not what its path says: it is passed on as it is."""
+    """A body that is not of the format of its path. It is passed on as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer: its items, and what the provider counted, None where it did not say. `complete`
-    if it came to its end.
+    """An answer: its items, and the provider's count, None if not reported. `complete` if it came
+    to its end.
     """
 
     items: tuple[Item, ...] = ()
     usage: Usage | None = None
     complete: bool = False
-    under: str = ""  # the tool of the provider's that it cites, where no item tells of that
+    under: str = ""  # the provider's tool that it cites, if no item shows the call
 
     @property
     def input_tokens(self) -> int:
@@ -92,7 +92,7 @@ class Answered:
 
 class Gatherer(Protocol):
     def feed(self, event: str, data: Json) -> None:
-        """One event of the stream."""
+        """Take one event of the stream."""
 
     def answered(self) -> Answered: ...
 
@@ -103,7 +103,7 @@ RawEvent = tuple[str, Json | None, bytes]
 
 @dataclass(slots=True)
 class RawEvents:
-    """The same with the bytes of each, so that what need not change passes as it came."""
+    """The same with the bytes of each event, so that unchanged ones pass as they came."""
 
     _rest: bytearray = field(default_factory=bytearray)
 
@@ -119,7 +119,7 @@ class RawEvents:
             self._rest.clear()
 
     def rest(self) -> Iterator[RawEvent]:
-        """What came after the last whole event."""
+        """What came after the last complete event."""
         if self._rest:
             raw = bytes(self._rest)
             self._rest.clear()
@@ -137,8 +137,8 @@ _END: Final = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(slots=True)
 class Events:
-    """Server-sent events, cut out of a stream as it passes. What is not JSON is skipped;
-    `is_spoilt` says that something was, so that nobody knows what the whole of it says.
+    """Server-sent events, parsed while a stream passes. Events that are not JSON are skipped;
+    `is_spoilt` says that there were some, so that the whole is unknown.
     """
 
     _rest: bytes = b""
@@ -191,7 +191,7 @@ def parsed(data: bytes) -> Json | None:
 
 
 def values(data: bytes) -> Any:
-    """Any JSON; None for what is none."""
+    """Any JSON, or None if it is not JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -199,10 +199,10 @@ def values(data: bytes) -> Any:
 
 
 def dumped(body: Json) -> bytes:
-    """JSON that any provider takes, in UTF-8: an escape would be six bytes for a letter of two.
+    """JSON in UTF-8, unescaped: an escape would take six bytes for a letter of two.
 
-    Raises ValueError for numbers that JSON does not have. Half a surrogate pair, which UTF-8 does
-    not have, stays an escape.
+    Raises ValueError for numbers that JSON does not have. A lone surrogate, which UTF-8 does not
+    have, stays an escape.
     """
     text = json.dumps(body, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace")
@@ -223,7 +223,7 @@ def content_text(content: Any) -> str:
 
 
 def sealed_beside(content: Any) -> str:
-    """A digest of what of a content is no text, "" if there is nothing else."""
+    """A digest of what in a content is not text, or ""."""
     if isinstance(content, dict):
         content = [content]
     others = [one for one in blocks(content) if not isinstance(one.get("text"), str)]
@@ -232,7 +232,7 @@ def sealed_beside(content: Any) -> str:
 
 
 def returned_text(content: Any) -> str:
-    """All that can be read of what a tool returned, or what is said in the place of that."""
+    """All readable text of a tool's result, or the notice in its place."""
     if isinstance(content, dict):
         content = [content]
     told = blocks(content)
@@ -243,7 +243,7 @@ def returned_text(content: Any) -> str:
 
 
 def blocks(content: Any) -> list[Json]:
-    """A content as blocks; a string is one of text, and what is no block stands in one."""
+    """A content as blocks: a string becomes a text block, and anything else is put into a block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if isinstance(content, list):
