@@ -133,8 +133,8 @@ class Conversation:
             if state.verbatim.window_tokens and pages:
                 layout = await lay_out(state, body, history, match, is_aside=is_aside)
             put = layout.put(self._wire, body) if layout is not None else None
-            is_marked = state.verbatim.weights.known.is_marked(body)
-            marks = marks and not is_marked and may_be_marked(self._wire, body)
+            known = state.verbatim.weights.known
+            marks = marks and not known.is_marked(body) and may_be_marked(self._wire, body)
             relayed, record = await self._requests.record(
                 put or body,
                 history,
