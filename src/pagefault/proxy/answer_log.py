@@ -11,7 +11,7 @@ from pagefault.model.errors import PagefaultError
 from pagefault.proxy import access_log
 from pagefault.proxy.conversations import Conversations
 from pagefault.proxy.desk import Desk
-from pagefault.proxy.intake import Taken
+from pagefault.proxy.intake import AcceptedRequest
 from pagefault.proxy.metrics import Metrics, NoMetrics
 from pagefault.proxy.reply import THE_MEMORY, Told
 from pagefault.proxy.telemetry import Telemetry
@@ -35,7 +35,7 @@ class AnswerLog:
         self._log = log
         self.under_way: set[asyncio.Task[None]] = set()
 
-    def answered(self, taken: Taken, answered: Answered, told: Told) -> None:
+    def answered(self, taken: AcceptedRequest, answered: Answered, told: Told) -> None:
         """Log the answer to a request, then form memory if its user agreed."""
         self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
@@ -46,13 +46,13 @@ class AnswerLog:
         work = taken.conversation.answered(taken.passed, answered, is_next=is_next)
         self._begin(taken, work, told, partial(self._form, taken, answered))
 
-    def ended(self, taken: Taken, told: Told) -> None:
+    def ended(self, taken: AcceptedRequest, told: Told) -> None:
         """Log that a request ended without an answer."""
         self._begin(taken, taken.conversation.ended(), told)
 
     def _begin(
         self,
-        taken: Taken,
+        taken: AcceptedRequest,
         work: Coroutine[Any, Any, None],
         told: Told,
         then: Callable[[], None] = lambda: None,
@@ -72,7 +72,7 @@ class AnswerLog:
         task.add_done_callback(self.under_way.discard)
         told.learning = task
 
-    def _form(self, taken: Taken, answered: Answered) -> None:
+    def _form(self, taken: AcceptedRequest, answered: Answered) -> None:
         if taken.fork is None:
             return
 

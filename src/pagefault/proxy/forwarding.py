@@ -27,7 +27,7 @@ from pagefault.proxy.http.admission import Head
 from pagefault.proxy.http.bodies import Upload
 from pagefault.proxy.http.client import wants_formation
 from pagefault.proxy.http.relay import NoAnswer, Relay, onward, to_provider
-from pagefault.proxy.intake import Intake, Taken
+from pagefault.proxy.intake import AcceptedRequest, Intake
 from pagefault.proxy.metrics import Outcome
 from pagefault.proxy.reply import ClientReply
 from pagefault.proxy.wires.pairs import Round
@@ -36,7 +36,7 @@ from pagefault.proxy.wires.wire import Answered, Wire
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ForwardedRequest:
     """The way of one request: `wire` is its format, if it is read."""
 
     relay: Relay | Canary
@@ -68,18 +68,20 @@ class Forwarder:
         self._forms = forms
         self._replies_max = replies_max
 
-    async def forward(self, route: Route, body: bytes | Upload, reply: ClientReply) -> None:
+    async def forward(
+        self, request: ForwardedRequest, body: bytes | Upload, reply: ClientReply
+    ) -> None:
         """Forward one request. Raises `TooLarge`, `Late` and `Gone` for its body, and
         `EngineUnreachable` if an answer breaks off that the client has begun to read.
         """
-        taken: Taken | None = None
+        taken: AcceptedRequest | None = None
         drop: tuple[bytes, ...] = ()
-        wire, head, relay = route.wire, route.head, route.relay
+        wire, head, relay = request.wire, request.head, request.relay
         whole_s = self._clock.monotonic_s()
         if wire is not None:
             assert isinstance(body, bytes)
             drop = (b"accept-encoding",)  # so that an answer can be read as it passes
-            taken = await self._intake.take(wire, head, route.principal, body, reply.told)
+            taken = await self._intake.take(wire, head, request.principal, body, reply.told)
             if taken is not None and taken.passed.body is not None:
                 try:
                     body = taken.conversation.written(taken.passed.body)
@@ -93,18 +95,18 @@ class Forwarder:
             sent.append((b"content-length", head.headers["content-length"].encode()))
         is_agreed = self._forms is not None and wants_formation(head.headers, self._forms)
         if taken is not None and is_agreed and isinstance(relay, Relay):  # and no canary
-            taken = replace(taken, fork=Fork(relay, head.method, route.target, sent))
+            taken = replace(taken, fork=Fork(relay, head.method, request.target, sent))
         added_s = self._clock.monotonic_s() - whole_s
         passed = taken.passed if taken is not None else None
         reply.told.metrics.sent_on(added_s, passed, wire.name if wire is not None else "")
 
         def ask(body: bytes | Upload) -> AbstractAsyncContextManager[Any]:
-            return relay.ask(head.method, route.target, sent, body)
+            return relay.ask(head.method, request.target, sent, body)
 
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:
                 assert isinstance(body, bytes)
-                await self._serve_calls(route, ask, wire, taken, body, reply)
+                await self._serve_calls(request, ask, wire, taken, body, reply)
             else:
                 reader = AnswerReader(wire) if wire is not None and taken is not None else None
                 await self._pass_on(relay, ask(body), taken, reader, reply)
@@ -121,7 +123,7 @@ class Forwarder:
         self,
         relay: Relay | Canary,
         asking: AbstractAsyncContextManager[Any],
-        taken: Taken | None,
+        taken: AcceptedRequest | None,
         reader: AnswerReader | None,
         reply: ClientReply,
     ) -> None:
@@ -147,10 +149,10 @@ class Forwarder:
 
     async def _serve_calls(
         self,
-        route: Route,
+        request: ForwardedRequest,
         asking: Callable[[bytes], AbstractAsyncContextManager[Any]],
         wire: Wire,
-        taken: Taken,
+        taken: AcceptedRequest,
         body: bytes,
         reply: ClientReply,
     ) -> None:
@@ -176,7 +178,7 @@ class Forwarder:
 
         answering = Answering(
             passed.offer.editor(),
-            Upstream(ask, route.relay.pieces),
+            Upstream(ask, request.relay.pieces),
             reply,
             reader,
             serve,

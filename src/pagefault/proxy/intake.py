@@ -31,7 +31,7 @@ _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, Index
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AcceptedRequest:
     """A request that its conversation has taken in."""
 
     conversation: Conversation
@@ -68,7 +68,7 @@ class Intake:
 
     async def take(
         self, wire: Wire, head: Head, principal: str, body: bytes, told: Told
-    ) -> Taken | None:
+    ) -> AcceptedRequest | None:
         """Take a request into its conversation; None if it goes on as it is, and `told` says why.
         Raises `TooLarge`.
         """
@@ -79,7 +79,7 @@ class Intake:
 
     async def _read(
         self, wire: Wire, head: Head, principal: str, body: bytes, told: Told
-    ) -> Taken | None:
+    ) -> AcceptedRequest | None:
         try:
             encoding = head.headers.get("content-encoding", "")
             plain = opened(body, encoding, self._body_bytes_max)
@@ -138,4 +138,4 @@ class Intake:
         told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
         if mode is not ControlMode.ASSIST:
             told.words += f", {mode}"
-        return Taken(conversation, passed, chain, mark)
+        return AcceptedRequest(conversation, passed, chain, mark)

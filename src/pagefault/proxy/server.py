@@ -22,9 +22,9 @@ from pagefault.proxy.answer_log import AnswerLog
 from pagefault.proxy.canary import OPERATOR, Canary
 from pagefault.proxy.conversations import Conversations
 from pagefault.proxy.desk import CANARIES, STATUSLINE, Desk
-from pagefault.proxy.forwarding import Forwarder, Route
+from pagefault.proxy.forwarding import ForwardedRequest, Forwarder
 from pagefault.proxy.history.history import Json
-from pagefault.proxy.http.admission import Gate, Head, head_of, refuse_form
+from pagefault.proxy.http.admission import AccessRules, Head, head_of, refuse_form
 from pagefault.proxy.http.bodies import Gone, Late, Receive, Upload, unless_gone, whole_body
 from pagefault.proxy.http.encoding import TooLarge
 from pagefault.proxy.http.principal import principal_of
@@ -114,7 +114,7 @@ class Proxy:
         self._clock = clock
         self._window_tokens = window_tokens
         self._forms = forms
-        self._gate = Gate(token=token, tokens=tokens or {}, user=user, any_host=any_host)
+        self._access = AccessRules(token=token, tokens=tokens or {}, user=user, any_host=any_host)
         self._desk = desk or Desk()
         self._log = log
         self._mcp = mcp
@@ -204,9 +204,9 @@ class Proxy:
         told.path = self._shown(head.path)
         wire = next((w for w in WIRES if head.method == "POST" and w.takes(head.path)), None)
         told.format = wire.name if wire is not None else ""
-        if refused := self._gate.refuse_source(head):
+        if refused := self._access.refuse_source(head):
             return await reply.refuse(wire, refused.status, refused.message)
-        user = self._gate.user_of(head)
+        user = self._access.user_of(head)
         is_operator = self._desk.knows(head.headers)
         if is_operator:  # he tries the proxy: nothing of that is traffic
             told.format, told.metrics = OPERATORS, NoMetrics()
@@ -275,14 +275,14 @@ class Proxy:
         if whose != OPERATOR:
             relay, path = self._upstreams.of(path, head.headers)
         target = path.encode("latin-1") + (b"?" + head.query if head.query else b"")
-        route = Route(relay, target, wire, head, whose)
+        request = ForwardedRequest(relay, target, wire, head, whose)
         sent = body.over if isinstance(body, Upload) else None
 
         def left() -> None:
             told.words, told.outcome = "the client went away", Outcome.CLIENT_GONE
 
         try:
-            work = self._forwarder.forward(route, body, reply)
+            work = self._forwarder.forward(request, body, reply)
             await unless_gone(work, receive, sent=sent, left=left)
         except asyncio.CancelledError:  # the server stops, and has waited for long enough
             told.outcome = Outcome.STOPPED

@@ -57,7 +57,7 @@ class HistoryLog:
         first = bisect_left(items, number, hi=first, key=lambda item: item.message)
         nodes, items = nodes[first:], items[first:]  # all of the messages before are written
         blocks = Counter(item.message for item in items)
-        run = _Run(self._state, self._drafts, blocks, model, under)
+        run = _HistoryDrafts(self._state, self._drafts, blocks, model, under)
         try:
             await self._write_new(run, nodes, items)
             run.begun.clear()
@@ -70,7 +70,9 @@ class HistoryLog:
         except PagefaultError as error:
             self._health.fails(error.message)
 
-    async def _write_new(self, run: _Run, nodes: Sequence[Node], items: Sequence[Item]) -> None:
+    async def _write_new(
+        self, run: _HistoryDrafts, nodes: Sequence[Node], items: Sequence[Item]
+    ) -> None:
         """Log the end of a history, all of it new, in few batches. What cannot be logged so is left
         to be logged one by one, and so is a single new item behind edited ones, which come first.
         """
@@ -103,7 +105,7 @@ class HistoryLog:
             for node, draft in drafts:
                 pages.note(node, next(written) if draft is not None else ())
 
-    async def _write_one(self, run: _Run, node: Node, item: Item) -> None:
+    async def _write_one(self, run: _HistoryDrafts, node: Node, item: Item) -> None:
         pages = self._state.pages
         if pages.is_kept(node):
             return
@@ -137,7 +139,7 @@ class HistoryLog:
 
 
 @dataclass(slots=True)
-class _Run:
+class _HistoryDrafts:
     """The drafts of one call of `write`: how many items each message has, and in which messages a
     text of the user's was logged.
     """

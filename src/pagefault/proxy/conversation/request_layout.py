@@ -25,7 +25,7 @@ ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: coun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestLayout:
+class PagedLayout:
     """What is sent of a paged request. `history` is the client's as its provider knows it: with the
     calls of memory's tools in it.
     """
@@ -63,7 +63,7 @@ class RequestLayout:
 
 async def lay_out(
     state: ConversationState, body: Json, history: History, match: Match, *, is_aside: bool
-) -> RequestLayout:
+) -> PagedLayout:
     """The layout of a request. `is_aside` if it asks for a summary. Never raises for the memory: a
     failure is noted, and nothing is quoted.
     """
@@ -99,7 +99,7 @@ async def lay_out(
             faults.has_them = True
             outgoing.offer(offer.tools, pages.of)
             history = replace(history, tools=offer.tools)
-    return RequestLayout(
+    return PagedLayout(
         history=history,
         apart=apart,
         outgoing=outgoing,

@@ -27,7 +27,7 @@ from pagefault.model.request import Usage
 from pagefault.proxy.conversation.first_sent import News
 from pagefault.proxy.conversation.item_drafts import ItemDrafts
 from pagefault.proxy.conversation.passed import Passed
-from pagefault.proxy.conversation.request_layout import RequestLayout
+from pagefault.proxy.conversation.request_layout import PagedLayout
 from pagefault.proxy.conversation.state import ConversationState
 from pagefault.proxy.conversation.write_health import WriteHealth
 from pagefault.proxy.history.history import History, Json
@@ -41,7 +41,7 @@ from pagefault.service.turn.drafts import Incoming
 
 
 @dataclass(slots=True)
-class _Entry:
+class _RequestRecords:
     """Records of one request, and what of the client's JSON the log has once they are written."""
 
     records: Telling
@@ -65,7 +65,7 @@ class RequestLog:
         self._wire = wire
         self._clock = clock
         self._health = health
-        self._pending: _Entry | None = None
+        self._pending: _RequestRecords | None = None
         self._asked_s: float | None = None  # when the provider was asked last
         self._has_logged_offers = False  # that memory's tools are offered
 
@@ -76,7 +76,7 @@ class RequestLog:
         body: Json,
         received: History,
         match: Match,
-        layout: RequestLayout | None,
+        layout: PagedLayout | None,
         *,
         is_marked_here: bool,
         may_wait: bool,
@@ -119,15 +119,15 @@ class RequestLog:
             **(self._paged(layout, received) if layout is not None else {}),
         )
         news = state.first_sent.find(received, match)
-        entry, later = _Entry(Telling(relayed=relayed, messages=news.messages), news), None
+        entry, later = _RequestRecords(Telling(relayed=relayed, messages=news.messages), news), None
         may_wait = may_wait and not self._health.problem
         record = NOTHING
         if may_wait and self._is_plain(relayed):
             later = entry
         else:
             if may_wait:  # the client's JSON can wait all the same
-                entry = _Entry(Telling(relayed=relayed))
-                later = _Entry(Telling(messages=news.messages), news)
+                entry = _RequestRecords(Telling(relayed=relayed))
+                later = _RequestRecords(Telling(messages=news.messages), news)
             record = await self._write(entry)
             if record == NOTHING:
                 return None, NOTHING
@@ -164,7 +164,7 @@ class RequestLog:
             upto=before.upto,
             offers=True,
         )
-        record = await self._write(_Entry(Telling(relayed=relayed)))
+        record = await self._write(_RequestRecords(Telling(relayed=relayed)))
         if record == NOTHING:
             return None, NOTHING
         state.requests += 1
@@ -174,11 +174,11 @@ class RequestLog:
 
     async def report(self, request: int, usage: Usage) -> None:
         """Log the provider's count for a request."""
-        await self._write(_Entry(Telling(reported=reported(request, usage))))
+        await self._write(_RequestRecords(Telling(reported=reported(request, usage))))
 
     def report_later(self, request: int, usage: Usage) -> None:
         """Leave the provider's count pending."""
-        entry = self._pending or _Entry(Telling())
+        entry = self._pending or _RequestRecords(Telling())
         entry.records = replace(entry.records, reported=reported(request, usage))
         self._pending = entry
 
@@ -198,7 +198,7 @@ class RequestLog:
             self._written(entry)
         return pages
 
-    async def _write(self, entry: _Entry) -> Seq:
+    async def _write(self, entry: _RequestRecords) -> Seq:
         if self._state.session is None:
             return NOTHING
         try:
@@ -209,7 +209,7 @@ class RequestLog:
         self._written(entry)
         return entry.records.kept.request
 
-    def _written(self, entry: _Entry) -> None:
+    def _written(self, entry: _RequestRecords) -> None:
         kept = entry.records.kept
         if entry.news is not None and not kept.is_to_repeat:
             self._state.first_sent.keep(entry.news)
@@ -217,7 +217,7 @@ class RequestLog:
 
     # --- what a record has --------------------------------------------------------------------
 
-    def _paged(self, layout: RequestLayout, received: History) -> dict[str, Any]:
+    def _paged(self, layout: PagedLayout, received: History) -> dict[str, Any]:
         """The fields of a request that is paged."""
         pages, composed, quotes = self._state.pages, layout.composed, layout.quotes
         weights, added_tokens = self._state.verbatim.weights, composed.added_tokens

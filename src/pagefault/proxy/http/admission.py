@@ -68,7 +68,7 @@ class Refusal(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class AccessRules:
     """Who is let in. Without a `token`, or `tokens` by the names of users, that is everybody on
     this machine; `user` sends all requests, if set. `any_host` also lets other machines in.
     """
