@@ -1,4 +1,4 @@
-"""Logs answers in the background: no client waits for it."""
+"""The log of answers, written in the background: no client waits for it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Takes requests in: a body is opened, parsed, read as a history and logged in its conversation.
+"""Takes requests in: opens and parses a body, reads it as a history, logs it in its conversation.
 
-What cannot be read or logged is passed on all the same, as the client sent it.
+What cannot be read or logged is still passed on, as the client sent it.
 """
 
 from __future__ import annotations

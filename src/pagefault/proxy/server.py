@@ -50,8 +50,8 @@ MemoryPath = Callable[[Scope, Receive, Send, str], Awaitable[None]]
 
 
 class Viewer(Protocol):
-    """Shows the memory to people, who have its own token: an application beside the proxy, which
-    looks at who asks by itself.
+    """Shows the memory to people with the memory's own token: an application beside the proxy, with
+    access control of its own.
     """
 
     def takes(self, path: str) -> bool:
@@ -65,14 +65,16 @@ class Viewer(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
-MCP_PATH: Final = "/mcp"  # no provider's: it is never passed on
+MCP_PATH: Final = "/mcp"  # ours, never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
-BODY_S_MAX: Final = 120.0  # for all of a body that is read, between the pieces of one that passes
+BODY_S_MAX: Final = 120.0  # for a whole body that is read; between the pieces of one that passes
 WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
 
 
 class Proxy:
-    """`log` is given a line for every request: what was asked, never what was said."""
+    """The ASGI application. `log` takes one line for each request: what was asked, never what was
+    said.
+    """
 
     def __init__(
         self,
@@ -98,16 +100,16 @@ class Proxy:
         dashboard: Viewer | None = None,
         measures: bool = True,
     ) -> None:
-        """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
-        who it is where all requests are one user's. `any_host`: it may be called by other names
-        than this machine's own, as one that other machines reach is. `mint` names conversations
-        that have no id; `secret` keys what is remembered of them, a random one without it.
-        `faults`: whether models are offered memory's tools, where there is a window; None offers
-        them beside a client's own. `marks`: whether a client that does not say where to cache has
-        it said for it, unless its own header decides. `forms`: whether the users of all requests
-        agree that memory is formed of them, at their providers and on their accounts, unless a
-        request's own header decides; None where no request can be made but a client's. `desk` says
-        who this proxy is. Where nobody can ask for its metrics, it `measures` nothing.
+        """Without a `token`, or `tokens` by the names of users, everybody on this machine is
+        served. `user` is the user of all requests, if there is one. `any_host` accepts other names
+        than this machine's own, for a proxy that other machines reach. `mint` names conversations
+        without an id; `secret` keys what is remembered of them, and is random by default. `faults`:
+        whether models are offered memory's tools, if there is a window; None offers them beside a
+        client's own. `marks`: whether cache marks are set for clients that set none, unless a
+        request's own header decides. `forms`: whether the users of all requests agree that memory
+        is formed of them, at their providers and on their accounts, unless a request's own header
+        decides; None if the proxy can make no requests of its own. `desk` is the proxy's identity.
+        `measures` is off if nobody can ask for metrics.
         """
         self._memory = memory
         self._upstreams = relay if isinstance(relay, Upstreams) else Upstreams({"": relay})
@@ -165,7 +167,7 @@ class Proxy:
         if scope["type"] != "http":
             return
         if self._dashboard is not None and self._dashboard.takes(scope["path"]):
-            await self._dashboard(scope, receive, send)  # no traffic: nobody counts it
+            await self._dashboard(scope, receive, send)  # no traffic: it is not counted
             return
         began = self._clock.monotonic_s()
         self.requests += 1
@@ -182,14 +184,14 @@ class Proxy:
             raise BrokenOff from None  # the server then ends the connection unfinished
         finally:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
-            if told.learning is not None:  # the client has its answer; who called waits for both
+            if told.learning is not None:  # the client has its answer; the caller waits for both
                 await asyncio.wait([told.learning])
             status = told.status or "---"
             self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
 
     async def settled(self) -> None:
-        """Wait until every request is served and its line written, and every answer logged."""
+        """Wait until every request is served and logged, and every answer too."""
         while under_way := self._serving | self._answers.under_way:
             await asyncio.wait(under_way)
 
@@ -208,7 +210,7 @@ class Proxy:
             return await reply.refuse(wire, refused.status, refused.message)
         user = self._access.user_of(head)
         is_operator = self._desk.knows(head.headers)
-        if is_operator:  # he tries the proxy: nothing of that is traffic
+        if is_operator:  # a test of the proxy is no traffic
             told.format, told.metrics = OPERATORS, NoMetrics()
         if user is None and not is_operator:
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
@@ -319,7 +321,7 @@ class Proxy:
         }
 
     def _shown(self, path: str) -> str:
-        """A path, less secrets. The session that it named is told beside it."""
+        """A path without secrets. The log line names its session separately."""
         try:
             return self._memory.written(path)
         except PagefaultError:

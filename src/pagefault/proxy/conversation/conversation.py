@@ -1,11 +1,10 @@
-"""One conversation of a client: what a request goes through on its way, and its answer on the way
-back.
+"""A conversation of a client: the path of a request, and of its answer.
 
     read → match the tree of histories → log what is new → lay out → log the request → send
     answer → serve calls of memory's tools, ask again → log the answer, and the provider's count
 
 What is said is logged before it is sent on. What was forgotten is not quoted from the next request
-on. Nothing here keeps a request back: if memory fails, `problem` says why and the request goes on.
+on. Nothing here stops a request: if memory fails, `problem` says why, and the request goes on.
 """
 
 from __future__ import annotations

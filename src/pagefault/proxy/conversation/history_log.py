@@ -1,8 +1,8 @@
-"""Logs what a client's history says for the first time, once, however often it is sent.
+"""The log of a client's history: each item is logged once, however often it is sent.
 
 Each record names the page that it follows in the client's history and the one that it replaces, so
-the tree of histories can be read back from the log. Items are logged in the order of the history.
-Where one cannot be, it and those behind it are logged when the client sends them again.
+the tree of histories can be rebuilt from the log. Items are logged in the order of the history. If
+one cannot be, it and those after it are logged when the client sends them again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Logs each request that is sent on, with its client's JSON and the provider's count.
+"""The log of requests sent on, with their clients' JSON and their providers' counts.
 
-A record is written before the request goes on if something sent later depends on it: the request
-decided or quoted something. Any other waits to be written in one batch with the answer: a process
-that dies meanwhile loses the count of that request, and no word.
+A record is written before the request is sent if anything sent later depends on it: the request
+decided or quoted something. Any other waits to be written in one batch with the answer: if the
+process dies meanwhile, the figures of that request are lost, but no words.
 
 Invariants:
  (1) What is pending is written before the next request is logged.
