@@ -112,7 +112,7 @@ async def by_library(text: str, root: str, verb: str, begin: Callable[[], None])
 async def by_proxy(text: str, root: str, url: str, begin: Callable[[], None]) -> None:
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
-    from pagefault.proxy.relay import Patience, Relay
+    from pagefault.proxy.http.relay import Patience, Relay
     from pagefault.proxy.server import Proxy
 
     async with pagefault.open(root) as memory:

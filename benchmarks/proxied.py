@@ -27,7 +27,7 @@ from typing import Any, Final, cast
 from pagefault.lab.kernel import words
 from pagefault.model.clock import SystemClock
 from pagefault.pack.count import O200k
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.bootstrap import open_memory
 

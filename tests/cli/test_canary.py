@@ -27,7 +27,7 @@ from pagefault.cli.background import proxies, state
 from pagefault.cli.checks_proxy import _upstream
 from pagefault.cli.outcome import run
 from pagefault.model.errors import StoreBusy
-from pagefault.proxy.conversation import Conversation
+from pagefault.proxy.conversation.conversation import Conversation
 from pagefault.proxy.running import Running, listed
 from pagefault.service.adopt import facts_of
 from tests.cli.conftest import Cli

@@ -14,7 +14,7 @@ from pagefault import Memory
 from pagefault.mcp_server.answers import Answers
 from pagefault.mcp_server.reach import Reach, VisibleSessions
 from pagefault.mcp_server.server import make_server
-from pagefault.proxy.client import principal_in
+from pagefault.proxy.http.client import principal_in
 
 TALKS: Mapping[str, tuple[str, ...]] = {
     "planning": (

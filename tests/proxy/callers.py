@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.standing import KEY, SESSION, Standing
 
 SCHEMA: Json = {"type": "object", "properties": {"path": {"type": "string"}}}

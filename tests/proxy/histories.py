@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.history import History, Json
-from pagefault.proxy.messages import Messages
+from pagefault.proxy.history.history import History, Json, unmarked
+from pagefault.proxy.wires.messages import Messages
 
 MARK = {"type": "ephemeral"}
 
@@ -83,3 +83,26 @@ def interrupted(count: int) -> list[Json]:
             model(f"Garden {n} is green.", call(f"c{n + 1}", path=f"garden{n + 1}.txt")),
         ]
     return said
+
+
+def survival(before: Sequence[Any], after: Sequence[Any]) -> float:
+    """The share of one request, in blocks of content, with which the next one begins."""
+    ours, theirs = _blocks(before), _blocks(after)
+    shared = 0
+    for one, other in zip(ours, theirs, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared / len(ours) if ours else 1.0
+
+
+def _blocks(messages: Sequence[Any]) -> list[Any]:
+    """What a provider reads one after another, less markers; a text alone is a block of text."""
+    found: list[Any] = []
+    for message in map(unmarked, messages):
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        rest = {name: value for name, value in message.items() if name != "content"}
+        found += [rest, *(content if isinstance(content, list) else [content])]
+    return found

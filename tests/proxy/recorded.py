@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pagefault.proxy.chat import Chat
-from pagefault.proxy.client import program, recognise
-from pagefault.proxy.gemini import Gemini
-from pagefault.proxy.history import History
-from pagefault.proxy.messages import Messages
-from pagefault.proxy.responses import Responses
-from pagefault.proxy.wire import Wire
+from pagefault.proxy.history.history import History
+from pagefault.proxy.http.client import program, recognise
+from pagefault.proxy.wires.chat import Chat
+from pagefault.proxy.wires.gemini import Gemini
+from pagefault.proxy.wires.messages import Messages
+from pagefault.proxy.wires.responses import Responses
+from pagefault.proxy.wires.wire import Wire
 
 
 def keyed(text: str) -> str:

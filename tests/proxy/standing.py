@@ -15,11 +15,11 @@ import uvicorn
 import pagefault
 from pagefault.model.clock import SystemClock
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.relay import Patience, Relay
+from pagefault.proxy.http.upstreams import Upstreams
 from pagefault.proxy.listen import bound
-from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
-from pagefault.proxy.upstreams import Upstreams
 from pagefault.service.memory import Memory
 from tests.proxy.histories import COUNTER, body, long_talk
 from tests.proxy.upstream import Upstream

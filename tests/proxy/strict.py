@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.history import unmarked
+from pagefault.proxy.history.history import unmarked
 from tests.proxy.upstream import Body, Say, Script, Seen
 
 MARKS_MAX = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.standing import SESSION, Standing, standing
 from tests.proxy.upstream import Upstream, always
 

@@ -13,7 +13,7 @@ from pagefault import Bill, BillRow, Usage
 from pagefault.model.catalogue import find_model
 from pagefault.pack.bill import BillItem, add_up
 from pagefault.pack.ledger import Disagreement
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.histories import FACT, long_talk, model, text, user
 from tests.proxy.histories import body as unnamed
 from tests.proxy.standing import Standing, post, standing

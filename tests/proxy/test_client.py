@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pagefault.proxy.client import named_in_path, recognise
+from pagefault.proxy.http.client import named_in_path, recognise
 from pagefault.service.arguments import check_name
 from tests.proxy.histories import body, user
 from tests.proxy.recorded import NAMES, keyed, recorded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.histories import body, long_talk, model, user
 from tests.proxy.recorded import asks_for_summary, recorded
 from tests.proxy.standing import Standing, post, standing

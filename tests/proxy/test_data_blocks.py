@@ -14,8 +14,8 @@ import pytest
 
 import pagefault
 from pagefault.model.kinds import ItemKind
-from pagefault.proxy.conversation import Conversation
-from pagefault.proxy.history import Item, Json, Part
+from pagefault.proxy.conversation.item_drafts import ItemDrafts
+from pagefault.proxy.history.history import Item, Json, Part
 from pagefault.service.turn.drafts import Incoming
 from tests.proxy.histories import call, model, result, user
 from tests.proxy.standing import SESSION, Standing, standing
@@ -271,15 +271,15 @@ def yes(path: str) -> Json:
 
 def ignores_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the proxy write nothing down but what is said and called."""
-    said = Conversation._said
+    said = ItemDrafts.draft
 
     def without(
-        self: Conversation, item: Item, follows: str, old: str, **more: Any
+        self: ItemDrafts, item: Item, follows: str, old: str, **more: Any
     ) -> Incoming | None:
         told = said(self, item, follows, old, **more)
         return told if item.part in (Part.TEXT, Part.CALL) else None
 
-    monkeypatch.setattr(Conversation, "_said", without)
+    monkeypatch.setattr(ItemDrafts, "draft", without)
 
 
 async def agreed(to: Standing, path: str, said: list[Json], blocks: list[Json]) -> list[str]:

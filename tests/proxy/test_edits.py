@@ -9,7 +9,7 @@ import pytest
 
 import pagefault
 from pagefault.model.wanted import SearchFilter
-from pagefault.proxy.history import Json, is_blanked, is_same_call
+from pagefault.proxy.history.history import Json, is_blanked, is_same_call
 from tests.proxy.histories import body, call, long_talk, model, reminder, result, user
 from tests.proxy.standing import Standing, post, standing
 from tests.proxy.upstream import Say, Upstream, always, in_turn
@@ -460,8 +460,8 @@ async def test_a_log_of_before_that_has_nothing_of_pictures_goes_on(
     messages += [model("A cat."), user("And this?", IMAGE)]
     async with standing(upstream, root=tmp_path / "memory", window=window) as to:
         with monkeypatch.context() as before:
-            before.setattr("pagefault.proxy.history.named", lambda *_: "")
-            before.setattr("pagefault.proxy.wire.named", lambda *_: "")
+            before.setattr("pagefault.proxy.history.history.named", lambda *_: "")
+            before.setattr("pagefault.proxy.wires.wire.named", lambda *_: "")
             await in_requests(to, messages)
             [name] = await to.sessions()
             told = await to.logged(name)

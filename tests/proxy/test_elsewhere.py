@@ -12,9 +12,9 @@ import pagefault
 from pagefault.model.clock import SystemClock
 from pagefault.model.events import Relayed
 from pagefault.model.ids import PageId
-from pagefault.proxy.conversation import Conversation
-from pagefault.proxy.history import Json
-from pagefault.proxy.passed import Passed
+from pagefault.proxy.conversation.conversation import Conversation
+from pagefault.proxy.conversation.passed import Passed
+from pagefault.proxy.history.history import Json
 from pagefault.service.session import Session
 from tests.proxy.histories import COUNTER, WIRE, body, history, model, reminder, user
 

@@ -20,9 +20,9 @@ import httpx2
 import pytest
 
 from pagefault.proxy import keeping
-from pagefault.proxy.history import Json
-from pagefault.proxy.relay import Patience, Relay
-from pagefault.proxy.upstreams import Upstreams
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.relay import Patience, Relay
+from pagefault.proxy.http.upstreams import Upstreams
 from pagefault.store.embedded.disk import Disk
 from tests.proxy.standing import KEY, Standing, standing
 from tests.proxy.test_metrics import outcomes, told

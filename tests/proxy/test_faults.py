@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from pagefault.model.events import Faulted
-from pagefault.proxy.faults import FORMS, OURS
-from pagefault.proxy.history import Json, unmarked
-from pagefault.proxy.wire import RawEvents
+from pagefault.proxy.history.history import Json, unmarked
+from pagefault.proxy.layout.faults import FORMS, OURS
+from pagefault.proxy.wires.wire import RawEvents
 from tests.examples import few
 from tests.proxy.callers import CALLERS, Caller, events
 from tests.proxy.histories import COUNTER, FACT

@@ -13,9 +13,9 @@ import pytest
 import pagefault
 from pagefault.model.errors import StoreLatched
 from pagefault.model.events import Faulted
-from pagefault.proxy.faults import FORMS, OURS, Faults
-from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import TakenApart
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.layout.faults import FORMS, OURS, Faults
+from pagefault.proxy.wires.pairs import TakenApart
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.relayed_calls import RelayedCalls
 from tests.proxy.callers import CALLERS, ChatCaller, MessagesCaller, ResponsesCaller

@@ -11,7 +11,7 @@ import pytest
 import pagefault
 from pagefault.lab.billing import Blocks, cache_of
 from pagefault.pack.count import O200k
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.histories import COUNTER, call, model, result, text, user
 from tests.proxy.histories import body as unnamed
 from tests.proxy.standing import KEY, SESSION, Standing, standing

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault.model.clock import SystemClock
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from tests.examples import few
 from tests.proxy.histories import COUNTER

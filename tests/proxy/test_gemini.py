@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy.gemini import Gemini
-from pagefault.proxy.history import Json, Part
-from pagefault.proxy.wire import dumped
+from pagefault.proxy.history.history import Json, Part
+from pagefault.proxy.wires.gemini import Gemini
+from pagefault.proxy.wires.wire import dumped
 from tests.proxy.histories import FACT
 from tests.proxy.standing import KEY, Standing, standing
 from tests.proxy.upstream import Call, Say, Upstream, always, in_turn

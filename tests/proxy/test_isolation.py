@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault.model.clock import SystemClock
-from pagefault.proxy import server
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy import conversations, server
+from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.memory import Memory
 from tests.examples import few
@@ -241,14 +241,14 @@ def test_these_catch_a_proxy_that_knows_a_conversation_by_how_it_begins(
 ) -> None:
     asyncio.run(play(ALIKE, one_key=True, named=False))
     monkeypatch.setattr(
-        server, "recognise", lambda *_, **__: server_client("named", "whoever says Hi")
+        conversations, "recognise", lambda *_, **__: server_client("named", "whoever says Hi")
     )
     with pytest.raises(AssertionError, match="canary"):
         asyncio.run(play(ALIKE, one_key=True, named=False))
 
 
 def server_client(kind: str, key: str) -> Any:
-    from pagefault.proxy.client import Client
+    from pagefault.proxy.http.client import Client
 
     return Client(kind, key)
 

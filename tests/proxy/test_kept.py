@@ -11,8 +11,8 @@ import pytest
 
 from pagefault.model.errors import SessionBusy
 from pagefault.pack.count import O200k
-from pagefault.proxy.client import Client
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.client import Client
 from pagefault.service.arguments import check_name
 from pagefault.service.session import Session
 from tests.proxy.histories import body, call, long_talk, model, result, user

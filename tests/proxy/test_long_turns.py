@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy import conversation
-from pagefault.proxy.history import Json
-from pagefault.proxy.prefix import survival
-from pagefault.proxy.verbatim import Verbatim
-from pagefault.proxy.wording import STUB
+from pagefault.proxy.conversation import state
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.layout.verbatim import Verbatim
+from pagefault.proxy.layout.wording import STUB
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.window.law import Law
-from tests.proxy.histories import COUNTER
+from tests.proxy.histories import COUNTER, survival
 from tests.proxy.standing import SESSION, Standing, standing
 from tests.proxy.strict import strict
 from tests.proxy.upstream import Call, Say, Seen, Upstream
@@ -372,9 +371,7 @@ async def test_control_a_notice_put_into_a_bound_turn_is_refused(
 async def test_control_a_restart_that_knows_of_no_stubs_changes_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        conversation, "window_of", lambda *told: replace(window_of(*told), forms={})
-    )
+    monkeypatch.setattr(state, "window_of", lambda *told: replace(window_of(*told), forms={}))
     with pytest.raises(AssertionError):
         await test_a_restart_in_the_middle_of_a_turn_changes_no_byte(tmp_path)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pagefault import BillRow
-from pagefault.proxy.history import Json, unmarked
-from pagefault.proxy.own_marks import MARK, marked
-from pagefault.proxy.prefix import Again
+from pagefault.proxy.history.history import Json, unmarked
+from pagefault.proxy.layout.own_marks import MARK, marked
+from pagefault.proxy.layout.prefix import Again
 from tests.proxy.histories import COUNTER, FACT, call, long_talk, model, result, text, user
 from tests.proxy.histories import body as unnamed
 from tests.proxy.standing import Standing, post, standing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.histories import FACT, body, long_talk, model, user
 from tests.proxy.standing import Standing, post, standing, talk
 from tests.proxy.test_long_turns import MessagesAgent, chapter, reading, watched

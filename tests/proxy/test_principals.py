@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pagefault.model.errors import BadInput
-from pagefault.proxy.history import Json
-from pagefault.proxy.principal import NOBODY, checked_user, principal_of
-from pagefault.proxy.token import read_tokens
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.principal import NOBODY, checked_user, principal_of
+from pagefault.proxy.http.token import read_tokens
 from tests.proxy.histories import model, user
 from tests.proxy.recorded import keyed
 from tests.proxy.standing import Standing, standing

@@ -9,7 +9,7 @@ import pytest
 
 import pagefault
 from pagefault.pack.count import O200k
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.histories import body, call, model, result, user
 from tests.proxy.standing import Standing, post, standing
 from tests.proxy.upstream import Upstream, always

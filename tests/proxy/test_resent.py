@@ -21,11 +21,12 @@ import pagefault
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import EventType
-from pagefault.proxy import beginning, history, parsing, trie
-from pagefault.proxy.history import Json, digest
-from pagefault.proxy.parsing import Parsed, parse
-from pagefault.proxy.readings import ReadBody, Readings
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.history import history, parsing, trie
+from pagefault.proxy.history.history import Json, digest
+from pagefault.proxy.history.parsing import Parsed, parse
+from pagefault.proxy.history.readings import ReadBody, Readings
+from pagefault.proxy.http.relay import Patience, Relay
+from pagefault.proxy.layout import beginning
 from pagefault.proxy.server import Proxy
 from pagefault.service.memory import Memory
 from tests.proxy.histories import COUNTER, MARK, body, reminder, result, user
@@ -280,7 +281,7 @@ async def played(steps: Sequence[str], seed: int, *, remembers: bool) -> tuple[l
             secret=b"s", measures=False,
         )  # fmt: skip
         if not remembers:
-            made._readings = Unread()
+            made._intake._readings = Unread()
         return made
 
     async with pagefault.open(":memory:", sync="os") as memory:

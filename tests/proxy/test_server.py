@@ -13,12 +13,11 @@ import httpx2
 import pytest
 
 from pagefault.model.errors import BadInput, StoreLatched
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.relay import Patience
+from pagefault.proxy.http.token import checked_token
+from pagefault.proxy.layout.wording import GONE
 from pagefault.proxy.listen import bound
-from pagefault.proxy.prefix import survival
-from pagefault.proxy.relay import Patience
-from pagefault.proxy.token import checked_token
-from pagefault.proxy.wording import GONE
 from pagefault.service.session import Session
 from tests.proxy.histories import (
     FACT,
@@ -28,6 +27,7 @@ from tests.proxy.histories import (
     long_talk,
     model,
     result,
+    survival,
     text,
     user,
 )

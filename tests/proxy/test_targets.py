@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.proxy.wire import dumped
+from pagefault.proxy.wires.wire import dumped
 from tests.proxy.histories import body, long_talk, user
 from tests.proxy.standing import Standing, standing
 from tests.proxy.upstream import Upstream, always

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pagefault.pack.ledger import Broke
-from pagefault.proxy.conversation import Conversation
-from pagefault.proxy.history import Json
+from pagefault.proxy.conversation.conversation import Conversation
+from pagefault.proxy.history.history import Json
 from pagefault.service.session import Session
 from tests.proxy.histories import FACT, body, long_talk, model, user
 from tests.proxy.recorded import asks_for_summary

@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pagefault.proxy.history import Item
-from pagefault.proxy.trie import Change, Match, Node, Trie
+from pagefault.proxy.history.history import Item
+from pagefault.proxy.history.trie import Change, Match, Node, Trie
 from tests.examples import few
 from tests.proxy.histories import MARK, call, history, model, reminder, result, text, user
 from tests.proxy.recorded import recorded

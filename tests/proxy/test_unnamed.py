@@ -13,7 +13,7 @@ import pagefault
 from pagefault.model.errors import StoreBusy
 from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.model.page import Page, PageRow, SessionRow
-from pagefault.proxy.history import Item, Part
+from pagefault.proxy.history.history import Item, Part
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader

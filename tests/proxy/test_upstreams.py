@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pagefault.model.errors import BadInput
-from pagefault.proxy.relay import Patience, Relay
-from pagefault.proxy.upstreams import Upstreams, opened, read_upstreams
+from pagefault.proxy.http.relay import Patience, Relay
+from pagefault.proxy.http.upstreams import Upstreams, opened, read_upstreams
 from tests.proxy.histories import body, user
 from tests.proxy.standing import KEY, standing
 from tests.proxy.upstream import Upstream, always

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy.history import Json, unmarked
-from pagefault.proxy.outgoing import Composed, Outgoing
-from pagefault.proxy.prefix import survival
-from pagefault.proxy.trie import Change, Trie
-from pagefault.proxy.verbatim import Verbatim
-from pagefault.proxy.wire import Wire
-from pagefault.proxy.wording import GONE
+from pagefault.proxy.history.history import Json, unmarked
+from pagefault.proxy.history.trie import Change, Trie
+from pagefault.proxy.layout.outgoing import Composed, Outgoing
+from pagefault.proxy.layout.verbatim import Verbatim
+from pagefault.proxy.layout.wording import GONE
+from pagefault.proxy.wires.wire import Wire
 from tests.proxy.histories import (
     COUNTER,
     MARK,
@@ -24,6 +23,7 @@ from tests.proxy.histories import (
     model,
     reminder,
     result,
+    survival,
     text,
     user,
 )
@@ -234,7 +234,9 @@ def test_a_turn_opens_where_a_user_s_text_is_though_results_stand_before_it() ->
         before = messages
     assert epochs >= 5
     assert breaks == 0
-    assert any(node.is_result for node in composed.hidden), "results that left can be found"
+    assert any(node.place.startswith("result ") for node in composed.hidden), (
+        "results that left can be found"
+    )
 
 
 def test_reminders_beside_a_result_open_no_turn() -> None:

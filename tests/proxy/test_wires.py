@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy.history import Part
-from pagefault.proxy.messages import Messages
-from pagefault.proxy.responses import Responses
-from pagefault.proxy.wire import Events, Unreadable, dumped
+from pagefault.proxy.history.history import Part
+from pagefault.proxy.wires.messages import Messages
+from pagefault.proxy.wires.responses import Responses
+from pagefault.proxy.wires.wire import Events, Unreadable, dumped
 from tests.proxy.recorded import NAMES, WIRES, Recorded, recorded
 from tests.proxy.upstream import _WIRES, Call, Say
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pagefault.model.kinds import USER_TYPED, Role
-from pagefault.proxy.conversation import Conversation
+from pagefault.proxy.conversation.item_drafts import ItemDrafts
 from pagefault.service.turn.drafts import Incoming
 from tests.hostile import ORDERS, orders_in
 from tests.proxy.histories import body, call, model, result, user
@@ -72,10 +72,10 @@ async def attacked(to: Standing, number: int, text: str) -> list[str]:
 async def test_no_text_of_a_tool_or_a_model_is_held_true(
     gated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = Conversation._said
+    said = ItemDrafts.draft
     if not gated:  # the control: whatever came was typed by the user
 
-        def typed(self: Conversation, item: Any, follows: str, old: str, **more: Any) -> Any:
+        def typed(self: ItemDrafts, item: Any, follows: str, old: str, **more: Any) -> Any:
             incoming = said(self, item, follows, old, **more)
             if incoming is None:
                 return None
@@ -88,7 +88,7 @@ async def test_no_text_of_a_tool_or_a_model_is_held_true(
                 origin=USER_TYPED,
             )
 
-        monkeypatch.setattr(Conversation, "_said", typed)
+        monkeypatch.setattr(ItemDrafts, "draft", typed)
     had = 0
     with Upstream(obey) as upstream:
         async with standing(upstream, window=4_000) as to:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
 from tests.proxy.standing import KEY, standing
 from tests.proxy.upstream import Upstream, always
 from tests.service.traces import Files, digests, guesses

@@ -154,7 +154,7 @@ async def _proxied(provider: Provider, home: Path, window: int, way: Way) -> Asy
     """A proxy in this process, over a memory of its own."""
     from pagefault.lab.billing import Route
     from pagefault.pack.count import O200k
-    from pagefault.proxy.relay import Patience, Relay
+    from pagefault.proxy.http.relay import Patience, Relay
     from pagefault.proxy.server import Proxy
     from pagefault.service.bootstrap import open_memory
     from pagefault.service.limits import Limits

@@ -106,7 +106,7 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
 
 def _token(one: Running) -> Check:
     """Whether this environment has the token that a proxy requires: it is asked."""
-    from pagefault.proxy.token import TOKEN_HEADER
+    from pagefault.proxy.http.token import TOKEN_HEADER
 
     headers = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines()
     pairs = (line.partition(":") for line in headers)

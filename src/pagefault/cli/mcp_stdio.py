@@ -38,7 +38,7 @@ async def _serve(
     app: App, sessions: tuple[str, ...], user: str, project: str, *, write: bool
 ) -> None:
     from pagefault.mcp_server import check_installed
-    from pagefault.proxy.client import principal_in
+    from pagefault.proxy.http.client import principal_in
 
     check_installed()
     from pagefault.cli.git_range import commits_of

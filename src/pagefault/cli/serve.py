@@ -141,9 +141,9 @@ def serve(
     running already.
     """
     from pagefault.model.errors import BadInput
-    from pagefault.proxy.principal import checked_user
-    from pagefault.proxy.token import checked_token, read_tokens
-    from pagefault.proxy.upstreams import read_upstreams
+    from pagefault.proxy.http.principal import checked_user
+    from pagefault.proxy.http.token import checked_token, read_tokens
+    from pagefault.proxy.http.upstreams import read_upstreams
 
     if tokens is not None and (token is not None or user is not None):
         raise BadInput(
@@ -326,8 +326,8 @@ async def _serve(
     from pagefault.mcp_server.http import mcp_path
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
-    from pagefault.proxy.client import principal_in
     from pagefault.proxy.desk import Desk
+    from pagefault.proxy.http.client import principal_in
     from pagefault.proxy.listen import bound, serve
     from pagefault.proxy.running import dashboard_token
     from pagefault.service.retention import hourly

@@ -18,7 +18,7 @@ from pagefault.integrations.documents import Documents
 from pagefault.integrations.entries import Entries
 from pagefault.integrations.pager import Pager, Root, session_name
 from pagefault.model.errors import CallerError, SessionNotFound
-from pagefault.proxy.messages import Messages
+from pagefault.proxy.wires.messages import Messages
 
 try:
     from claude_agent_sdk.types import (

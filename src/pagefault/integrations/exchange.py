@@ -37,17 +37,17 @@ import httpx2
 
 from pagefault.integrations.home import HOMES, Begun, Home
 from pagefault.model.errors import CallerError, PagefaultError, StoreError
-from pagefault.proxy.client import (
+from pagefault.proxy.http.client import (
     CONTROL_HEADER,
     FORM_HEADER,
     MARK_HEADER,
     SESSION_HEADER,
     named_in_path,
 )
-from pagefault.proxy.relay import Headers
-from pagefault.proxy.reply import NOT_LOGGED_HEADER
-from pagefault.proxy.server import THE_MEMORY, WIRES, BrokenOff
-from pagefault.proxy.token import TOKEN_HEADER
+from pagefault.proxy.http.relay import Headers
+from pagefault.proxy.http.token import TOKEN_HEADER
+from pagefault.proxy.reply import NOT_LOGGED_HEADER, THE_MEMORY
+from pagefault.proxy.server import WIRES, BrokenOff
 from pagefault.service.loop_thread import GRACE_S, LOOK_S
 
 _OURS: Final = (SESSION_HEADER, CONTROL_HEADER, MARK_HEADER, FORM_HEADER, TOKEN_HEADER)

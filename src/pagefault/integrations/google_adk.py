@@ -14,8 +14,8 @@ from pagefault.integrations.documents import OF_ITSELF, Documents
 from pagefault.integrations.pager import Fitted, Originals, Pager, Root, session_name
 from pagefault.model.errors import CallerError
 from pagefault.model.kinds import Role
-from pagefault.proxy.gemini import Gemini
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.wires.gemini import Gemini
 
 try:
     from google.adk.memory import BaseMemoryService

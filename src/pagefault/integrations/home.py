@@ -21,7 +21,7 @@ from pagefault import sync
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import BadInput, CallerError, PagefaultError
 from pagefault.pack.count import O200k
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.config import load
 from pagefault.service.memory import Memory

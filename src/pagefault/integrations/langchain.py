@@ -12,8 +12,8 @@ from typing import Any
 
 from pagefault.integrations.pager import Fitted, Originals, Pager, Root
 from pagefault.model.errors import CallerError
-from pagefault.proxy.chat import Chat
-from pagefault.proxy.history import Json
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.wires.chat import Chat
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse

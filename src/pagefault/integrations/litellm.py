@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pagefault.integrations.pager import Fitted, Pager, Root
 from pagefault.model.errors import CallerError
-from pagefault.proxy.chat import Chat
+from pagefault.proxy.wires.chat import Chat
 
 try:
     from litellm.integrations.custom_logger import CustomLogger

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pagefault.integrations.entries import Entries
 from pagefault.integrations.pager import Pager, Root, session_name
 from pagefault.model.errors import BadInput, CallerError, SessionNotFound
-from pagefault.proxy.history import Json
-from pagefault.proxy.responses import Responses
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.wires.responses import Responses
 
 try:
     from agents import RunConfig

@@ -1,9 +1,9 @@
 """What the frameworks share: a history is paged on its way to a model.
 
-The engine is the proxy's (`proxy/conversation.py`), in the wire format of a framework, or one into
-which its messages are converted. A framework's own copy of a conversation stays as it is: only
-requests to the model are paged. Nothing in here stops a request: if memory fails, the messages go
-on unchanged, with a warning.
+The engine is the proxy's (`proxy/conversation/conversation.py`), in the wire format of a framework,
+or one into which its messages are converted. A framework's own copy of a conversation stays as it
+is: only requests to the model are paged. Nothing in here stops a request: if memory fails, the
+messages go on unchanged, with a warning.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pagefault.model.clock import SystemClock
 from pagefault.model.errors import BadInput, PagefaultError
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import O200k
-from pagefault.proxy.client import is_plain
-from pagefault.proxy.conversation import Conversation
-from pagefault.proxy.history import Json, digest
-from pagefault.proxy.passed import Passed
-from pagefault.proxy.wire import Unreadable, Wire
+from pagefault.proxy.conversation.conversation import Conversation
+from pagefault.proxy.conversation.passed import Passed
+from pagefault.proxy.history.history import Json, digest
+from pagefault.proxy.http.client import is_plain
+from pagefault.proxy.wires.wire import Unreadable, Wire
 from pagefault.service.arguments import a_window
 from pagefault.service.memory import Memory
 

@@ -10,7 +10,7 @@ from pagefault import sync
 from pagefault.integrations.home import HOMES
 from pagefault.model.errors import BadInput
 from pagefault.model.signatures import ANY_VALUE, checked
-from pagefault.proxy.principal import checked_user
+from pagefault.proxy.http.principal import checked_user
 from pagefault.service.arguments import a_window
 from pagefault.service.memory import Memory
 

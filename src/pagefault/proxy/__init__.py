@@ -1,1 +1,1 @@
-"""Between a client and its provider: whole histories in, whole histories out, memory in between."""
+"""A proxy between clients and their providers, which pages the histories that clients resend."""

@@ -1,16 +1,15 @@
 """An answer on its way to the client, in which a model may call memory's tools.
 
-What a client reads is one answer, whatever the model asked of memory meanwhile: the text of all its
-replies as it comes, and one end. Only what belongs to memory's calls is held back, and the end of a
-reply that makes one.
+The client reads one answer, whatever the model asked of memory meanwhile: the text of all replies
+as it comes, and one end. Only memory's calls are held back, and the end of a reply that makes one.
 
 Invariants:
  (1) A stream ends once: as its provider ended it, with an error in the wire's own form, or broken
      off as the provider broke it off.
  (2) A reply that makes no call of memory's passes byte for byte, unless it repeats which tools it
      was offered.
- (3) What cannot be read as an answer passes as it is, and no call is served of it.
- (4) As many replies as a turn may have, and no more.
+ (3) What cannot be read as an answer passes as it is, and none of its calls is served.
+ (4) A turn has at most `replies_max` replies.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pagefault.model.errors import EngineUnreachable
 from pagefault.model.request import Usage
-from pagefault.proxy.history import Json
-from pagefault.proxy.pairs import Editor, Round
-from pagefault.proxy.reader import AnswerReader
-from pagefault.proxy.relay import Headers, onward
-from pagefault.proxy.wire import RawEvent, RawEvents, dumped, parsed
+from pagefault.proxy.history.history import Json
+from pagefault.proxy.http.relay import Headers, onward
+from pagefault.proxy.wires.pairs import Editor, Round
+from pagefault.proxy.wires.reader import AnswerReader
+from pagefault.proxy.wires.wire import RawEvent, RawEvents, dumped, parsed
 
 if TYPE_CHECKING:
     import httpx2
 
-ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of a reply in one piece; a larger one passes as it is
-ERROR_BYTES_MAX: Final = 16 * 1024  # of what a provider says of a reply that it refuses
+ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of a reply in one piece; a larger one passes unread
+ERROR_BYTES_MAX: Final = 16 * 1024  # of a provider's refusal
 
 Served = Callable[[Round, Sequence[Any], bool], Awaitable[Json | None]]
 """Serves the calls of a reply, which is the answer so far; whether it is the last that may be
@@ -74,23 +73,23 @@ class Answering:
         self._reply = reply
         self._serve = serve
         self._replies_left = replies_max
-        self.problem = ""  # why a call was not served, if that failed
+        self.problem = ""  # why a call could not be served
         self.refused = self.broken = False
         self._is_first = True
-        self._is_strange = False  # it is no answer that can be read, and passes as it is
-        self._status = 0  # of a later reply in one piece that was refused
+        self._is_strange = False  # it cannot be read, and passes as it is
+        self._status = 0  # of a refused later reply in one piece
 
     @property
     def usage(self) -> Usage | None:
-        """What the provider reported of the last request; None where that came to no end."""
+        """The provider's report for the last request; None if that did not come to its end."""
         if self._is_strange or self.refused or self.broken:
             return None
         return self._editor.round().usage
 
     async def pass_on(self) -> None:
-        """Ask, and pass the answer on; the reader is told how it begins, and all that the client
-        reads. Raises `EngineUnreachable` as the first reply does, and where nothing has gone to the
-        client yet.
+        """Ask, and pass the answer on. The reader gets the head of the answer and everything that
+        the client reads. Raises `EngineUnreachable` if the first reply does, and nothing has gone
+        to the client yet.
         """
         async with self._upstream.ask(None) as response:
             headers = response.headers
@@ -117,7 +116,7 @@ class Answering:
     # --- a stream -----------------------------------------------------------------------------
 
     async def _stream(self, response: httpx2.Response) -> None:
-        """Pass on one reply, less what is held back."""
+        """Pass on one reply, without what is held back."""
         events = RawEvents()
         async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
@@ -125,7 +124,7 @@ class Answering:
         await self._told(list(events.rest()))
 
     async def _told(self, events: Sequence[RawEvent]) -> None:
-        """Pass these on. What goes on as it came need not be read once more."""
+        """Pass these events on. One that is unchanged is not read again."""
         edited = [self._edited(*one) for one in events]
         if not any(edited):
             return
@@ -175,7 +174,7 @@ class Answering:
                 return
 
     async def _asked(self, round: Round) -> Json | None:
-        """Serve the calls of a reply. What to ask next; None where the answer ends here."""
+        """Serve the calls of a reply; returns what to ask next, or None if the answer ends here."""
         self._replies_left -= 1
         if not round.calls or not round.is_whole or self._replies_left < 1:
             return None
@@ -186,7 +185,7 @@ class Answering:
             return None
 
     async def _why(self, response: httpx2.Response) -> str:
-        """What a provider says of a request that it refuses, cut."""
+        """The beginning of a provider's refusal."""
         said = bytearray()
         async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
@@ -206,9 +205,7 @@ class Answering:
         response: httpx2.Response,
         headers: Headers,
     ) -> None:
-        """Pass on an answer in one piece: the provider's own bytes where it calls nothing of
-        memory's.
-        """
+        """Pass on an answer in one piece, unchanged if it makes no call of memory's."""
         status = response.status_code
         body = bytearray()
         async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
@@ -227,8 +224,8 @@ class Answering:
         await self._out(answer)
 
     async def _together(self, body: bytes, headers: Headers) -> tuple[bytes, Headers]:
-        """The answer of all replies, and its headers; the bytes of one that is all of it, or that
-        refuses to go on.
+        """The answer of all replies, and its headers; the bytes of a single reply if that is the
+        answer, or if a later one was refused.
         """
         is_first = True
         while True:

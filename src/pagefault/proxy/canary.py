@@ -1,9 +1,9 @@
-"""A provider that is none, for the conversations by which an operator tries his own proxy.
+"""A stand-in for the provider, for the conversations by which an operator tests his own proxy.
 
-What the operator sends under his key (`desk.py`) takes the way of any other request: it is read,
-logged, paged, and quoted into. Only at its end stands this, in the place of the provider: it costs
-nothing, no key is needed, and it says in a header which canaries reached it. So who sent them knows
-what left the window and what came back, as the provider would have seen it.
+What the operator sends under his key (`desk.py`) is read, logged, paged and quoted into like any
+other request. Only the provider is replaced: this one costs nothing, needs no key, and reports in a
+header which canaries reached it. So the sender learns what left the window and what came back, as a
+provider would have seen it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import httpx2
 
-OPERATOR: Final = "~operator"  # a principal that nobody else can be: theirs are names and digests
+OPERATOR: Final = "~operator"  # nobody else can be this principal: others are names and digests
 SEEN_HEADER: Final = "x-pagefault-canary"
-WINDOW: Final = 2_000  # of such a conversation, so that something leaves it soon
+WINDOW: Final = 2_000  # small, so that something leaves it soon
 ANSWER: Final = "Noted."
 CANARY: Final = re.compile(r"canary-[0-9a-f]{8}")
 
 
 def is_operators(name: str) -> bool:
-    """Whether a conversation is one of these, by its name."""
+    """Whether a conversation is an operator's test, by its name."""
     return name.endswith(f"@{OPERATOR}")
 
 
 class Canary:
-    """In the place of a `Relay`."""
+    """Takes the place of a `Relay`."""
 
     @asynccontextmanager
     async def ask(

@@ -1,9 +1,9 @@
-"""Who this proxy is, and what it tells of its conversations: `/healthz` and `/statusline`.
+"""The proxy's identity, and the status of its conversations: `/healthz` and `/statusline`.
 
-The operator is who sends the key that stands in a file of the user's alone (`running.py`): that
-user has the memory's files, so nothing is hidden from him. Anybody else is told of a session only
-if it is his own (`principal.py`). The operator is no client: nothing of his goes to a provider, and
-what he says is forgotten again (`canary.py`).
+The operator sends the key from a file that only the user can read (`running.py`). That user has the
+memory's files, so nothing is hidden from him. Anybody else sees a session only if it is his own
+(`principal.py`). The operator is not a client: his requests go to no provider, and what they say is
+forgotten again (`canary.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Final
 from pagefault import __version__
 from pagefault.model.request import Usage
 from pagefault.proxy.canary import OPERATOR, is_operators
-from pagefault.proxy.history import Json
-from pagefault.proxy.passed import Passed
+from pagefault.proxy.conversation.passed import Passed
+from pagefault.proxy.history.history import Json
 from pagefault.proxy.running import KEY_HEADER
 from pagefault.service.memory import Memory
 
@@ -31,14 +31,14 @@ _SESSIONS_MAX: Final = 1_000
 
 @dataclass(slots=True)
 class Standing:
-    """How a conversation stands, since this proxy began; tokens as its provider counts them."""
+    """Status of a conversation since this proxy began; tokens as its provider counts them."""
 
     tokens: int = 0  # of the newest request
-    window_tokens: int = 0  # 0 where nothing is paged
-    left_tokens: int = 0  # of the newest request, what left it
+    window_tokens: int = 0  # 0 if nothing is paged
+    left_tokens: int = 0  # that left the newest request
     brought_back: int = 0  # pages
     input_tokens: int = 0  # of all reports together
-    cached_tokens: int | None = None  # of these; None where no provider said so
+    cached_tokens: int | None = None  # of these; None if no provider reported it
 
     def words(self, cost: float | None = None) -> str:
         """One line for people."""
@@ -54,7 +54,7 @@ class Standing:
 
 @dataclass(slots=True)
 class Desk:
-    """For one proxy. `memory` is the id of its root, "" for one in memory alone."""
+    """For one proxy. `memory` is the id of its root, "" for a memory without files."""
 
     memory: str = ""
     instance: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -70,7 +70,7 @@ class Desk:
         return {"version": __version__, "instance": self.instance, "memory": self.memory}
 
     def passed(self, name: str, passed: Passed, window_tokens: int) -> None:
-        """A request of a session goes on."""
+        """Note a request of a session that goes on."""
         one = self._of(name)
         one.window_tokens = window_tokens
         one.brought_back += passed.recalled
@@ -79,7 +79,7 @@ class Desk:
             one.left_tokens = passed.composed.left_tokens
 
     def answered(self, name: str, usage: Usage | None) -> None:
-        """A provider counted it."""
+        """Note the provider's count for a request."""
         if usage is None:
             return
         one = self._of(name)
@@ -89,7 +89,7 @@ class Desk:
             one.input_tokens += usage.input_tokens
 
     async def forget_canaries(self, memory: Memory) -> int:
-        """Forget the conversations by which the operator tried this proxy; returns how many."""
+        """Forget the conversations by which the operator tested this proxy; returns how many."""
         names = [row.name for row in await memory.sessions() if is_operators(row.name)]
         for name in names:
             await memory.forget(name)
@@ -97,11 +97,11 @@ class Desk:
         return len(names)
 
     def statusline(self, body: bytes, whose: str) -> str:
-        """The line for what Claude Code hands its status line on stdin; "" where nothing is known
-        of that session, or it is none of `whose`, unless that is the operator. The cost is what the
-        client says.
+        """The line for the JSON that Claude Code passes to its status line on stdin. "" if that
+        session is unknown, or does not belong to `whose`, unless that is the operator. The cost is
+        the client's own figure.
 
-        A client has several conversations under one id (titles, sub-agents): told is of the
+        A client has several conversations under one id (titles, sub-agents). The line shows the
         largest, which is the main one.
         """
         try:

@@ -1,7 +1,7 @@
-"""Whether what passes can be written down: told when it stops, and when it goes on.
+"""Whether requests can be logged; the access log says when that stops, and when it resumes.
 
-A disk that was full is looked at again with the next request, and whenever somebody asks how the
-proxy is. Nobody else does: where nothing passes, nothing is to be kept.
+A disk that was full is tried again with the next request, and when `/healthz` is asked. There is no
+timer: without requests there is nothing to log.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pagefault.service.memory import Memory
 from pagefault.service.recovery import check_writable, refusal_of
 
 if TYPE_CHECKING:
-    from pagefault.proxy.conversation import Conversation
+    from pagefault.proxy.conversation.conversation import Conversation
 
-RETRY_S: Final = 1.0  # between two looks at a disk that was full
-LOOK_S: Final = 1.0  # that who asks how the proxy is waits for other processes, in all
+RETRY_S: Final = 1.0  # between two tries of a disk that was full
+LOOK_S: Final = 1.0  # that `/healthz` waits for other processes, in total
 
 
 class Keeping:
-    """For one proxy. `problem` is why the newest request could not be told to be of any
-    conversation, or "".
+    """For one proxy. `problem` is why the conversation of the newest request could not be found, or
+    "".
     """
 
     def __init__(
@@ -35,12 +35,12 @@ class Keeping:
         log: Callable[[str], None],
         recovered: Callable[[], None],
     ) -> None:
-        """`recovered` is told each time that what passes is written again."""
+        """`recovered` is called each time that requests are logged again."""
         self._memory = memory
         self._recovered = recovered
         self._clock = clock
         self._log = log
-        self._stopped_s: float | None = None  # when nothing could be written any more
+        self._stopped_s: float | None = None  # since when nothing can be written
         self._tried_s = float("-inf")
         self._missed = 0  # requests since
         self.problem = ""
@@ -51,14 +51,14 @@ class Keeping:
         return refusal_of(self._memory) is None
 
     def why(self, conversations: Iterable[Conversation]) -> str:
-        """What is in the way, in words; "" if nothing is."""
+        """The problem in words, or ""."""
         refusal = refusal_of(self._memory)
         if refusal is not None:
             return refusal.message
         return self.problem or next((one.problem for one in conversations if one.problem), "")
 
     async def try_again(self) -> None:
-        """Have a memory that refuses every write go on, if it can."""
+        """Let a memory that refuses every write recover, if it can."""
         now_s = self._clock.monotonic_s()
         if self.is_well or now_s - self._tried_s < RETRY_S:
             return
@@ -67,7 +67,7 @@ class Keeping:
             await check_writable(self._memory, wait_s=LOOK_S)
 
     def note(self, not_logged: str) -> None:
-        """What was in the way of writing a request down, "" if it was written."""
+        """Note why a request could not be logged, "" if it was."""
         refusal = refusal_of(self._memory)
         if refusal is not None:
             self._missed += 1
@@ -84,7 +84,7 @@ class Keeping:
             self._recovered()
 
     async def ailing(self, conversations: Iterable[Conversation]) -> list[Conversation]:
-        """Those whose newest request could not be written for a reason that there still is."""
+        """The conversations whose newest request still cannot be logged."""
         await self.try_again()
         ailing = [one for one in conversations if one.problem]
         if not self.is_well or not (ailing or self.problem):
@@ -93,7 +93,7 @@ class Keeping:
             async with asyncio.timeout(LOOK_S):
                 try:
                     await check_writable(self._memory)
-                    if self.problem:  # it could not be told whose a request is
+                    if self.problem:  # the conversation of a request was not found
                         await self._memory.sessions()
                 except PagefaultError:
                     return ailing

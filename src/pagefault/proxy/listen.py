@@ -1,4 +1,4 @@
-"""The proxy on a port of this machine, until it is told to stop."""
+"""Serves the proxy on a port of this machine, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.desk import Desk
-from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.http.relay import Patience, Relay
+from pagefault.proxy.http.upstreams import opened
 from pagefault.proxy.server import MemoryPath, Proxy, Viewer
-from pagefault.proxy.upstreams import opened
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import hurry
 
 DEFAULT_PORT: Final = 8788
-FAREWELL_S: Final = 3  # that answers under way are given when it stops
+FAREWELL_S: Final = 3  # for answers under way when it stops
 HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 2_048  # connections, idle ones among them: an SDK alone opens 1,000
 KEEP_ALIVE_S: Final = 75  # longer than clients keep an idle connection, so that they close it
-FILES_MAX: Final = 8_192  # that may be open: two for each connection, and the memory's
+FILES_MAX: Final = 8_192  # open at once: two for each connection, and the memory's
 LOCK_WAIT_S: Final = 1.0  # that a client waits for another process that writes to the memory
-WANTED_EVERY_S: Final = 0.2  # how often a private proxy looks whether anybody needs it
+WANTED_EVERY_S: Final = 0.2  # how often a private proxy checks that it is still needed
 
 
 def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
-    """A listening socket. Raises `BadInput` for a host that is not this machine alone, unless a
-    token is wanted, and for a port that somebody has.
+    """A listening socket. Raises `BadInput` if other machines can reach the host and no token is
+    wanted, and if the port is in use.
     """
     if not is_loopback(host) and not wants_token:
         raise BadInput(
@@ -46,8 +46,8 @@ def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
             hint="listen on 127.0.0.1, or require a token: PAGEFAULT_PROXY_TOKEN or --token",
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP: asyncio turns Nagle's algorithm off for such alone, and with it the end of an
-    # answer waits 40 ms for the client to acknowledge its beginning.
+    # Named as TCP: only for such sockets asyncio turns Nagle's algorithm off, with which the end of
+    # an answer waits 40 ms for the client to acknowledge its beginning.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,11 +86,11 @@ async def serve(
     mcp: MemoryPath | None = None,
     dashboard: Viewer | None = None,
 ) -> int:
-    """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
-    Or until it is wanted no more, where that is to be asked.
-    `upstreams` are addresses by what they are for, as `read_upstreams` gives them.
+    """Serve until SIGINT or SIGTERM, or until `is_wanted` says no; returns the number of requests.
+    `ready` is called with the URL. `upstreams` are addresses by their purpose, as `read_upstreams`
+    returns them.
 
-    Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
+    Raises `BadInput` for an invalid upstream, `CallerError` if a package is missing.
     """
     _uvicorn()
     patience = patience or Patience()
@@ -135,9 +135,9 @@ async def run(
     leaving: Callable[[], None],
     is_wanted: Callable[[], bool] | None = None,
 ) -> None:
-    """Serve an application until SIGINT or SIGTERM, or until it is wanted no more, where that is to
-    be asked. `ready` is told the URL; `leaving` is called before connections are ended. Raises
-    `CallerError` where uvicorn is missing.
+    """Serve an application until SIGINT or SIGTERM, or until `is_wanted` says no. `ready` is called
+    with the URL; `leaving` is called before connections are ended. Raises `CallerError` without
+    uvicorn.
     """
     uvicorn = _uvicorn()
     host, port = listening.getsockname()[:2]
@@ -157,7 +157,7 @@ async def run(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=FAREWELL_S,
     )
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # it would print what broke off
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # it would print broken answers
 
     class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
         should_exit: bool
@@ -212,20 +212,18 @@ def _uvicorn() -> ModuleType:
 
 
 def _warm(counter: TokenCounter) -> None:
-    """Load what the first request would have to wait for: the vocabulary, and the rules for what
-    users decide.
-    """
+    """Load what the first request would wait for: the vocabulary, and the rules for decisions."""
     counter.count("loads the vocabulary")
     import_module("pagefault.truth.extract")
 
 
 def _nothing() -> None:
-    """Nobody is told."""
+    """Called when nobody else is."""
 
 
 def _raise_file_limit() -> None:
-    """Allow as many open files as the system lets a process, up to `FILES_MAX`: what shells start
-    has 256 or 1,024.
+    """Raise the limit of open files to `FILES_MAX`, if the system allows: shells start with 256 or
+    1,024.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(FILES_MAX, hard)

@@ -1,8 +1,7 @@
-"""What the proxy counts of itself, for Prometheus: sums over all conversations, and no word or name
-of any.
+"""The proxy's metrics for Prometheus: sums over all conversations, without words or names of any.
 
-The gauges bear the names of requirement 000's `MemoryMetrics`, as of the conversations that are at
-hand, and of the last minute where they are rates.
+The gauges are named after `MemoryMetrics` of requirement 000. They cover the cached conversations;
+rates are over the last minute.
 """
 
 from __future__ import annotations
@@ -19,33 +18,33 @@ from pagefault.service.heat_counts import HeatCounts
 
 if TYPE_CHECKING:
     from pagefault.model.request import Usage
-    from pagefault.proxy.passed import Passed, Window
-    from pagefault.proxy.relay import Headers
+    from pagefault.proxy.conversation.passed import Passed, Window
+    from pagefault.proxy.http.relay import Headers
     from pagefault.service.turn.formation import Formed
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _MINUTE_S: Final = 60.0
-OPERATORS: Final = "operator"  # in the place of a format: what tries the proxy, as canaries do
+OPERATORS: Final = "operator"  # in place of a format: tests of the proxy, such as canaries
 
 
 class Outcome(StrEnum):
-    """How a request ended: each in one of these."""
+    """How a request ended: exactly one of these."""
 
-    OWN = "own"  # answered here, as it is about the proxy
+    OWN = "own"  # answered here, being about the proxy
     ANSWERED = "answered"  # by the provider, to the end
     REFUSED_HERE = "refused_here"
     REFUSED_UPSTREAM = "refused_upstream"  # the provider's error was passed on
     UNREACHABLE = "unreachable"  # the provider
-    CUT_OFF = "cut_off"  # the provider ended an answer too soon
+    CUT_OFF = "cut_off"  # the provider broke an answer off
     CLIENT_GONE = "client_gone"
-    STOPPED = "stopped"  # the proxy was, meanwhile
+    STOPPED = "stopped"  # the proxy stopped meanwhile
     FAILED = "failed"  # ours
 
 
 @dataclass(frozen=True, slots=True)
 class HeatGauges:
-    """What is asked of hot and cold memory. Not a number, where there is none."""
+    """Sources for the gauges of hot and cold memory. NaN if there is no value."""
 
     counts: HeatCounts
     hot_percent: Callable[[], float]
@@ -53,11 +52,11 @@ class HeatGauges:
 
 
 class Metrics:
-    """Counts of one proxy. `windows` tells of the conversations at hand, `kept` how many texts the
-    memory has at hand, and how many at most, `heat` how full hot memory is and what became of it,
-    `is_writable` whether anything can be written to it.
+    """Metrics of one proxy. `windows` returns the windows of cached conversations, `kept` how many
+    texts the memory has cached and how many it may, `heat` the use of hot memory, `is_writable`
+    whether the memory can be written.
 
-    Raises `CallerError` where prometheus-client is not installed.
+    Raises `CallerError` without prometheus-client.
     """
 
     def __init__(
@@ -137,7 +136,7 @@ class Metrics:
     def _count_heat(
         heat: HeatGauges, gauge: Callable[[str, str, Callable[[], float]], None]
     ) -> None:
-        """Requirement 002's metrics, of all sessions of this opening."""
+        """Requirement 002's metrics, over all sessions since the memory was opened."""
         counts = heat.counts
         gauge("memory_hot_utilization", "Per cent of hot memory that is used.", heat.hot_percent)
         gauge("memory_spill_count", "Acts by which items left hot memory.", lambda: counts.spills)
@@ -152,14 +151,16 @@ class Metrics:
             self._not_logged.labels(not_logged).inc()
 
     def recovered(self) -> None:
-        """What passes can be written again, and was."""
+        """Requests are logged again."""
         self._recoveries.inc()
 
     def arrived(self, headers: Headers) -> None:
-        """A request began to come."""
+        """A request arrived."""
 
     def sent_on(self, added_s: float, passed: Passed | None, wire: str) -> None:
-        """A request on its way, `added_s` after it had come; in which format, if it was read."""
+        """A request goes on, `added_s` after its body had come; `wire` is its format, if it was
+        read.
+        """
         self._added.observe(added_s)
         if passed is None or passed.composed is None:
             return
@@ -173,11 +174,11 @@ class Metrics:
             self._evicted.append((self._clock.monotonic_s(), passed.evicted))
 
     def began(self, first_byte_s: float) -> None:
-        """An answer began to pass, so long after its request had begun."""
+        """An answer began, this long after its request."""
         self._first.observe(first_byte_s)
 
     def served(self, calls: int) -> None:
-        """A model called memory's tools so often in one reply."""
+        """A reply made this many calls of memory's tools."""
         self._served.inc(calls)
 
     def reported(self, usage: Usage) -> None:
@@ -191,7 +192,7 @@ class Metrics:
             self._reported.labels(kind).inc(tokens)
 
     def formed(self, one: Formed | PagefaultError) -> None:
-        """A range was formed into memory, or was not: it is taken up again."""
+        """A range was formed into memory, or will be tried again."""
         if isinstance(one, PagefaultError):
             self._formed.labels("failed").inc()
             return
@@ -205,7 +206,7 @@ class Metrics:
             self._forming.labels(kind).inc(tokens)
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it (version 0.0.4 of its text format)."""
+        """All metrics in the text format of Prometheus, version 0.0.4."""
         from prometheus_client import generate_latest
 
         return generate_latest(self.registry)
@@ -225,7 +226,7 @@ class Metrics:
 
 
 class NoMetrics:
-    """Counts nothing, and needs no package: of a proxy that nobody can ask."""
+    """Counts nothing and needs no package, for a proxy that nobody can ask."""
 
     def ended(self, wire: str, outcome: Outcome, not_logged: str) -> None: ...
 

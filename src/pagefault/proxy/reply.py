@@ -1,4 +1,4 @@
-"""One response on its way to the client, and what the access log says of it."""
+"""One response on its way to the client, and its line in the access log."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pagefault.proxy.chat import Chat
+from pagefault.proxy.http.relay import Headers
 from pagefault.proxy.metrics import Metrics, NoMetrics, Outcome
-from pagefault.proxy.relay import Headers
 from pagefault.proxy.telemetry import Telemetry
-from pagefault.proxy.wire import Wire
+from pagefault.proxy.wires.chat import Chat
+from pagefault.proxy.wires.wire import Wire
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 NOT_LOGGED_HEADER: Final = b"x-pagefault-not-logged"
+THE_MEMORY: Final = "memory"  # why a request was not logged, if not for a quota
+UNREAD: Final = "unread"  # the request could not be read, so it was not logged or paged
 
 
 @dataclass(slots=True)
 class Told:
-    """What the access log says of one request."""
+    """The line of one request in the access log."""
 
     method: str
     path: str
     metrics: Metrics | NoMetrics | Telemetry
     status: int = 0
     words: str = ""
-    not_logged: str = ""  # what was in the way, if anything: a quota by its name, or the memory
+    not_logged: str = ""  # why it was not logged: the name of a quota, `THE_MEMORY` or `UNREAD`
     format: str = ""
     outcome: Outcome = Outcome.FAILED
-    learning: asyncio.Task[None] | None = None  # has the answer logged
+    learning: asyncio.Task[None] | None = None  # logs the answer
 
 
 class ClientReply:
-    """One response, written down for the access log as it goes out."""
+    """One response, noted for the access log as it goes out."""
 
     def __init__(self, send: Send, told: Told, began: Callable[[], None]) -> None:
         self._send = send
@@ -55,7 +57,7 @@ class ClientReply:
         )
 
     async def noting(self, message: Mapping[str, Any]) -> None:
-        """Send what somebody else answers."""
+        """Send a message of another application, and note its status."""
         if message["type"] == "http.response.start":
             self.told.status, self.started = message["status"], True
             self.told.outcome = Outcome.OWN if message["status"] < 400 else Outcome.REFUSED_HERE
@@ -70,7 +72,7 @@ class ClientReply:
             self.told.outcome = Outcome.ANSWERED
 
     async def own(self, status: int, body: bytes, kind: bytes = b"application/json") -> None:
-        """Answer as nobody but the proxy does."""
+        """Send the proxy's own answer."""
         if self.told.outcome is Outcome.FAILED:
             self.told.outcome = Outcome.OWN
         headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
@@ -86,6 +88,6 @@ class ClientReply:
         words: str = "",
         outcome: Outcome = Outcome.REFUSED_HERE,
     ) -> None:
-        """Refuse in the client's own format; `words` are for the access log, if others."""
+        """Refuse in the client's own format; `words` are for the access log, if they differ."""
         self.told.words, self.told.outcome = words or message, outcome
         await self.own(status, json.dumps((wire or Chat()).refusal(status, message)).encode())

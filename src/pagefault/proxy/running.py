@@ -1,10 +1,10 @@
-"""Which proxies of this user run: a file for each address, locked as long as its process lives.
+"""The running proxies of this user: one file for each address, locked as long as its process lives.
 
-A pid that was written down says little: its process may be gone, and another may have it. So the
-file is locked (`flock`), which the kernel ends with the process, and `ask` has the proxy itself say
-its instance, which is random. Who can read these files can read the memory too: they are the user's
-alone, and hold the key by which an operator is known to his proxy (`desk.py`). No token of a client
-and no key of a provider stands there.
+A recorded pid proves little: its process may be gone, and another may have the number. So the file
+is locked (`flock`), which the kernel releases with the process, and `ask` has the proxy itself
+return its instance, which is random. The files are readable by the user alone, who can read the
+memory too. They hold the key by which a proxy knows its operator (`desk.py`), but no client's token
+and no provider's key.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ _TRIES: Final = 50
 
 
 def dashboard_token(key: str) -> str:
-    """What opens the dashboard of a proxy, and nothing else of it, told from its operator's key."""
+    """The dashboard's token, derived from the operator's key. It opens nothing else."""
     return hmac.new(key.encode(), b"dashboard", "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A proxy, as it wrote itself down. `memory` is the id of its root; both are "" in memory."""
+    """A proxy, as it recorded itself. `memory` is the id of its root; both `root` and `memory` are
+    "" for a memory without files.
+    """
 
     instance: str
-    key: str  # who sends it is the operator
+    key: str  # its sender is the operator
     pid: int
     url: str
     upstream: str
@@ -49,15 +51,15 @@ class Running:
     memory: str
     window: int
     version: str
-    user: str  # whose all requests are, where that was said
+    user: str  # the user of all requests, if set
     wants_token: bool
     started_ms: int
-    faults: bool | None = None  # models may ask for pages; None where their clients have tools
-    marks: bool = False  # where to cache, for clients that do not
-    forms: bool = False  # memory of their conversations, as their user agreed
+    faults: bool | None = None  # models may load pages; None if their clients have tools
+    marks: bool = False  # set cache marks for clients that set none
+    forms: bool = False  # form memory, as the user agreed
     mcp_writes: bool = False  # `remember` is offered at /mcp
-    log: str = ""  # its file, where it was started in the background
-    parent: int = 0  # of a private one: it lasts only as long as this process
+    log: str = ""  # its log file, if it was started in the background
+    parent: int = 0  # of a private one, which ends with this process
 
     @property
     def all_upstreams(self) -> dict[str, str]:
@@ -65,7 +67,7 @@ class Running:
 
     @property
     def dashboard_url(self) -> str:
-        """The address of its dashboard, token and all; "" where it has none."""
+        """The address of its dashboard, with the token; "" if it has none."""
         if not is_loopback(urlsplit(self.url).hostname or ""):
             return ""
         return f"{self.url}/dashboard/?token={dashboard_token(self.key)}"
@@ -81,8 +83,8 @@ class Running:
         headers: Mapping[str, str] | None = None,
         timeout_s: float = 2.0,
     ) -> dict[str, Any] | None:
-        """What it answers its operator, or who sends these headers; None where nobody answers,
-        another does, or they are refused.
+        """The proxy's answer to its operator, or to the sender of these headers. None if nobody
+        answers, another proxy does, or the request is refused.
         """
         parts = urlsplit(self.url)
         try:
@@ -101,7 +103,7 @@ class Running:
 
 @contextmanager
 def listed(folder: Path, running: Running) -> Iterator[None]:
-    """List a proxy for the length of this block. `OSError` where nothing can be written there."""
+    """List a proxy for the length of this block. Raises `OSError` if the file cannot be written."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / file_name(running.url)
     fd = _locked(path)
@@ -116,7 +118,7 @@ def listed(folder: Path, running: Running) -> Iterator[None]:
 
 
 def all_running(folder: Path) -> list[Running]:
-    """The proxies that run, the one that was started last first. Files of dead ones are removed."""
+    """The running proxies, newest first. Files of dead ones are removed."""
     try:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -126,7 +128,7 @@ def all_running(folder: Path) -> list[Running]:
 
 
 def file_name(url: str) -> str:
-    """What the file of a proxy is called: `pagefault.statusline` knows it too."""
+    """The name of a proxy's file; `pagefault.statusline` knows it too."""
     host, port = _authority(url)
     return f"{host.replace(':', '_')}_{port}.json"
 
@@ -141,13 +143,13 @@ def _authority(url: str) -> tuple[str, int]:
 
 
 def is_listed(folder: Path, running: Running) -> bool:
-    """Whether the process of this proxy lives."""
+    """Whether the process of this proxy is alive."""
     found = _read(folder / file_name(running.url))
     return found is not None and found.instance == running.instance
 
 
 def _locked(path: Path) -> int:
-    """The file of this name, ours alone: who lists the dead may hold it for a moment."""
+    """The file of this name, locked. A process that lists proxies may hold it for a moment."""
     for _ in range(_TRIES):
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
@@ -163,7 +165,9 @@ def _locked(path: Path) -> int:
 
 
 def _read(path: Path) -> Running | None:
-    """What a living proxy wrote; None where it is dead (then its file goes) or cannot be read."""
+    """What a living proxy wrote; None if the process is dead (then its file is removed) or the file
+    cannot be read.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -174,7 +178,7 @@ def _read(path: Path) -> Running | None:
         try:
             return Running(**json.loads(os.pread(fd, _FILE_BYTES_MAX, 0)))
         except (ValueError, TypeError):
-            return None  # it is being written, or of another version
+            return None  # it is being written, or has another version
     else:
         with suppress(OSError):
             if os.path.samestat(os.fstat(fd), os.stat(path)):

@@ -1,9 +1,9 @@
-"""What the proxy counts, told to OpenTelemetry too, and a span for each request that is read.
+"""OpenTelemetry export: the proxy's metrics, and a span for each request that is read.
 
-Nothing of it is there, or imported, unless a program set up an SDK in this process before: then
-its API alone is used. Spans follow the conventions for generative AI as far as these fit
-(`opentelemetry.io/docs/specs/semconv/gen-ai`, in development) and hold figures, the model's name
-and how the request ended: no word of a conversation, and no name of one.
+Nothing of it is loaded unless the program set up an SDK in this process first; then only its API is
+used. Spans follow the conventions for generative AI as far as these fit
+(`opentelemetry.io/docs/specs/semconv/gen-ai`, in development). They hold figures, the model's name
+and how the request ended, but no words and no names of conversations.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from pagefault.model.errors import PagefaultError
     from pagefault.model.request import Usage
-    from pagefault.proxy.passed import Passed
-    from pagefault.proxy.relay import Headers
+    from pagefault.proxy.conversation.passed import Passed
+    from pagefault.proxy.http.relay import Headers
     from pagefault.service.turn.formation import Formed
 
 _NAME: Final = "pagefault"
@@ -38,11 +38,11 @@ _TRACE: Final = (b"traceparent", b"tracestate")  # headers, of W3C's Trace Conte
 
 @dataclass(slots=True)
 class _Request:
-    """One request, from its coming to its end."""
+    """One request, from its arrival to its end."""
 
     began_ms: int
     began_s: float
-    headers: Mapping[str, str]  # that tell of the client's trace
+    headers: Mapping[str, str]  # with the client's trace
     span: Span | None = None
     output_tokens: int = 0
     about: dict[str, str] = field(default_factory=dict)
@@ -52,13 +52,13 @@ _request: ContextVar[_Request] = ContextVar("_request")
 
 
 def told_to_telemetry(metrics: Metrics, clock: Clock) -> Metrics | Telemetry:
-    """The metrics, and where an SDK of OpenTelemetry was set up in this process, what tells it."""
+    """The metrics, exported as well if this process set up an OpenTelemetry SDK."""
     return Telemetry(metrics, clock) if "opentelemetry.sdk" in sys.modules else metrics
 
 
 class Telemetry:
-    """In the place of the metrics, which are counted as well. For the providers that are set up for
-    the whole process when it is made.
+    """Takes the place of the metrics, and counts in them as well. Uses the providers that are set
+    up for the whole process when it is made.
     """
 
     def __init__(self, metrics: Metrics, clock: Clock) -> None:
@@ -144,7 +144,7 @@ class Telemetry:
         one = _request.get(None)
         if one is None or one.span is None:
             return
-        one.output_tokens += usage.output_tokens  # of each reply; what was put in, of the last
+        one.output_tokens += usage.output_tokens  # of all replies; input tokens are of the last
         told = {
             "gen_ai.usage.input_tokens": usage.input_tokens,
             "gen_ai.usage.output_tokens": one.output_tokens,
@@ -191,6 +191,6 @@ def _observed(metrics: Metrics, name: str, _: Any) -> Iterator[Observation]:
 
 
 def _provider(model: str, wire: str) -> str:
-    """As the conventions name it: whose model it is, else whose format."""
+    """The provider's name by the conventions: of the model if known, else of the format."""
     known = find_model(model).provider
     return {"google": "gcp.gemini"}.get(known, known) or _PROVIDERS.get(wire, "openai")

@@ -1,17 +1,16 @@
-"""Conversations without an id: each request is one with the session that says what it says.
+"""Conversations without an id: a request belongs to the session that has exactly its history.
 
-Two people's conversations may begin alike, under one key too. So a session belongs to exactly one
-history, word for word: what continues it to the letter is that session, and what differs anywhere
-begins another, which takes down the whole of what the client sent. Whoever is taken for somebody
-else has then sent, up to there, the very same; and nothing more of it can be quoted to him than he
-sent himself. An edit, a cut, a rewound conversation are new ones. That costs bytes, and only where
-there is no id.
+Two people's conversations may begin alike, even under one key. So a session belongs to one history,
+word for word: a request that continues it to the letter belongs to it, and one that differs
+anywhere begins another, with all that its client sent. If somebody is taken for somebody else, he
+has sent the very same up to there, and nothing can be quoted to him but what he sent himself. An
+edit, a cut or a rewind begins a new session: that costs bytes, and only without an id.
 
 Invariants:
- (1) A session is claimed for one continuation, before anything is waited for: a second that differs
-     finds it no more.
- (2) An answer is taken into a session only while nothing but its request was said there.
- (3) What is kept of a history is a digest under a secret of this process.
+ (1) A session is claimed for one continuation before anything is awaited: a second one that differs
+     does not find it.
+ (2) An answer joins a session only if nothing but its request was said there since.
+ (3) Histories are kept as digests under a secret of this process.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.proxy.history import Item
+from pagefault.proxy.history.history import Item
 
-CHAINS_MAX: Final = 10_000  # that are known; of others the whole is taken down anew
+CHAINS_MAX: Final = 10_000  # known at once; the history of another is logged anew
 LOOKED_THROUGH_MAX: Final = 200
 """Sessions of an earlier run that one request is compared with, the newest. The index is asked, at
 0.3 to 0.5 ms for each (2 busy cores), and nothing else waits for that.
@@ -33,7 +32,7 @@ LOOKED_THROUGH_MAX: Final = 200
 
 @dataclass(slots=True, eq=False)
 class Chain:
-    """A session and the history that it has: as it was asked last, and with the answer."""
+    """A session and its history, as it was last asked and with the answer."""
 
     name: str
     asked: bytes
@@ -41,12 +40,12 @@ class Chain:
 
 
 class Chains:
-    """Which session has which history. Pure but for `look`, which asks the memory."""
+    """Finds the session of a history. Pure but for `look`, which asks the memory."""
 
     def __init__(self, secret: bytes, *, chains_max: int = CHAINS_MAX) -> None:
         self._secret = secret
         self._chains_max = chains_max
-        self._chains: OrderedDict[bytes, Chain] = OrderedDict()  # by how they are asked and end
+        self._chains: OrderedDict[bytes, Chain] = OrderedDict()  # by `asked` and by `end`
         self._earlier: dict[str, list[str]] | None = None
 
     async def take(
@@ -58,17 +57,17 @@ class Chains:
         earlier: Callable[[], Awaitable[dict[str, list[str]]]],
         look: Callable[[Sequence[str]], Awaitable[str]],
     ) -> Chain:
-        """The chain of a request, which from now on ends with it. `whose` tells apart who can never
-        have one session. `begin` names a new session; `earlier` lists those that an earlier run
-        left, by whose they are, the newest first; `look` says which of some of them says nothing
-        but what the request begins with.
+        """The chain of a request, which from now on ends with it. `whose` separates requests that
+        can never share a session. `begin` names a new session. `earlier` lists the sessions that an
+        earlier run left, by `whose`, newest first; `look` returns the one of them that says nothing
+        but the beginning of the request.
         """
         steps = self._steps(whose, items)
         found = self._claimed(steps)
         if found is not None:
             return found
         names = (await self._of_earlier(earlier)).get(whose, [])
-        while True:  # others look too, and the first to be back has what it found
+        while True:  # others look too; the first to return claims what it found
             name = await look(names[:LOOKED_THROUGH_MAX]) if names else ""
             found = self._claimed(steps)
             if found is not None:
@@ -84,7 +83,7 @@ class Chains:
     async def _of_earlier(
         self, earlier: Callable[[], Awaitable[dict[str, list[str]]]]
     ) -> dict[str, list[str]]:
-        """Listed once: none is begun before that, so none of ours is among them."""
+        """Listed once, before the first of ours is begun."""
         if self._earlier is None:
             listed = await earlier()
             if self._earlier is None:
@@ -92,16 +91,16 @@ class Chains:
         return self._earlier
 
     def asked(self, whose: str, items: Sequence[Item]) -> bytes:
-        """What stands for a request in `answered`."""
+        """The mark of a request, for `answered`."""
         return self._steps(whose, items)[-1]
 
     def find(self, whose: str, items: Sequence[Item]) -> Chain | None:
-        """The chain that ends with these, or did before its answer; nothing is claimed."""
+        """The chain that ends with these items, or did before its answer. Claims nothing."""
         steps = self._steps(whose, items)
         return self._chains.get(steps[-1]) if steps else None
 
     def answered(self, chain: Chain, asked: bytes, items: Sequence[Item]) -> bool:
-        """Whether an answer to what was asked may be taken in, which then is the chain's end."""
+        """Whether an answer joins its chain, whose end it then is."""
         if chain.end != asked or chain.asked != asked:
             return False
         for item in items:
@@ -111,7 +110,7 @@ class Chains:
 
     def _claimed(self, steps: Sequence[bytes]) -> Chain | None:
         chain = self._chains.get(steps[-1])
-        if chain is not None:  # the same again
+        if chain is not None:  # sent again
             if chain.end == steps[-1]:
                 self._chains.pop(chain.asked, None)
                 chain.asked = chain.end

@@ -1,0 +1,119 @@
+"""The layout of a paged request: which turns it shows, what it quotes, which tools it offers.
+
+A conversation gets memory's tools with its first request or with an epoch, since both break the
+prefix that a provider caches. A request for a summary is made of what the model has seen: nothing
+leaves with it, and nothing is quoted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pagefault.model.kinds import Role
+from pagefault.proxy.conversation.state import ConversationState
+from pagefault.proxy.history.history import History, Json, Part, essence
+from pagefault.proxy.history.trie import Change, Match
+from pagefault.proxy.layout.faults import Offer, Serving
+from pagefault.proxy.layout.outgoing import Composed, Outgoing
+from pagefault.proxy.layout.quotes import Chosen
+from pagefault.proxy.wires.pairs import TakenApart
+from pagefault.proxy.wires.wire import Wire
+from pagefault.service.turn.relayed_calls import View
+
+ROOM_TOKENS: Final = 64  # of the window that no call of memory's may fill: counting is not exact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagedLayout:
+    """What is sent of a paged request. `history` is the client's as its provider knows it: with the
+    calls of memory's tools in it.
+    """
+
+    history: History
+    apart: TakenApart
+    outgoing: Outgoing
+    composed: Composed
+    quotes: Chosen
+    offer: Offer | None  # of memory's tools
+
+    def put(self, wire: Wire, body: Json) -> Json | None:
+        """The body to send, or None if it is the client's own."""
+        if not self.composed.changed and self.offer is None:
+            return None
+        put = wire.put(body, self.composed.messages)
+        return put if self.offer is None else put | {"tools": self.offer.tools}
+
+    def serving(self, state: ConversationState) -> Serving | None:
+        """Serves the calls in the answer; None if no tools are offered."""
+        if self.offer is None:
+            return None
+
+        def look() -> View:
+            nodes = self.outgoing.shown()
+            shown = {page for node in nodes for page in state.pages.of(node)}
+            hidden = {page for node in self.outgoing.hidden() for page in state.pages.of(node)}
+            shown |= state.quotes.quoted_whole(self.outgoing)
+            served = state.faults.loaded(self.apart, {node.key for node in nodes})
+            return View(shown=shown, hidden=hidden - shown, served=served)
+
+        left = (state.verbatim.window_tokens - self.composed.tokens) / self.composed.factor
+        return Serving(look, int(left) - ROOM_TOKENS)
+
+
+async def lay_out(
+    state: ConversationState, body: Json, history: History, match: Match, *, is_aside: bool
+) -> PagedLayout:
+    """The layout of a request. `is_aside` if it asks for a summary. Never raises for the memory: a
+    failure is noted, and nothing is quoted.
+    """
+    faults, pages = state.faults, state.pages
+    apart = TakenApart(history, {})
+    offer = faults.offer(body, history, is_aside=is_aside)
+    if offer is not None:
+        apart = faults.taken_apart(history, match)
+        history = replace(apart.history, tools=offer.tools)
+    is_plain = offer is None and faults.has_them
+    outgoing = (state.verbatim.plain() if is_plain else state.verbatim).outgoing(
+        body,
+        history,
+        match,
+        is_kept=pages.is_kept,
+        is_said=pages.is_said,
+        is_pinned=state.pinned_now(),
+        pages_of=pages.of if offer is not None else None,
+        state=(state.changes, state.pins()),
+    )
+    quotes = Chosen()
+    if not is_aside:
+        here = {node.key for node in outgoing.shown()} if apart.pairs else ()
+        quotes = await state.quotes.choose(
+            outgoing,
+            _newest(history),
+            is_compacted=match.change is Change.COMPACTED,
+            loaded=faults.loaded(apart, here),
+        )
+    if outgoing.has_new_front and not faults.has_them:
+        offer = faults.could_offer(body, history, is_aside=is_aside)
+        if offer is not None:
+            faults.has_them = True
+            outgoing.offer(offer.tools, pages.of)
+            history = replace(history, tools=offer.tools)
+    return PagedLayout(
+        history=history,
+        apart=apart,
+        outgoing=outgoing,
+        composed=outgoing.compose(),
+        quotes=quotes,
+        offer=offer,
+    )
+
+
+def _newest(history: History) -> str:
+    """What the user said last, in however many messages in a row."""
+    said: list[str] = []
+    for item in reversed(history.placed):
+        if item.role is not Role.USER or item.part is not Part.TEXT:
+            break
+        said.append(essence(item.text))
+    return "\n".join(reversed(said))

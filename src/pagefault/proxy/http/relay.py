@@ -1,0 +1,177 @@
+"""The connection to a provider: bytes unchanged, no redirects, bounded in time.
+
+Invariant: a client's credentials go to the configured provider only: not to a log, nor into an
+error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from pagefault.engine.endpoint import checked_url, is_loopback
+from pagefault.model.errors import BadInput, CallerError, EngineUnreachable
+
+if TYPE_CHECKING:
+    import httpx2
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+_HOP_BY_HOP: Final = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
+    b"transfer-encoding upgrade".split()
+)
+"""RFC 9110 §7.6.1: between two neighbours, not between client and provider."""
+_OURS: Final = frozenset(
+    b"host content-length expect x-pagefault-session x-pagefault-token x-pagefault-mode "
+    b"x-pagefault-mark x-pagefault-form x-pagefault-operator".split()
+)
+
+
+class NoAnswer(EngineUnreachable):
+    """The provider was reached, but did not begin an answer in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """Timeouts for a provider, in seconds. A long answer is silent while the model thinks."""
+
+    connect_s: float = 10.0
+    first_byte_s: float = 600.0
+    between_s: float = 300.0
+    total_s: float = 3_600.0
+
+
+class Relay:
+    """Sends requests to one provider. To be closed."""
+
+    def __init__(
+        self,
+        upstream: str,
+        patience: Patience,
+        *,
+        allow_http: bool = False,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Uses `transport` instead of connections of its own, if given. Raises `BadInput` for an
+        invalid address, `CallerError` without httpx2.
+        """
+        self.upstream = checked_url(upstream, allow_http=allow_http).removesuffix("/v1")
+        self._patience = patience
+        self._http = _client(self.upstream, patience, transport)
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    @asynccontextmanager
+    async def ask(
+        self,
+        method: str,
+        target: bytes,
+        headers: Iterable[tuple[bytes, bytes]],
+        body: bytes | AsyncIterable[bytes],
+    ) -> AsyncIterator[httpx2.Response]:
+        """The provider's answer, with its body still to come. Leaving the block ends the
+        connection. The timeout for an answer begins when the last piece of `body` is sent.
+
+        `target` is appended byte for byte to the path of the provider's address. Raises
+        `EngineUnreachable`, which names the provider's host and nothing of the request.
+        """
+        import httpx2
+
+        url = httpx2.URL(self.upstream)
+        exact = {"target": url.raw_path.rstrip(b"/") + target}  # a URL would be normalised
+        wait_s = self._patience.first_byte_s
+        try:
+            async with asyncio.timeout(wait_s) as waiting:
+                content = body if isinstance(body, bytes) else _keeping_up(body, waiting, wait_s)
+                request = httpx2.Request(
+                    method, url, headers=list(headers), content=content, extensions=exact
+                )
+                response = await self._http.send(request, stream=True)
+        except TimeoutError:
+            raise NoAnswer(f"{self.host} did not answer in time") from None
+        except httpx2.TransportError as error:
+            kind = type(error).__name__
+            raise EngineUnreachable(f"cannot reach {self.host} ({kind})") from None
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        """The body as it arrives, not decompressed. Raises `EngineUnreachable`."""
+        import httpx2
+
+        chunks = response.aiter_raw()
+        now = asyncio.get_running_loop().time
+        end = now() + self._patience.total_s
+        while True:
+            try:
+                async with asyncio.timeout_at(min(now() + self._patience.between_s, end)):
+                    chunk = await anext(chunks, None)
+            except TimeoutError:
+                raise EngineUnreachable(f"{self.host} fell silent in an answer") from None
+            except httpx2.HTTPError as error:
+                kind = type(error).__name__
+                raise EngineUnreachable(f"{self.host} broke off an answer ({kind})") from None
+            if chunk is None:
+                return
+            yield chunk
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.upstream).netloc
+
+
+async def _keeping_up(
+    body: AsyncIterable[bytes], waiting: asyncio.Timeout, wait_s: float
+) -> AsyncIterator[bytes]:
+    now = asyncio.get_running_loop().time
+    async for piece in body:
+        waiting.reschedule(now() + wait_s)
+        yield piece
+    waiting.reschedule(now() + wait_s)
+
+
+def onward(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
+    """The headers to pass on, either way: all but hop-by-hop headers and ours."""
+    named = {
+        name.strip().lower()
+        for header, value in headers
+        if header.lower() == b"connection"
+        for name in value.split(b",")
+    }
+    left = _HOP_BY_HOP | named | set(drop)
+    return [(name, value) for name, value in headers if name.lower() not in left]
+
+
+def to_provider(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
+    return onward(headers, drop=_OURS | set(drop))
+
+
+def _client(
+    upstream: str, patience: Patience, transport: httpx2.AsyncBaseTransport | None
+) -> httpx2.AsyncClient:
+    try:
+        import httpx2
+    except ImportError:
+        raise CallerError(
+            "the proxy needs the packages httpx2 and uvicorn, which are not installed",
+            hint="pip install 'pagefault[proxy]'",
+        ) from None
+    parts = urlsplit(upstream)
+    if parts.username or parts.password:
+        raise BadInput("an upstream holds no user and password")
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(None, connect=patience.connect_s),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+        follow_redirects=False,
+        transport=transport,
+        verify=transport is not None or httpx2.create_ssl_context(),
+        trust_env=parts.scheme == "https" and not is_loopback(parts.hostname or ""),
+    )

@@ -1,0 +1,141 @@
+"""Takes requests in: opens and parses a body, reads it as a history, logs it in its conversation.
+
+What cannot be read or logged is still passed on, as the client sent it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import PagefaultError
+from pagefault.model.kinds import ControlMode
+from pagefault.proxy import access_log
+from pagefault.proxy.conversation.conversation import Conversation
+from pagefault.proxy.conversation.forming import Fork
+from pagefault.proxy.conversation.passed import Passed
+from pagefault.proxy.conversations import Conversations
+from pagefault.proxy.desk import Desk
+from pagefault.proxy.history.parsing import parse
+from pagefault.proxy.history.readings import ReadBody, Readings
+from pagefault.proxy.http.admission import Head
+from pagefault.proxy.http.client import CONTROL_HEADER, program, recognise, wants_marks
+from pagefault.proxy.http.encoding import NotOpened, opened
+from pagefault.proxy.keeping import Keeping
+from pagefault.proxy.reply import THE_MEMORY, UNREAD, Told
+from pagefault.proxy.unnamed import Chain
+from pagefault.proxy.wires.wire import Unreadable, Wire
+from pagefault.service.memory import Memory
+
+_NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRequest:
+    """A request that its conversation has taken in."""
+
+    conversation: Conversation
+    passed: Passed
+    chain: Chain | None  # if it has no id
+    mark: bytes  # of the request in that
+    fork: Fork | None = None  # the way it went, if its user agreed that it is taken again
+
+
+class Intake:
+    """For one proxy. `marks`: whether requests whose client sets no cache marks get some, unless
+    their own header decides.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        conversations: Conversations,
+        keeping: Keeping,
+        desk: Desk,
+        *,
+        window_tokens: int,
+        marks: bool,
+        body_bytes_max: int,
+    ) -> None:
+        self._memory = memory
+        self._conversations = conversations
+        self._keeping = keeping
+        self._desk = desk
+        self._window_tokens = window_tokens
+        self._marks = marks
+        self._body_bytes_max = body_bytes_max
+        self._readings = Readings()
+
+    async def take(
+        self, wire: Wire, head: Head, principal: str, body: bytes, told: Told
+    ) -> AcceptedRequest | None:
+        """Take a request into its conversation; None if it goes on as it is, and `told` says why.
+        Raises `TooLarge`.
+        """
+        taken = await self._read(wire, head, principal, body, told)
+        if taken is not None or told.not_logged:
+            self._keeping.note(told.not_logged)
+        return taken
+
+    async def _read(
+        self, wire: Wire, head: Head, principal: str, body: bytes, told: Told
+    ) -> AcceptedRequest | None:
+        try:
+            encoding = head.headers.get("content-encoding", "")
+            plain = opened(body, encoding, self._body_bytes_max)
+        except NotOpened:
+            told.words, told.not_logged = "not read: its encoding", UNREAD
+            return None
+        client = recognise(head.headers, {}, head.named)
+        lane = principal, wire.name, client.key if client is not None else ""
+        before = self._readings.find(lane, plain)
+        try:
+            parsed = parse(plain, before.parsed if before is not None else None)
+        except (ValueError, RecursionError):
+            told.words, told.not_logged = "not read: no JSON object", UNREAD
+            return None
+        await self._keeping.try_again()
+        try:
+            try:
+                document = wire.addressed(parsed.document, head.path)
+                by = program(head.headers, document)
+                is_alike = before is not None and before.program == by
+                history = wire.read(document, before.history if before and is_alike else None)
+            except _NOT_ITS_FORMAT:
+                raise Unreadable("a value is of another kind than its format has") from None
+            if not history.has_all:
+                raise Unreadable("the provider holds the rest of the conversation")
+            history = history.of_program(by)
+            self._readings.keep(lane, ReadBody(parsed, history, by), before)
+            mode = ControlMode(head.headers.get(CONTROL_HEADER, ControlMode.ASSIST))
+            if mode.captures:
+                conversation, chain, mark = await self._conversations.find(
+                    wire, head, principal, document, history
+                )
+                mode = mode.within(ControlMode(await self._memory.control_of(conversation.name)))
+            if not mode.captures:
+                told.words = f"{mode}: passed on, not kept"
+                return None
+            self._keeping.problem = ""
+            marks = wants_marks(head.headers, self._marks)
+            passed = await conversation.receive(
+                document, history, pages=mode.recalls, marks=marks, will_end=True
+            )
+        except Unreadable as why:
+            told.words, told.not_logged = f"not read: {why}", UNREAD
+            return None
+        except PagefaultError as error:  # the memory was asked which conversation it is
+            self._keeping.problem = error.message
+            told.words = f"not logged: {error.message}"
+            told.not_logged = THE_MEMORY
+            return None
+        except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
+            told.words = f"not read: {type(bug).__name__}"
+            told.not_logged = THE_MEMORY
+            return None
+        self._desk.passed(conversation.name, passed, self._window_tokens)
+        told.words = access_log.of_request(conversation, passed, len(history.messages))
+        told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
+        if mode is not ControlMode.ASSIST:
+            told.words += f", {mode}"
+        return AcceptedRequest(conversation, passed, chain, mark)

@@ -1,0 +1,1 @@
+"""What is sent of a request: the client's own messages, those that are left out, and quotes."""

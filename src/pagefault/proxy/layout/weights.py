@@ -1,0 +1,70 @@
+"""Estimates the tokens of a provider's JSON: text is counted, everything else has a fixed price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
+from pagefault.proxy.history.known import Fact, KnownValues
+
+OPAQUE_TOKENS: Final = 1_600  # about the most an image has; also for anything else that is not text
+_WORD_MAX: Final = 2_000  # characters without a space: not text
+_KEPT_MAX: Final = 20_000  # of remembered values
+
+
+class Weights:
+    """Counts values that recur: each object once, and equal objects by their digest."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.known = KnownValues()
+        self._counter = counter
+        self._tokens: dict[str, int] = {}
+
+    def of(self, value: Any) -> int:
+        """A message, or anything beside messages; 0 if empty."""
+        return MESSAGE_TOKENS + self.of_part(value) if value else 0
+
+    def of_all(self, values: Iterable[Any]) -> int:
+        return sum(map(self.of, values))
+
+    def of_parts(self, values: Iterable[Any]) -> int:
+        """Several parts of one message."""
+        return MESSAGE_TOKENS + sum(map(self.of_part, values))
+
+    def of_part(self, value: Any) -> int:
+        """A part of a message, without a frame."""
+        fact = self.known.of(value)
+        if fact.tokens < 0:
+            fact.tokens = self._of(fact)
+        return fact.tokens
+
+    def _of(self, fact: Fact) -> int:
+        if fact.key not in self._tokens:
+            if len(self._tokens) >= _KEPT_MAX:
+                self._tokens.clear()
+            words = list(_strings(fact.value))
+            texts = [word for word in words if not _is_opaque(word)]
+            opaque = [word for word in words if _is_opaque(word)]
+            self._tokens[fact.key] = sum(self._counter.count_all(texts)) + sum(
+                min(OPAQUE_TOKENS, len(word) // 4) for word in opaque
+            )
+        return self._tokens[fact.key]
+
+
+def _strings(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield name
+            yield from _strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one)
+    elif value is not None:
+        yield str(value)
+
+
+def _is_opaque(word: str) -> bool:
+    return len(word) > _WORD_MAX and not any(space in word[:_WORD_MAX] for space in " \n\t")

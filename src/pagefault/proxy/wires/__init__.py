@@ -1,0 +1,1 @@
+"""The wire formats of providers: how requests and answers are read, and changed."""
