@@ -14,8 +14,10 @@ from pagefault.cli.term import local, plural
 
 @click.command(cls=Command)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Do it. Without this, only say what would be trusted.")
-@click.option("--revoke", is_flag=True, help="Trust it no more: only read it from now on.")
+@click.option(
+    "--yes", is_flag=True, help="Trust it. Without --yes, only show what would be trusted."
+)
+@click.option("--revoke", is_flag=True, help="Stop trusting it: from now on, only read it.")
 @json_option
 @pass_app
 def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -> None:

@@ -16,6 +16,7 @@ import click
 
 from pagefault.cli.outcome import worded
 from pagefault.cli.term import Term
+from pagefault.cli.wording import SESSION
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -299,7 +300,7 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
         click.Option(
             ["--root"],
             metavar="PATH",
-            help='Where the memory is: a folder, or ":memory:".',
+            help='Folder of the memory, or ":memory:" for one that is not saved.',
             callback=_set_root,
             expose_value=False,
             hidden=hidden,
@@ -307,7 +308,7 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
         click.Option(
             ["-q", "--quiet"],
             is_flag=True,
-            help="Say only what was asked for, and errors.",
+            help="Print only results and errors.",
             callback=_set_loudness(-1),
             expose_value=False,
             hidden=hidden,
@@ -315,7 +316,7 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
         click.Option(
             ["-v", "--verbose"],
             is_flag=True,
-            help="Say more on stderr.",
+            help="Print more detail to stderr.",
             callback=_set_loudness(1),
             expose_value=False,
             hidden=hidden,
@@ -323,7 +324,7 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
         click.Option(
             ["--no-color"],
             is_flag=True,
-            help="No colours. So do NO_COLOR and TERM=dumb.",
+            help="Disable colours. NO_COLOR and TERM=dumb do the same.",
             callback=_set_plain,
             expose_value=False,
             hidden=hidden,
@@ -418,7 +419,7 @@ class WithDefault(Group):
 
 pass_app = click.make_pass_decorator(App, ensure=True)
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 
 
 def page_argument(**more: Any) -> Callable[[F], F]:
@@ -464,6 +465,5 @@ session_option = click.option(
     "session_name",
     metavar="NAME",
     shell_complete=complete_session,
-    help="Which session: its name or id, or how one begins. Default: the last one used (not a "
-    "fork).",
+    help=SESSION,
 )

@@ -11,6 +11,7 @@ import click
 from pagefault.cli.app import App, find_session, json_option, names_of
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
+from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_UNTIL
 from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
@@ -43,40 +44,44 @@ RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: h
 """The columns of a search's table, for the helps of those that search."""
 
 _OPTIONS = (
-    click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True),
     click.option(
-        "--tokens", type=click.IntRange(min=0), help="What the pages may come to, best first."
+        "-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help=LIMIT
+    ),
+    click.option(
+        "--tokens", type=click.IntRange(min=0), help="Token budget: show the best pages that fit."
     ),
     click.option(
         "--kind",
         "kinds",
         multiple=True,
         type=click.Choice([str(kind) for kind in Kind]),
-        help="Only pages of this kind; may be given again.",
+        help=ONLY_KIND,
     ),
     click.option(
         "--modality",
         "modalities",
         multiple=True,
         type=click.Choice([str(modality) for modality in Modality]),
-        help="Only pages of this modality; may be given again.",
+        help="Only pages of this modality. May be repeated.",
     ),
     click.option(
         "--origin",
         "origins",
         multiple=True,
         metavar="ORIGIN",
-        help="Only what came this way: user_typed, tool, tool:NAME …; may be given again.",
+        help=ONLY_ORIGIN,
     ),
     click.option(
         "--since",
         metavar="WHEN",
-        help='Only what was said from then on: 2026-03-01, yesterday, "3 days ago".',
+        help=ONLY_SINCE,
     ),
     click.option(
-        "--history", is_flag=True, help="Also what was edited since, and claims that are closed."
+        "--history",
+        is_flag=True,
+        help="Include earlier versions of edited text, and closed claims.",
     ),
-    click.option("--until", metavar="WHEN", help="Only what was said before, or on that day."),
+    click.option("--until", metavar="WHEN", help=ONLY_UNTIL),
     json_option,
 )
 
@@ -85,7 +90,7 @@ in_option = click.option(
     "imported_from",
     metavar="SOURCE",
     default="",
-    help="Only what was imported from there: chatgpt, claude, claude-code, codex …",
+    help="Only pages imported from SOURCE: chatgpt, claude, claude-code, codex …",
 )
 """For commands over a whole memory."""
 
@@ -100,7 +105,7 @@ def asking_options(command: F) -> F:
 profile_option = click.option(
     "--profile",
     type=click.Choice([str(profile) for profile in Profile]),
-    help="How what is found is ordered; else as recall.profile says.",
+    help="Ranking profile. Default: the setting `recall.profile`.",
 )
 
 

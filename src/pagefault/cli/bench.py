@@ -11,6 +11,7 @@ from pagefault.cli.app import App, Command, Group, json_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
+from pagefault.cli.wording import GUESSED_FORMAT
 from pagefault.model.errors import BadInput
 
 
@@ -20,11 +21,17 @@ def bench() -> None:
 
 
 @bench.command("kernel", cls=Command)
-@click.option("--pages", type=click.IntRange(min=10), default=10_000, show_default=True)
+@click.option(
+    "--pages",
+    type=click.IntRange(min=10),
+    default=10_000,
+    show_default=True,
+    help="Number of pages to write.",
+)
 @click.option(
     "--at",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Measure on this folder's disk; without it, a temporary folder.",
+    help="Folder on the disk to measure. Default: a temporary folder.",
 )
 @json_option
 @pass_app
@@ -45,13 +52,19 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
 
 
 @bench.command("serve", cls=Command)
-@click.option("--sessions", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Number of concurrent sessions.",
+)
 @click.option(
     "--requests",
     type=click.IntRange(min=1),
     default=300,
     show_default=True,
-    help="Through each way; the first of each session are told apart.",
+    help="Requests to send by each route. A session's first requests are reported separately.",
 )
 @click.option(
     "--rate",
@@ -59,10 +72,23 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     default=5.0,
     show_default=True,
     metavar="PER_S",
-    help="Requests a second that are offered, of both ways together.",
+    help="Offered load in requests per second, both routes together.",
 )
-@click.option("--body-kb", type=click.IntRange(min=1), default=300, show_default=True)
-@click.option("--window", type=click.IntRange(min=1_000), default=60_000, show_default=True)
+@click.option(
+    "--body-kb",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Approximate size of a request body, in kB.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1_000),
+    default=60_000,
+    show_default=True,
+    metavar="TOKENS",
+    help="Token limit of the proxy's requests.",
+)
 @json_option
 @pass_app
 def serving(
@@ -104,42 +130,51 @@ NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof
 
 
 @bench.command("northstar", cls=Command)
-@click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Number of conversations per variant.",
+)
 @click.option(
     "--windows",
     default="32000,4000",
     show_default=True,
     metavar="TOKENS,…",
-    help="The windows to run at, each a variant.",
+    help="Window sizes to run at, in tokens. Each is a variant.",
 )
 @click.option(
     "--phrasing",
     type=click.Choice(["script", "talk", "both", *NORTH_STARS, "all"]),
     default="both",
     show_default=True,
-    help="Short sentences, or as people talk, with changes of mind; both; other talk; all.",
+    help="Wording: script (short sentences), talk (natural, with changes of mind), both "
+    "of them, one of the other conversations, or all.",
 )
 @click.option(
     "--claims",
     type=click.Choice(["rules", "off"]),
     default="rules",
     show_default=True,
-    help="off shows what the figures would be without claims.",
+    help="How claims are formed. With off, the figures show memory without claims.",
 )
 @click.option(
     "--harder",
     is_flag=True,
-    help="Decoys, changes, other words, what was undone, what rests on a change, what never was.",
+    help="Ask harder questions: decoys, changed decisions, paraphrases, undone "
+    "decisions, knock-on effects of a change, and decisions never made.",
 )
 @click.option(
     "--templates",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Sentences of your own instead, as JSON (docs/benchmarks.md), for the harder ones.",
+    help="JSON file with your own sentences for the harder questions; "
+    "docs/benchmarks.md has the format.",
 )
 @click.option(
     "--embedder",
     metavar="EMBEDDER",
-    help="Search by meaning too, with this one: as the setting `embedder` names it.",
+    help="Also search by meaning, with this embedder: a value of the setting `embedder`.",
 )
 @json_option
 @pass_app
@@ -209,21 +244,22 @@ def northstar(
 @click.option(
     "--data",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Conversations with sessions and questions; without it, made-up ones of engineers.",
+    help="Conversations with sessions and questions. Default: generated conversations "
+    "of engineers.",
 )
 @click.option(
     "--format",
     type=FORMATS,
     default="locomo",
     show_default=True,
-    help="How the file is written.",
+    help="File format.",
 )
 @click.option(
     "--sessions",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How many to make up.",
+    help="Number of conversations to generate.",
 )
 @json_option
 @pass_app
@@ -261,7 +297,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     "--format",
     "form",
     type=FORMATS,
-    help="How the file is written. Without it, guessed as `replay` does.",
+    help=GUESSED_FORMAT,
 )
 @click.option(
     "--window",
@@ -269,15 +305,21 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     metavar="TOKENS",
     default=8_000,
     show_default=True,
-    help="Of every request, but those of the full history.",
+    help="Token limit of every request, except in the full-history layout.",
 )
 @click.option(
     "--recall",
     type=click.IntRange(min=0),
     metavar="TOKENS",
-    help="What a turn may page in at its start, in every layout; the default is a session's.",
+    help="Token limit of what a turn may page in at its start, in every layout. "
+    "Default: that of a session.",
 )
-@click.option("--conversations", type=click.IntRange(min=1), metavar="N", help="The first N only.")
+@click.option(
+    "--conversations",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Use only the first N conversations.",
+)
 @json_option
 @pass_app
 def layout(
@@ -335,12 +377,12 @@ def layout(
     "--data",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     required=True,
-    help="Conversations with questions that name their evidence: LoCoMo's, or turns.",
+    help="Conversations with questions that name their evidence, in the locomo or turns format.",
 )
 @click.option(
     "--audit",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Corrections of their evidence. Without it, audit….json beside the data, if it is there.",
+    help="Corrections to the evidence. Default: audit….json beside the data, if there is one.",
 )
 @click.option(
     "--cross-validate",
@@ -350,12 +392,12 @@ def layout(
 @click.option(
     "--embedder",
     metavar="NAME",
-    help="Search by meaning too, with this one: as the setting `embedder` names it.",
+    help="Also search by meaning, with this embedder: a value of the setting `embedder`.",
 )
 @click.option(
     "--reranker",
     metavar="NAME",
-    help="Have this one order what words leave open: as the setting `reranker` names it.",
+    help="Rerank close results with this reranker: a value of the setting `reranker`.",
 )
 @json_option
 @pass_app

@@ -31,25 +31,52 @@ RECORDINGS: Final = Path("tests/proxy/recordings")
     type=click.Path(path_type=Path, file_okay=False),
     default=RECORDINGS,
     show_default=True,
-    help="Recorded requests of clients, whose heads and shapes are taken.",
+    help="Folder of recorded client requests, the source of system prompts and message shapes.",
 )
-@click.option("--tokens", type=click.IntRange(min=10_000), default=300_000, show_default=True)
-@click.option("--window", type=click.IntRange(min=4_000), default=40_000, show_default=True)
-@click.option("--head-tokens", type=click.IntRange(min=0), default=12_000, show_default=True)
-@click.option("--seed", "seeds", type=int, multiple=True, default=[1], show_default=True)
+@click.option(
+    "--tokens",
+    type=click.IntRange(min=10_000),
+    default=300_000,
+    show_default=True,
+    help="Tokens of work in a session.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=4_000),
+    default=40_000,
+    show_default=True,
+    metavar="TOKENS",
+    help="Token limit of the proxy's requests.",
+)
+@click.option(
+    "--head-tokens",
+    type=click.IntRange(min=0),
+    default=12_000,
+    show_default=True,
+    help="Tokens of system prompt and tools.",
+)
+@click.option(
+    "--seed",
+    "seeds",
+    type=int,
+    multiple=True,
+    default=[1],
+    show_default=True,
+    help="Seed of a script. May be repeated.",
+)
 @click.option(
     "--client",
     "clients",
     type=click.Choice(["claude", "codex", "opencode"]),
     multiple=True,
-    help="Only this one; repeatable.",
+    help="Only this client. May be repeated.",
 )
 @click.option(
     "--chart",
     "picture",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.svg",
-    help="Draw it, too.",
+    help="Also draw a chart of the results.",
 )
 @json_option
 @pass_app

@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.wording import WINDOW
 
 
 @click.command("formation", cls=Command)
 @click.option(
     "--data",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A talk, in the form of --format. Without it, the one of `pagefault demo`.",
+    help="Conversation to form memory from. Default: the one of `pagefault demo`.",
 )
 @click.option(
     "--format",
@@ -25,20 +26,35 @@ from pagefault.cli.app import App, Command, json_option, pass_app
     type=click.Choice(["jsonl", "openai", "locomo", "turns"]),
     default="jsonl",
     show_default=True,
+    help="Format of the --data file.",
 )
 @click.option(
-    "--prices-of", default="claude-opus-5", show_default=True, help="A model's price list."
+    "--prices-of",
+    default="claude-opus-5",
+    show_default=True,
+    help="Model whose price list applies.",
 )
-@click.option("--window", type=click.IntRange(min=4_000), default=32_000, show_default=True)
+@click.option(
+    "--window",
+    type=click.IntRange(min=4_000),
+    default=32_000,
+    show_default=True,
+    metavar="TOKENS",
+    help=WINDOW,
+)
 @click.option(
     "--engine",
     "asks",
     is_flag=True,
-    help="Ask the configured endpoint, whatever it is. Without it a scripted proposer answers.",
+    help="Ask the configured endpoint. Without --engine, a scripted proposer answers.",
 )
-@click.option("--other-model", metavar="NAME", help="Also ask this model, about the range alone.")
 @click.option(
-    "--other-base-url", metavar="URL", help="At this endpoint, if not the configured one."
+    "--other-model", metavar="NAME", help="Also ask this model, showing it only the range."
+)
+@click.option(
+    "--other-base-url",
+    metavar="URL",
+    help="Endpoint of --other-model. Default: the configured one.",
 )
 @json_option
 @pass_app

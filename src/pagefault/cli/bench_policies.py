@@ -22,26 +22,26 @@ MADE_UP = 4
     "--traces",
     "folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder of traces: *.lis, *.trace, *.jsonl, also compressed (.zst, .gz).",
+    help="Folder of traces: *.lis, *.trace, *.jsonl, optionally compressed (.zst, .gz).",
 )
 @click.option(
     "--replay",
     "file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Conversations to record windows of; without it, made-up ones of engineers.",
+    help="Conversations to record windows from. Default: generated conversations of engineers.",
 )
 @click.option(
     "--format",
     "form",
     type=FORMATS,
-    help="How that file is written. Without it, guessed as `replay` does.",
+    help="Format of the --replay file. Default: guessed from its name and first lines.",
 )
 @click.option(
     "--windows",
     default="2000,4000,8000",
     show_default=True,
     metavar="TOKENS,…",
-    help="The windows to record at.",
+    help="Window sizes to record at, in tokens.",
 )
 @click.option(
     "--questions-max",
@@ -49,10 +49,13 @@ MADE_UP = 4
     default=60,
     show_default=True,
     metavar="N",
-    help="Ask at most N questions of a conversation in its end.",
+    help="Ask at most N questions at the end of a conversation.",
 )
 @click.option(
-    "--only", multiple=True, metavar="NAME", help="Only this trace or conversation; repeatable."
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Only this trace or conversation. May be repeated.",
 )
 @json_option
 @pass_app

@@ -25,16 +25,21 @@ if TYPE_CHECKING:
     type=click.Choice(["session", "day", "model"]),
     default="session",
     show_default=True,
-    help="What each row is of; days are those of UTC.",
+    help="Group rows by session, day (UTC) or model.",
 )
-@click.option("--since", metavar="WHEN", help="From then on.")
-@click.option("--until", metavar="WHEN", help="Up to then.")
+@click.option(
+    "--since", metavar="WHEN", help='Only requests since WHEN: 2026-03-01, yesterday, "3 days ago".'
+)
+@click.option(
+    "--until", metavar="WHEN", help="Only requests until WHEN. A day is included in full."
+)
 @click.option(
     "--price",
     "worth",
     metavar="[MODEL=]AMOUNT",
     multiple=True,
-    help="What a million uncached input tokens cost, in your currency.",
+    help="Price of a million uncached input tokens, in your currency, for all models or "
+    "for MODEL. May be repeated.",
 )
 @json_option
 @pass_app

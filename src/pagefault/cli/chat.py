@@ -12,6 +12,7 @@ import click
 
 from pagefault.cli.app import App, Command, complete_session, json_option, pass_app, short_names
 from pagefault.cli.term import plural
+from pagefault.cli.wording import LAYOUT, MODE, WINDOW
 
 if TYPE_CHECKING:
     from pagefault.engine.api import Engine
@@ -37,14 +38,19 @@ SESSION = "chat"
     type=click.Choice(["remote", "scripted"]),
     default="remote",
     show_default=True,
-    help="remote: the configured endpoint. scripted: no model, offline, quotes what it finds.",
+    help="remote: the configured endpoint. scripted: no model; works offline and quotes "
+    "what it finds.",
 )
-@click.option("--engine-model", metavar="NAME", help="Which model, whatever is configured.")
-@click.option("--engine-base-url", metavar="URL", help="Which endpoint, whatever is configured.")
-@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
-@click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
-@click.option("--layout", type=click.Choice(["stable", "developer"]), help="Of every request.")
-@click.option("--system", metavar="TEXT", help="The system prompt of this session.")
+@click.option("--engine-model", metavar="NAME", help="Model to use instead of the configured one.")
+@click.option(
+    "--engine-base-url",
+    metavar="URL",
+    help="Base URL of the endpoint to use instead of the configured one.",
+)
+@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help=WINDOW)
+@click.option("--mode", type=click.Choice(["passive", "active", "strict"]), help=MODE)
+@click.option("--layout", type=click.Choice(["stable", "developer"]), help=LAYOUT)
+@click.option("--system", metavar="TEXT", help="System prompt of this session.")
 @json_option
 @pass_app
 def chat(

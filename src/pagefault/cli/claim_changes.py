@@ -49,20 +49,27 @@ _CARD_OPTIONS: Final = (
         multiple=True,
         callback=claim_numbered,
         shell_complete=complete_claim,
-        help="A claim that it rests on: once that one does not hold, it is stale. May be repeated.",
+        help="Claim that this one rests on; when that one no longer holds, this one is "
+        "stale. May be repeated.",
     ),
-    click.option("--file", metavar="PATH", default="", help="The file that the quotations are of."),
-    click.option("--branch", metavar="NAME", default=None, help="The branch on which it is true."),
-    click.option("--path", metavar="PATH", default=None, help="What of the project it is about."),
-    click.option("--owner", metavar="NAME", default=None, help="Whose it is."),
-    click.option("--project", "project_id", metavar="NAME", default=None, help="Of which project."),
+    click.option("--file", metavar="PATH", default="", help="File that the quotations are from."),
+    click.option("--branch", metavar="NAME", default=None, help="Branch on which it is true."),
+    click.option(
+        "--path", metavar="PATH", default=None, help="Path in the project that it is about."
+    ),
+    click.option("--owner", metavar="NAME", default=None, help="Owner of the claim."),
+    click.option(
+        "--project", "project_id", metavar="NAME", default=None, help="Project of the claim."
+    ),
     click.option(
         "--decay-days",
         type=int,
         default=None,
-        help="Trusted so many days without a check; 0 is for ever, else as its kind is.",
+        help="Days it is trusted without being checked; 0 is forever. Default: that of its kind.",
     ),
-    click.option("--max-age-days", type=int, default=None, help="Trusted so many days in all."),
+    click.option(
+        "--max-age-days", type=int, default=None, help="Days it is trusted in all, even if checked."
+    ),
 )
 
 
@@ -76,10 +83,18 @@ def card_options(command: F) -> F:
 @click.command(cls=Command)
 @claim_argument()
 @session_option
-@click.option("--value", metavar="TEXT", default=None, help="Other words: another claim.")
-@click.option("--subject", default=None, help="What it is about.")
-@click.option("--kind", type=click.Choice(KINDS), default=None)
-@click.option("--quote", "quotes", metavar="WORDS", multiple=True, help="Other evidence, in all.")
+@click.option(
+    "--value", metavar="TEXT", default=None, help="New text, which makes it another claim."
+)
+@click.option("--subject", default=None, help="Subject of the claim.")
+@click.option("--kind", type=click.Choice(KINDS), default=None, help="Kind of claim.")
+@click.option(
+    "--quote",
+    "quotes",
+    metavar="WORDS",
+    multiple=True,
+    help="New evidence, word for word, in place of all the old. May be repeated.",
+)
 @card_options
 @origin_option
 @key_option
@@ -135,8 +150,10 @@ def edit(
 @click.command(cls=Command)
 @claim_argument("claim_ids", metavar="ID ID…", nargs=-1, required=True)
 @session_option
-@click.option("--value", metavar="TEXT", default="", help="What holds, where they differ.")
-@click.option("--subject", default="", help="What it is about.")
+@click.option(
+    "--value", metavar="TEXT", default="", help="Text of the merged claim, if the others differ."
+)
+@click.option("--subject", default="", help="Subject of the claim.")
 @origin_option
 @key_option
 @dry_run_option
@@ -258,7 +275,7 @@ def contradict(
 @click.option(
     "--verdict",
     type=click.Choice(["pass", "fail"]),
-    help="What you say of the one claim that is named, whatever is found.",
+    help="Your verdict on the one claim named, whatever the checks find.",
 )
 @dry_run_option
 @json_option
@@ -358,7 +375,7 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
     "kinds",
     type=click.Choice(KINDS),
     multiple=True,
-    help="Let only claims of this kind answer (several).",
+    help="Accept only claims of this kind as an answer. May be repeated.",
 )
 @session_option
 @json_option

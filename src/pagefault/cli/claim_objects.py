@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pagefault.cli.wording import DRY_RUN, KEY
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -23,10 +25,10 @@ origin_option = click.option(
     "--origin",
     default="user_typed",
     show_default=True,
-    help="The channel that it came through; what a model proposes is model_generated.",
+    help="Channel it came through. Use model_generated for what a model proposes.",
 )
-key_option = click.option("--key", default="", help="A retry with the same key changes nothing.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+key_option = click.option("--key", default="", help=KEY)
+dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 def claim_argument(*names: str, **more: Any) -> Callable[[F], F]:

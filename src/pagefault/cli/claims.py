@@ -129,7 +129,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     "quotes",
     metavar="WORDS",
     multiple=True,
-    help="What it rests on, word for word as it was said; may be repeated.",
+    help="Evidence, word for word as it was said. May be repeated.",
 )
 @click.option(
     "--page",
@@ -138,23 +138,27 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     default="",
     callback=numbered,
     shell_complete=complete_page,
-    help="The page that says so.",
+    help="Page that the quotations are from.",
 )
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
     default="decision",
     show_default=True,
-    help="A rule is recited with every request.",
+    help="Kind of claim. A rule is repeated in every request.",
 )
-@click.option("--subject", default="", help="What it is about: the claim on it is superseded.")
+@click.option(
+    "--subject",
+    default="",
+    help="Subject of the claim; it supersedes the claim that stands on the same subject.",
+)
 @click.option(
     "--replaces",
     metavar="ID",
     default="",
     callback=claim_numbered,
     shell_complete=complete_claim,
-    help="The claim whose place it takes.",
+    help="Claim that this one replaces.",
 )
 @card_options
 @origin_option

@@ -27,12 +27,12 @@ from pagefault.cli.proxied import KEPT_SHORT
     type=click.IntRange(1, 2),
     default=1,
     show_default=True,
-    help="1 reduced: all that it says; 2 abstract: what says most.",
+    help="1: reduced, with everything it says. 2: abstract, with the main points.",
 )
 @click.option(
     "--by",
     type=click.Choice(["rules", "model"]),
-    help="Who writes an abstract: rules, which quote, or the configured model.",
+    help="Who writes an abstract: rules, which only quote, or the configured model.",
 )
 @json_option
 @pass_app

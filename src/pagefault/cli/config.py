@@ -24,7 +24,7 @@ def config() -> None:
 
 
 @config.command("show", cls=Command)
-@click.option("--origin", is_flag=True, help="Where each value came from.")
+@click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @json_option
 @pass_app
 def show(app: App, origin: bool, as_json: bool) -> None:

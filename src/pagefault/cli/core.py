@@ -19,6 +19,7 @@ from pagefault.cli.app import (
 )
 from pagefault.cli.heat import dry_run_option, written
 from pagefault.cli.term import plural
+from pagefault.cli.wording import KEY, LIMIT
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
 AREAS = ["personal", "task"]
 _area_option = click.option(
-    "--area", type=click.Choice(["", *AREAS]), default="", help="Personal facts, or notes of work."
+    "--area",
+    type=click.Choice(["", *AREAS]),
+    default="",
+    help="Personal facts, or notes about work.",
 )
 
 
@@ -49,7 +53,7 @@ def core() -> None:
 @click.argument(
     "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
 )
-@click.option("--proposed", is_flag=True, help="What waits for `core accept`.")
+@click.option("--proposed", is_flag=True, help="Show proposals that wait for `core accept`.")
 @json_option
 @pass_app
 def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> None:
@@ -156,8 +160,8 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
 @click.argument("text")
 @session_option
 @_area_option
-@click.option("--replaces", metavar="ID", default="", help="The note that it corrects.")
-@click.option("--key", default="", help="A retry with the same key changes nothing.")
+@click.option("--replaces", metavar="ID", default="", help="Note that this one corrects.")
+@click.option("--key", default="", help=KEY)
 @json_option
 @pass_app
 def insert(
@@ -192,7 +196,7 @@ def insert(
 @core.command("search", cls=Command)
 @click.argument("query")
 @session_option
-@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True)
+@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
 @_area_option
 @json_option
 @pass_app
@@ -229,7 +233,9 @@ def search(
 @core.command("import", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @session_option
-@click.option("--approve", is_flag=True, help="You vouch for what it says: sections stand at once.")
+@click.option(
+    "--approve", is_flag=True, help="Vouch for the contents: sections take effect at once."
+)
 @dry_run_option
 @json_option
 @pass_app

@@ -27,16 +27,16 @@ PATIENCE_S: Final = 2.0  # that a page waits while a long session is read
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Where to listen: a name of this machine that no other machine reaches.",
+    help="Address to listen on. It must be a loopback address.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=0,
     show_default=True,
-    help="Where to listen; 0 for any that is free.",
+    help="Port to listen on; 0 picks a free one.",
 )
-@click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
+@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @json_option
 @pass_app
 def dashboard(app: App, host: str, port: int, opens: bool, as_json: bool) -> None:

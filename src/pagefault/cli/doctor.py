@@ -21,17 +21,17 @@ _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗"
 @click.command(cls=Command)
 @click.option("--network", is_flag=True, help="Also send one short request to the endpoint.")
 @click.option(
-    "--live", is_flag=True, help="Also ask the providers of running proxies whether they answer."
+    "--live", is_flag=True, help="Also check that the providers of running proxies answer."
 )
 @click.option(
     "--canary/--no-canary",
     default=True,
-    help="Whether a conversation goes through a proxy, is looked for in the log, and forgotten.",
+    help="Send a test conversation through a proxy, look for it in the log, and forget it.",
 )
 @click.option(
     "--fix",
     is_flag=True,
-    help="Put right what can be: what `wrap` left, and who may read the memory.",
+    help="Fix what can be fixed: files that `wrap` left changed, and permissions of the memory.",
 )
 @json_option
 @pass_app

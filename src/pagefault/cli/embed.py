@@ -11,8 +11,10 @@ from pagefault.cli.term import plural
 
 
 @click.command(cls=Command)
-@click.option("--embedder", metavar="NAME", help="Another than the one that is configured.")
-@click.option("--prune", is_flag=True, help="Delete the vectors of every other embedder, then.")
+@click.option("--embedder", metavar="NAME", help="Embedder to use instead of the configured one.")
+@click.option(
+    "--prune", is_flag=True, help="Afterwards, delete the vectors of all other embedders."
+)
 @json_option
 @pass_app
 def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from pagefault.cli.app import (
 )
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import after_ms, first_ms
+from pagefault.cli.wording import LIMIT, ONLY_SESSION
 from pagefault.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,16 +30,28 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 
 @click.command(cls=Command)
 @session_argument
-@click.option("--session", "session_name", metavar="NAME", help="Only of this one, by name or id.")
-@click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only of this type.")
-@click.option("--file", "path", metavar="PATH", help="Changes of a file, by the end of its path.")
-@click.option("--command", metavar="WORDS", help="Commands that have these words, in a row.")
-@click.option("--test", metavar="NAME", help="Runs that tell of a test, by the end of its name.")
-@click.option("--failed", is_flag=True, help="Only runs of tests that failed.")
-@click.option("--last-passed", is_flag=True, help="The last run in which they passed.")
-@click.option("--since", metavar="WHEN", help="From then on.")
-@click.option("--until", metavar="WHEN", help="Up to then.")
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, metavar="N")
+@click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
+@click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
+@click.option(
+    "--file", "path", metavar="PATH", help="Only changes to files whose path ends in PATH."
+)
+@click.option(
+    "--command",
+    metavar="WORDS",
+    help="Only commands that contain WORDS, in this order and side by side.",
+)
+@click.option(
+    "--test", metavar="NAME", help="Only runs that report a test whose name ends in NAME."
+)
+@click.option("--failed", is_flag=True, help="Only test runs that failed.")
+@click.option("--last-passed", is_flag=True, help="Only the last test run that passed.")
+@click.option(
+    "--since", metavar="WHEN", help='Only events since WHEN: 2026-03-01, yesterday, "3 days ago".'
+)
+@click.option("--until", metavar="WHEN", help="Only events until WHEN. A day is included in full.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=50, show_default=True, help=LIMIT, metavar="N"
+)
 @json_option
 @pass_app
 def events(

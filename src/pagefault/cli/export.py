@@ -11,6 +11,14 @@ from pagefault.cli.app import App, Command, find_row, json_option, pass_app
 from pagefault.cli.asking import filter_of
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
+from pagefault.cli.wording import (
+    ONLY_KIND,
+    ONLY_ORIGIN,
+    ONLY_SESSION,
+    ONLY_SINCE,
+    ONLY_SOURCE,
+    ONLY_UNTIL,
+)
 from pagefault.model.kinds import Kind
 
 
@@ -21,27 +29,27 @@ from pagefault.model.kinds import Kind
     type=click.Choice(["snapshot", "events", "markdown"]),
     default="snapshot",
     show_default=True,
-    help="A zip archive, JSON lines, or a folder of documents.",
+    help="snapshot: a zip archive. events: JSON lines. markdown: a folder of documents.",
 )
-@click.option("--session", "session_name", metavar="NAME", help="Only this one, by name or id.")
+@click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     type=click.Choice([str(kind) for kind in (Kind.TRANSCRIPT, Kind.ARTIFACT)]),
-    help="Only pages of this kind; may be given again.",
+    help=ONLY_KIND,
 )
 @click.option(
     "--origin",
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="Only what came this way: user_typed, tool, tool:NAME …; may be given again.",
+    help=ONLY_ORIGIN,
 )
-@click.option("--in", "imported_from", metavar="SOURCE", help="Only what was imported from there.")
-@click.option("--since", metavar="WHEN", help="Only what was said from then on.")
-@click.option("--until", metavar="WHEN", help="Only what was said before, or on that day.")
-@click.option("--dry-run", is_flag=True, help="Only say what it would hold.")
+@click.option("--in", "imported_from", metavar="SOURCE", help=ONLY_SOURCE)
+@click.option("--since", metavar="WHEN", help=ONLY_SINCE)
+@click.option("--until", metavar="WHEN", help=ONLY_UNTIL)
+@click.option("--dry-run", is_flag=True, help="Only show what would be exported.")
 @json_option
 @pass_app
 def export(

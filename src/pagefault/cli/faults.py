@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @session_argument
 @session_option
-@click.option("--forks", is_flag=True, help="The faults of this session's forks too.")
+@click.option("--forks", is_flag=True, help="Include the faults of this session's forks.")
 @click.option(
     "--by",
     type=click.Choice(["reason", "level", "outcome", "turn"]),
-    help="Count them by this, instead of listing them.",
+    help="Show counts grouped by this, instead of a list.",
 )
 @json_option
 @pass_app

@@ -20,6 +20,7 @@ from pagefault.cli.app import (
 )
 from pagefault.cli.asking import filter_of
 from pagefault.cli.term import plural
+from pagefault.cli.wording import ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
 from pagefault.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -29,28 +30,35 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @page_argument(required=False)
 @click.option(
-    "--all", "--session-whole", "whole", is_flag=True, help="The whole session, not one page."
+    "--all", "--session-whole", "whole", is_flag=True, help="Erase all of --session, not one page."
 )
-@click.option("--query", metavar="WORDS", help="Every page that holds all of these words.")
+@click.option("--query", metavar="WORDS", help="Only pages that contain all of WORDS.")
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     type=click.Choice([str(kind) for kind in Kind]),
-    help="Every page of this kind; may be given again.",
+    help=ONLY_KIND,
 )
 @click.option(
     "--origin",
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="Every page that came this way: user_typed, tool, tool:NAME …; may be given again.",
+    help=ONLY_ORIGIN,
 )
-@click.option("--in", "imported_from", metavar="SOURCE", help="Every page imported from there.")
-@click.option("--since", metavar="WHEN", help="Every page that was said from then on.")
-@click.option("--until", metavar="WHEN", help="Every page that was said before, or on that day.")
-@click.option("--session", "session_name", metavar="NAME", help="Which session, by name or id.")
-@click.option("--yes", is_flag=True, help="Do it. Without this, only say what would go.")
+@click.option("--in", "imported_from", metavar="SOURCE", help=ONLY_SOURCE)
+@click.option("--since", metavar="WHEN", help=ONLY_SINCE)
+@click.option("--until", metavar="WHEN", help=ONLY_UNTIL)
+@click.option(
+    "--session",
+    "session_name",
+    metavar="NAME",
+    help="Session to erase from: full name or id, or region:NAME.",
+)
+@click.option(
+    "--yes", is_flag=True, help="Erase it. Without --yes, only show what would be erased."
+)
 @json_option
 @pass_app
 def forget(

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     type=click.Choice(["model", "rules"]),
     default="model",
     show_default=True,
-    help="The configured model, which should be the one that the session is run with; or rules, "
-    "which quote.",
+    help="Who forms memory: the configured model, which should be the one the session "
+    "runs with, or rules, which only quote.",
 )
 @click.option(
     "--rest",
     is_flag=True,
-    help="The conversation has paused: form its last turns as well, and propose lines for core "
-    "memory (`pagefault core show --proposed`).",
+    help="Treat the conversation as paused: form its last turns as well, and propose "
+    "lines for core memory (see `pagefault core show --proposed`).",
 )
-@click.option("--dry-run", is_flag=True, help="Ask nobody: tell what would be asked.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be asked.")
 @json_option
 @pass_app
 def form(

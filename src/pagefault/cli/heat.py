@@ -20,6 +20,7 @@ from pagefault.cli.app import (
     session_option,
 )
 from pagefault.cli.term import plural
+from pagefault.cli.wording import DRY_RUN, KEY, LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
 
 TYPES = ["message", "fact", "decision", "entity", "context"]
-dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would change, only.")
+dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 _type_option = click.option(
     "--type",
     "types",
     type=click.Choice(TYPES),
     multiple=True,
-    help="Items of this type alone; may be repeated.",
+    help="Only items of this type. May be repeated.",
 )
 
 
@@ -112,9 +113,16 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
 @heat.command("add", cls=Command)
 @click.argument("text")
 @session_option
-@click.option("--type", "type_", type=click.Choice(TYPES), default="context", show_default=True)
-@click.option("--metadata", metavar="JSON", default="", help="An object to keep with it.")
-@click.option("--key", default="", help="A retry with the same key changes nothing.")
+@click.option(
+    "--type",
+    "type_",
+    type=click.Choice(TYPES),
+    default="context",
+    show_default=True,
+    help="Type of the item.",
+)
+@click.option("--metadata", metavar="JSON", default="", help="JSON object to store with the item.")
+@click.option("--key", default="", help=KEY)
 @dry_run_option
 @json_option
 @pass_app
@@ -147,7 +155,13 @@ def add(
 @heat.command("spill", cls=Command)
 @click.argument("item_ids", metavar="[ID]...", nargs=-1, shell_complete=_complete_hot)
 @session_option
-@click.option("--count", type=click.IntRange(min=0), default=4, show_default=True)
+@click.option(
+    "--count",
+    type=click.IntRange(min=0),
+    default=4,
+    show_default=True,
+    help="Move this many items, least needed first, if no ID is given.",
+)
 @dry_run_option
 @json_option
 @pass_app
@@ -177,10 +191,18 @@ def spill(
 @heat.command("recall", cls=Command)
 @click.argument("query")
 @session_option
-@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True)
+@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
 @_type_option
-@click.option("--min-relevance", type=click.FloatRange(0, 1), default=0.0, show_default=True)
-@click.option("--no-promote", is_flag=True, help="Nothing becomes hot by this.")
+@click.option(
+    "--min-relevance",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Lowest relevance of a result, 0 to 1.",
+)
+@click.option(
+    "--no-promote", is_flag=True, help="Leave items where they are, however often they are used."
+)
 @dry_run_option
 @json_option
 @pass_app
@@ -243,7 +265,10 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
 @click.argument("item_ids", metavar="[ID]...", nargs=-1)
 @session_option
 @click.option(
-    "--count", type=click.IntRange(min=0), default=0, help="So many cold items, needed least."
+    "--count",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Archive this many cold items, least needed first.",
 )
 @dry_run_option
 @json_option

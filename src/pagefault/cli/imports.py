@@ -32,11 +32,15 @@ def import_() -> None:
 
 @import_.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Write it without asking.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
-@click.option("--watch", is_flag=True, help="Go on importing what is added there.")
+@click.option("--yes", is_flag=True, help="Import without asking first.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
+@click.option("--watch", is_flag=True, help="Keep running, and import what is added.")
 @click.option(
-    "--for", "for_s", type=click.FloatRange(min=0), metavar="SECONDS", help="For how long."
+    "--for",
+    "for_s",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Stop watching after this many seconds.",
 )
 @json_option
 @pass_app
@@ -255,7 +259,13 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 
 
 @import_.command("list", cls=Command)
-@click.option("--in", "imported_from", metavar="SOURCE", default="", help="Only from there.")
+@click.option(
+    "--in",
+    "imported_from",
+    metavar="SOURCE",
+    default="",
+    help="Only sessions imported from SOURCE.",
+)
 @json_option
 @pass_app
 def list_(app: App, imported_from: str, as_json: bool) -> None:
@@ -276,9 +286,11 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
 
 
 @import_.command(cls=Command)
-@click.option("--import", "run", metavar="IMPORT", default="", help="What one import brought.")
-@click.option("--session", "session_name", metavar="NAME", default="", help="One session.")
-@click.option("--in", "imported_from", metavar="SOURCE", default="", help="All from there.")
+@click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
+@click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
+@click.option(
+    "--in", "imported_from", metavar="SOURCE", default="", help="All sessions imported from SOURCE."
+)
 @json_option
 @pass_app
 def approve(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
@@ -291,9 +303,11 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
 
 
 @import_.command(cls=Command)
-@click.option("--import", "run", metavar="IMPORT", default="", help="What one import brought.")
-@click.option("--session", "session_name", metavar="NAME", default="", help="One session.")
-@click.option("--in", "imported_from", metavar="SOURCE", default="", help="All from there.")
+@click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
+@click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
+@click.option(
+    "--in", "imported_from", metavar="SOURCE", default="", help="All sessions imported from SOURCE."
+)
 @json_option
 @pass_app
 def revoke(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:

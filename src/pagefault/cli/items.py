@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--message",
     metavar="SEQ",
     type=click.IntRange(min=1),
-    help="This message of the proxy's client alone, as JSON, the way it was sent.",
+    help="Only this message of the proxied client, as JSON, as it was sent.",
 )
 @json_option
 @pass_app

@@ -13,14 +13,14 @@ from pagefault.cli.app import App, Command, pass_app
     "sessions",
     metavar="NAME",
     multiple=True,
-    help="Only this session, by name or id; may be given again.",
+    help="Only this session: name or id. May be repeated.",
 )
 @click.option("--user", metavar="NAME", default="", help="Only sessions of this user.")
 @click.option("--project", metavar="NAME", default="", help="Only sessions of this project.")
 @click.option(
     "--write",
     is_flag=True,
-    help="Offer `remember` too: what the client's model notes is kept as its proposal.",
+    help="Also offer `remember`: what the client's model notes is stored as its proposal.",
 )
 @pass_app
 def mcp(app: App, sessions: tuple[str, ...], user: str, project: str, write: bool) -> None:

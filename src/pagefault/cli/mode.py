@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.wording import ONLY_SESSION
 from pagefault.model.kinds import ControlMode
 
 
 @click.command(cls=Command)
 @click.argument("mode", required=False, type=click.Choice([str(mode) for mode in ControlMode]))
-@click.option("--session", "session_name", metavar="NAME", help="Only this one, by name or id.")
+@click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
 @json_option
 @pass_app
 def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) -> None:

@@ -123,7 +123,7 @@ def diff(app: App, session_name: str, before: str, after: str, as_json: bool) ->
 @click.option(
     "--actor",
     type=click.Choice(["user", "model", "tool", "system"]),
-    help="What this actor did, alone.",
+    help="Only what this actor did.",
 )
 @json_option
 @pass_app

@@ -8,6 +8,7 @@ import click
 
 from pagefault.cli.app import App, Command, find_row, json_option, page_argument, pass_app
 from pagefault.cli.term import plural
+from pagefault.cli.wording import DRY_RUN, SESSION
 
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 _JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title,
     text, descendants: [{session, session_id, pages}]}."""
 
-_session_option = click.option(
-    "--session", "session_name", metavar="NAME", help="Which session, by name or id."
-)
-_dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+_session_option = click.option("--session", "session_name", metavar="NAME", help=SESSION)
+_dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 @click.group()
@@ -85,8 +84,8 @@ def raise_(
 @origins.command(cls=Command)
 @page_argument(required=False)
 @_session_option
-@click.option("--origin", metavar="ORIGIN", help="All that came this way: web, tool, tool:NAME …")
-@click.option("--all", "--session-whole", "whole", is_flag=True, help="All of --session.")
+@click.option("--origin", metavar="ORIGIN", help="All pages of this origin: web, tool, tool:NAME …")
+@click.option("--all", "--session-whole", "whole", is_flag=True, help="All pages of --session.")
 @_dry_run_option
 @json_option
 @pass_app

@@ -20,6 +20,7 @@ from pagefault.cli.app import (
 )
 from pagefault.cli.term import plural, redacted
 from pagefault.cli.when import first_ms, last_ms
+from pagefault.cli.wording import ONLY_SESSION
 from pagefault.views.files import file_of, place
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _OPTIONS: Final = (
         default=2_000,
         show_default=True,
         metavar="N",
-        help="What the text may come to, in tokens.",
+        help="Token budget of the text.",
     ),
     click.option(
         "--format",
@@ -53,27 +54,28 @@ _OPTIONS: Final = (
         type=click.Choice(_FORMS),
         default="md",
         show_default=True,
-        help="For people, programs, or the model of a client.",
+        help="md for people, json for programs, claude or codex for that client's model.",
     ),
     click.option(
         "--at",
         "at",
         metavar="WHEN",
-        help="The time by which it is made, in the place of now; what is later is in it, too.",
+        help='Time to use as now: 2026-03-01, yesterday, "3 days ago". Later messages are '
+        "included all the same.",
     ),
     click.option(
         "-o",
         "--output",
         "target",
         type=click.Path(path_type=Path, allow_dash=True),
-        help="Where to write it, in place of what is there; in a folder, under a name of its own; "
-        "- is the standard output.",
+        help="File to write, replacing what is there; in a folder, the file gets a name of "
+        "its own. - is stdout.",
     ),
     click.option(
         "--diff",
         "older",
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        help="Say what is different from this one, which was written as JSON.",
+        help="Show what changed since this pack, which was written with --format json.",
     ),
     json_option,
 )
@@ -84,7 +86,7 @@ _only_session = click.option(
     "session_name",
     metavar="NAME",
     shell_complete=complete_session,
-    help="Only this one: its name or id, or how one begins.",
+    help=ONLY_SESSION,
 )
 
 
@@ -109,8 +111,13 @@ def _packing(command: F) -> F:
 )
 @click.argument("words", metavar="[QUERY]", nargs=-1)
 @_only_session
-@click.option("--type", "pack_type", type=click.Choice(["boot", "task"]), help="Else by the query.")
-@click.option("--unproved", is_flag=True, help="Also claims that are stale or not confirmed.")
+@click.option(
+    "--type",
+    "pack_type",
+    type=click.Choice(["boot", "task"]),
+    help="Type of pack. Default: task with a QUERY, else boot.",
+)
+@click.option("--unproved", is_flag=True, help="Include stale and unconfirmed claims.")
 @_packing
 @pass_app
 def pack(
@@ -186,8 +193,10 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
     """,
 )
 @_only_session
-@click.option("--since", metavar="WHEN", help="From then on.")
-@click.option("--git", "git_range", metavar="RANGE", help="Commits, as `git log` takes them.")
+@click.option(
+    "--since", metavar="WHEN", help='Only changes since WHEN: 2026-03-01, yesterday, "3 days ago".'
+)
+@click.option("--git", "git_range", metavar="RANGE", help="Commits to include, as for `git log`.")
 @_packing
 @pass_app
 def digest(

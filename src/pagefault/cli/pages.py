@@ -31,6 +31,7 @@ from pagefault.cli.compress import compress
 from pagefault.cli.moments import time_of
 from pagefault.cli.proxied import CLIENT_DECIDES, QUOTED_SOON, resident_pages
 from pagefault.cli.term import iso, plural
+from pagefault.cli.wording import LIMIT
 from pagefault.model.ids import PageId
 
 if TYPE_CHECKING:
@@ -42,11 +43,9 @@ if TYPE_CHECKING:
 
 _ALL = 2**31
 
-topic_option = click.option(
-    "--topic", default="", help="Only pages with this word among their topics."
-)
+topic_option = click.option("--topic", default="", help="Only pages on this topic.")
 task_option = click.option(
-    "--task", default="", help="Only pages that name this task: #42 or 42, ABC-7."
+    "--task", default="", help="Only pages that mention this task: #42 or 42, ABC-7."
 )
 
 
@@ -61,8 +60,10 @@ def pages() -> None:
 @pages.command("ls", cls=Command)
 @session_argument
 @session_option
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True)
-@click.option("--all", "everything", is_flag=True, help="All pages, whatever --limit says.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help=LIMIT
+)
+@click.option("--all", "everything", is_flag=True, help="List all pages, ignoring --limit.")
 @topic_option
 @task_option
 @json_option
@@ -142,16 +143,17 @@ def ls(
     type=click.IntRange(0, 3),
     default=0,
     show_default=True,
-    help="0 full, 1 reduced, 2 abstract, 3 reference. Where one does not exist, the next fuller.",
+    help="0 full, 1 reduced, 2 abstract, 3 reference. If that form does not exist, the "
+    "next fuller one.",
 )
 @click.option(
     "--at",
     "when",
     metavar="WHEN",
     default="",
-    help="As it stood then: a turn, seq:345, checkpoint:NAME or a time, as of `pagefault at`.",
+    help="Show it as of WHEN: a turn, seq:345, checkpoint:NAME or a time, as for `pagefault at`.",
 )
-@click.option("--text", "text_only", is_flag=True, help="The text alone, byte for byte.")
+@click.option("--text", "text_only", is_flag=True, help="Print only the text, byte for byte.")
 @click.option(
     "--out",
     metavar="FILE",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("session", shell_complete=complete_session)
 @click.argument("text", required=False)
-@click.option("--clear", is_flag=True, help="Let no goal stand.")
+@click.option("--clear", is_flag=True, help="Clear the goal.")
 @json_option
 @pass_app
 def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -> None:
@@ -187,7 +187,12 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
 )
 @click.argument("session", shell_complete=complete_session)
 @click.argument("name", required=False, default="")
-@click.option("--at", "when", metavar="WHEN", help="The moment that it goes on from.")
+@click.option(
+    "--at",
+    "when",
+    metavar="WHEN",
+    help="Point to fork from: a turn, seq:345, checkpoint:NAME or a time. Default: now.",
+)
 @json_option
 @pass_app
 def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
+from pagefault.cli.wording import GUESSED_FORMAT, LAYOUT, MODE, WINDOW
 
 if TYPE_CHECKING:
     from pagefault.lab.transcripts import Conversation
@@ -64,27 +65,30 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "--format",
     "form",
     type=FORMATS,
-    help="How the file is written. Without it, guessed from its name and beginning.",
+    help=GUESSED_FORMAT,
 )
-@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
-@click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
-@click.option("--layout", type=click.Choice(["stable", "developer"]), help="Of every request.")
-@click.option("--questions", is_flag=True, help="Ask the file's questions, each on a fork.")
+@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help=WINDOW)
+@click.option("--mode", type=click.Choice(["passive", "active", "strict"]), help=MODE)
+@click.option("--layout", type=click.Choice(["stable", "developer"]), help=LAYOUT)
+@click.option("--questions", is_flag=True, help="Ask the file's questions, each in a fork.")
 @click.option(
-    "--questions-max", type=click.IntRange(min=1), metavar="N", help="At most N a conversation."
+    "--questions-max",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ask at most N questions per conversation.",
 )
 @click.option(
     "--paged-in-tokens",
     type=click.IntRange(min=1),
     metavar="N",
-    help="At most N brought in by recall and faults in a turn, together.",
+    help="Token limit of what recall and faults together may bring in per turn.",
 )
 @click.option(
     "--prices",
     metavar="NAME",
-    help="What prompts cost: a list of `pagefault models --json`, or READ/WRITE/SECONDS.",
+    help="Price list: a name from `pagefault models --json`, or READ/WRITE/SECONDS.",
 )
-@click.option("--ephemeral", is_flag=True, help="In a temporary folder, deleted afterwards.")
+@click.option("--ephemeral", is_flag=True, help="Use a temporary folder, deleted afterwards.")
 @json_option
 @pass_app
 def replay(

@@ -25,7 +25,7 @@ from pagefault.views.files import place
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     default="report.html",
     show_default=True,
-    help="Where to write it, in place of what is there; - is the standard output.",
+    help="File to write, replacing what is there. - is stdout.",
 )
 @json_option
 @pass_app

@@ -46,7 +46,7 @@ _session_option = click.option(
     "--session",
     "session_name",
     metavar="NAME",
-    help="Only this, by name or id; or region:NAME.",
+    help="Only for this session: full name or id, or region:NAME.",
 )
 
 
@@ -77,7 +77,7 @@ def show(app: App, as_json: bool) -> None:
 @click.argument("keep", metavar="TIME")
 @_kind_option
 @_session_option
-@click.option("--dry-run", is_flag=True, help="Only say what would be past its time then.")
+@click.option("--dry-run", is_flag=True, help="Only show what would then be past its time.")
 @json_option
 @pass_app
 def set_(
@@ -107,7 +107,9 @@ def set_(
 
     {_JSON}
     """)  # fmt: skip
-@click.option("--yes", is_flag=True, help="Do it. Without this, only say what would go.")
+@click.option(
+    "--yes", is_flag=True, help="Forget it. Without --yes, only show what would be forgotten."
+)
 @json_option
 @pass_app
 def apply(app: App, yes: bool, as_json: bool) -> None:

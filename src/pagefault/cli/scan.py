@@ -17,7 +17,7 @@ BYTES_MAX = 64 * 1024 * 1024
 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--text", "show", is_flag=True, help="Print the text as it would be written.")
+@click.option("--text", "show", is_flag=True, help="Print the text as it would be stored.")
 @json_option
 @pass_app
 def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:

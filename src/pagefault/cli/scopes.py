@@ -21,6 +21,7 @@ from pagefault.cli.app import (
     pass_app,
 )
 from pagefault.cli.term import iso, plural
+from pagefault.cli.wording import DRY_RUN, LIMIT, SESSION
 from pagefault.model.defaults import TEXT_BYTES
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Consent, MountMode, RegionScope
@@ -38,11 +39,11 @@ _WHY = {
     "gone": "closed: there is no such region any more",
 }
 
-_dry_option = click.option("--dry-run", is_flag=True, help="Only say what would be.")
-_by_option = click.option("--by", metavar="USER", default="", help="Who asks: the region's owner.")
-_session_option = click.option(
-    "--session", "session_name", metavar="NAME", help="Default: the most recently used."
+_dry_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
+_by_option = click.option(
+    "--by", metavar="USER", default="", help="User who asks, who must be the region's owner."
 )
+_session_option = click.option("--session", "session_name", metavar="NAME", help=SESSION)
 
 
 def _grant_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +56,7 @@ def _grant_options(command: Callable[..., Any]) -> Callable[..., Any]:
             f"--{name}",
             multiple=True,
             metavar="WHO",
-            help=f"Whose sessions may {what}: owner, anyone, nobody, project:NAME, user:NAME, "
+            help=f"Who may {what}: owner, anyone, nobody, project:NAME, user:NAME, "
             "session:NAME. May be repeated.",
         )(command)
     return command
@@ -129,7 +130,7 @@ def show(app: App, region: str, as_json: bool) -> None:
     JSON: {region, total, pages: [{page_id, role, speaker, origin, said_at, tokens, text}]}.
     """)  # fmt: skip
 @click.argument("region")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help=LIMIT)
 @json_option
 @pass_app
 def pages(app: App, region: str, limit: int, as_json: bool) -> None:
@@ -183,17 +184,19 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
     type=click.Choice([str(scope) for scope in RegionScope]),
     default="global",
     show_default=True,
-    help="Whom it is for.",
+    help="Who the region is for.",
 )
-@click.option("--owner", metavar="USER", default="", help="Who rules it.")
-@click.option("--project", metavar="NAME", default="", help="Of a region of a project.")
+@click.option("--owner", metavar="USER", default="", help="Owner of the region.")
+@click.option(
+    "--project", metavar="NAME", default="", help="Project of the region, for --scope project."
+)
 @_grant_options
 @click.option(
     "--consent",
     type=click.Choice([str(one) for one in Consent]),
     default="write",
     show_default=True,
-    help="Which mounts the owner must agree to besides.",
+    help="Mounts that also need the owner's consent: none, writable ones, or all.",
 )
 @_dry_option
 @json_option
@@ -262,9 +265,9 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
 @click.option(
     "--consent",
     type=click.Choice([str(one) for one in Consent]),
-    help="Which mounts the owner must agree to besides.",
+    help="Mounts that also need the owner's consent: none, writable ones, or all.",
 )
-@click.option("--owner", metavar="USER", help="Who rules it from now on.")
+@click.option("--owner", metavar="USER", help="New owner of the region.")
 @_by_option
 @_dry_option
 @json_option
@@ -306,7 +309,7 @@ def policy(
     """)  # fmt: skip
 @click.argument("region")
 @_session_option
-@click.option("--rw", is_flag=True, help="To bring pages there, too. Default: to read it.")
+@click.option("--rw", is_flag=True, help="Mount it for writing as well. Default: for reading only.")
 @_dry_option
 @json_option
 @pass_app
@@ -416,7 +419,7 @@ def promote(
 @click.argument("region")
 @click.argument("text")
 @_session_option
-@click.option("--title", default="", help="What it is called.")
+@click.option("--title", default="", help="Title of the text.")
 @_dry_option
 @json_option
 @pass_app
@@ -453,8 +456,8 @@ def _read_in() -> str:
 
 @scopes.command("assign", cls=Command)
 @_session_option
-@click.option("--project", metavar="NAME", help="Which project it is of.")
-@click.option("--user", metavar="NAME", help="Whose it is.")
+@click.option("--project", metavar="NAME", help="Project of the session.")
+@click.option("--user", metavar="NAME", help="User of the session.")
 @_dry_option
 @json_option
 @pass_app

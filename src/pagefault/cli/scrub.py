@@ -24,11 +24,15 @@ BYTES_MAX: Final = 1024 * 1024
     "files",
     metavar="FILE",
     multiple=True,
-    help="Values to redact besides, one a line; `-` is standard input. May be given again.",
+    help="File of further values to redact, one per line. - is stdin. May be repeated.",
 )
-@click.option("--paths", is_flag=True, help="The names of home folders, too.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be redacted: the default.")
-@click.option("--yes", is_flag=True, help="Do it. Without this, only say what would be redacted.")
+@click.option("--paths", is_flag=True, help="Also redact the names of home folders.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only show what would be redacted. This is the default."
+)
+@click.option(
+    "--yes", is_flag=True, help="Redact it. Without --yes, only show what would be redacted."
+)
 @json_option
 @pass_app
 def scrub(

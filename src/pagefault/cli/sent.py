@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "number",
     metavar="N",
     type=click.IntRange(min=0),
-    help="This request, as `pagefault ledger` numbers them.",
+    help="Number of the request, as in `pagefault ledger`.",
 )
 @json_option
 @pass_app

@@ -27,87 +27,92 @@ if TYPE_CHECKING:
     required=True,
     multiple=True,
     metavar="[FORMAT=|/PATH=]URL",
-    help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours. "
-    "Several: for a format (chat, responses, messages, gemini), as messages=URL; for what begins "
-    "with a path, which is taken off, as /groq=URL; one for all else, the first if none is.",
+    help="Provider's URL: https://api.openai.com, https://api.anthropic.com, your own "
+    "server. Repeat it to route by request format (messages=URL; also chat, responses, "
+    "gemini) or by path prefix, which is stripped (/groq=URL). Everything else goes to the "
+    "plain URL or, without one, to the first.",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Where to listen. 127.0.0.1 is this machine alone; any other address needs --token.",
+    help="Address to listen on. Any that other machines can reach needs --token.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8788,
     show_default=True,
-    help="Where to listen; 0 for any that is free.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--window",
     type=int,
     metavar="TOKENS",
-    help="Token limit of a request: older messages leave, and come back when they matter. Without "
-    "it, requests go through unchanged.",
+    help="Token limit of a request: older messages leave it, and come back when they "
+    "matter. Without --window, requests pass through unchanged.",
 )
 @click.option(
     "--faults/--no-faults",
     default=None,
-    help="Under a window, let the model search and load pages: memory's tools stand beside the "
-    "client's, and calls of them are answered here. Without either, where the client has tools.",
+    help="With --window, let the model search and load pages: memory's tools are added "
+    "to the client's, and the proxy answers their calls. Default: only if the client has "
+    "tools of its own.",
 )
 @click.option(
     "--mark",
     "marks",
     is_flag=True,
-    help="Mark where Anthropic is to cache, in requests of clients that mark nothing: `bill` tells "
-    "what that saved, or lost. The header x-pagefault-mark, on or off, decides for a request.",
+    help="Add Anthropic cache marks to requests that have none; `pagefault bill` shows "
+    "what that saved or lost. The header x-pagefault-mark (on or off) overrides it for a "
+    "request.",
 )
 @click.option(
     "--form",
     "forms",
     is_flag=True,
-    help="With the consent of the user named by --user: have the client's own model form memory of "
-    "its conversations, in extra requests on that user's account. The header x-pagefault-form, on "
-    "or off, decides for a request; where there are several users, each consents by it.",
+    help="Have the client's own model form memory of its conversations, in extra "
+    "requests billed to the user named by --user, who must consent. The header "
+    "x-pagefault-form (on or off) overrides it for a request; with several users, each "
+    "consents by sending it.",
 )
 @click.option(
     "--token",
     envvar="PAGEFAULT_PROXY_TOKEN",
     metavar="TOKEN",
-    help="Serve only who sends it as x-pagefault-token. Others on this machine can read the option "
-    "in a list of processes, but not the variable PAGEFAULT_PROXY_TOKEN.",
+    help="Serve only clients that send TOKEN as x-pagefault-token. Prefer the variable "
+    "PAGEFAULT_PROXY_TOKEN: other users of this machine can see options in the process "
+    "list.",
 )
 @click.option(
     "--tokens",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Serve only who sends one of these, each for its own user: a line for each, NAME TOKEN. "
-    "Nobody else may be able to read the file.",
+    help="Serve only clients that send a token from FILE, each on behalf of its user. "
+    "One `NAME TOKEN` per line; only you may be able to read the file.",
 )
 @click.option(
     "--user",
     metavar="NAME",
-    help="All requests are this user's, whatever key they come with. Without it, and without "
-    "--tokens, each key is a user of its own.",
+    help="Treat all requests as this user's, whatever their API key. Without --user and "
+    "--tokens, each API key is a separate user.",
 )
 @click.option(
     "--mcp-write",
     is_flag=True,
-    help="Offer `remember` at /mcp too: what a client's model notes is kept as its proposal. Then "
-    "a token is wanted, and whose it is.",
+    help="Also offer `remember` at /mcp: what a client's model notes is stored as its "
+    "proposal. Needs --tokens, or --token and --user.",
 )
 @click.option(
     "--detach",
     is_flag=True,
-    help="Run in the background, and come back once it answers. `pagefault stop` ends it.",
+    help="Run in the background, and return once it answers. `pagefault stop` ends it.",
 )
 @click.option(
     "--print-unit",
     "unit_kind",
     type=click.Choice(["systemd", "launchd"]),
-    help="Print a unit that keeps such a proxy running, and start nothing.",
+    help="Print a unit file that keeps such a proxy running, and start nothing.",
 )
 @click.option("--parent", type=int, default=0, hidden=True)
 @click.option("--log", default="", hidden=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.option("--forks", is_flag=True, help="Show forks too. JSON always has them.")
+@click.option("--forks", is_flag=True, help="Include forks. JSON always includes them.")
 @json_option
 @pass_app
 def sessions(app: App, forks: bool, as_json: bool) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--to",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Where the archive is to be, the first time. Without it, in the memory's own folder.",
+    help="Folder for the archive, the first time. Default: in the memory's own folder.",
 )
 @click.option(
     "--keep",
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     default=1,
     show_default=True,
     metavar="N",
-    help="How many of the newest full segments stay as they are.",
+    help="Leave the newest N full segments as they are.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be moved, and what it saves.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be moved, and what that saves.")
 @json_option
 @pass_app
 def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) -> None:
@@ -86,7 +86,9 @@ async def _to_open(app: App) -> set[Seq]:
 
 
 @click.command(cls=Command)
-@click.option("--yes", is_flag=True, help="Delete it. Without this, only say what would go.")
+@click.option(
+    "--yes", is_flag=True, help="Delete it. Without --yes, only show what would be deleted."
+)
 @json_option
 @pass_app
 def gc(app: App, yes: bool, as_json: bool) -> None:

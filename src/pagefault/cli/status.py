@@ -69,8 +69,8 @@ _SHOWN = {  # the figures for people; JSON has them all
 @click.argument(
     "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
 )
-@click.option("--all", "every", is_flag=True, help="Every figure, and the targets.")
-@click.option("--per-turn", is_flag=True, help="The figures of each turn, too; JSON only.")
+@click.option("--all", "every", is_flag=True, help="Show every figure, and its target.")
+@click.option("--per-turn", is_flag=True, help="Include the figures of each turn (JSON only).")
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:

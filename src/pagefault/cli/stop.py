@@ -10,7 +10,7 @@ from pagefault.cli.app import App, Command, json_option, pass_app
 
 
 @click.command(cls=Command)
-@click.option("--dry-run", is_flag=True, help="Only say which would be ended.")
+@click.option("--dry-run", is_flag=True, help="Only show which would be stopped.")
 @json_option
 @pass_app
 def stop(app: App, dry_run: bool, as_json: bool) -> None:

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 @click.argument(
     "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
 )
-@click.option("--theme", metavar="NAME", default="", help="Its colours; ctrl+p changes them, too.")
-@click.option("--words", is_flag=True, help="Sentences in place of bars, for screen readers.")
+@click.option(
+    "--theme",
+    metavar="NAME",
+    default="",
+    help="Colour theme. Ctrl+P in the studio changes it, too.",
+)
+@click.option("--words", is_flag=True, help="Show sentences instead of bars, for screen readers.")
 @pass_app
 def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
     """Browse a memory, travel in time, and correct its claims.

@@ -48,20 +48,25 @@ class _Wanted:
 @click.command(
     cls=Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
 )
-@click.option("--upstream", metavar="URL", help="The provider. Without it, where the client goes.")
+@click.option(
+    "--upstream",
+    metavar="URL",
+    help="Provider's URL. Default: where the client would send its requests.",
+)
 @click.option(
     "--window",
     type=click.IntRange(0),
     metavar="TOKENS",
-    help="What is sent on fits it. Without it, what the client believes in less its own head; 0 "
-    "only keeps the conversation.",
+    help="Token limit of what is sent on. Default: the client's own window, less its "
+    "system prompt and tools. With 0, the conversation is only recorded.",
 )
-@click.option("--user", metavar="NAME", help="Whose the conversations are; without it, yours.")
+@click.option("--user", metavar="NAME", help="Owner of the conversations. Default: you.")
 @click.option(
     "--env",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A variable for the command; {url} and {token} in it are the proxy's. May be repeated.",
+    help="Environment variable for the command; {url} and {token} stand for the "
+    "proxy's. May be repeated.",
 )
 @click.option(
     "--in-file",
@@ -69,17 +74,21 @@ class _Wanted:
     multiple=True,
     nargs=3,
     metavar="FILE OLD NEW",
-    help="For a client that takes its address from a file alone: NEW stands in the place of OLD "
-    "while it runs. May be repeated.",
+    help="Replace OLD with NEW in FILE while the client runs, for clients that read "
+    "their address only from a file. May be repeated.",
 )
 @click.option(
     "--form",
     "forms",
     is_flag=True,
-    help="Have the client's own model form memory of the conversation, in extra requests on your "
-    "account.",
+    help="Have the client's own model form memory of the conversation, in extra "
+    "requests billed to you.",
 )
-@click.option("--private", is_flag=True, help="Start a proxy for this run, though one runs.")
+@click.option(
+    "--private",
+    is_flag=True,
+    help="Start a separate proxy for this run, even if one is already running.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @pass_app
 def wrap(
