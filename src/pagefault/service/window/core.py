@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import GOAL_SUBJECT, USERS, ClaimType
-from pagefault.model.page import Derived, Page
+from pagefault.model.page import Derived, Evidence, Page, PageRow
+from pagefault.model.trust import rank
 from pagefault.pack import render
 from pagefault.pack.count import TokenCounter, tail_tokens
 from pagefault.service.window.claim_pages import held_as_written
+from pagefault.service.window.closed_words import ClosedWords, overlap
+from pagefault.truth.claim import Authority
 from pagefault.truth.claims import ClaimBook
-from pagefault.truth.held import Lapse
+from pagefault.truth.held import Lapse, Status
 from pagefault.truth.lapses import Ruled
 
 
@@ -31,6 +34,8 @@ class Core:
         self._holding: dict[PageId, Page] | None = None  # those of them that have not lapsed
         self._lapsed: Mapping[PageId, Lapse] = {}
         self._book = ClaimBook()  # of every claim but the goal, which never lapses
+        self._origins: dict[PageId, int] = {}  # the ranks of the origins of these
+        self._resting: dict[PageId, list[tuple[PageId, Evidence]]] = {}  # claims, by their pages
         self._told: tuple[tuple[PageId, ...], str, int] | None = None  # the tail of these rules
 
     def fold(self, page: Page, derived: Derived) -> None:
@@ -47,6 +52,36 @@ class Core:
                 self._rules[page.page_id] = page
         if derived.subject != GOAL_SUBJECT:
             self._book.fold(held_as_written(page, is_adopted=self._is_adopted))
+            self._origins[page.page_id] = rank(page.row.origin)
+            if derived.claim_type != ClaimType.RETRACTION:
+                for span in derived.evidence:
+                    self._resting.setdefault(span.page_id, []).append((page.page_id, span))
+
+    def closed_words(self, row: PageRow) -> list[ClosedWords]:
+        """The closed words of a page (`closed_words.py`)."""
+        resting = self._resting.get(row.page_id)
+        if not resting or not self.closed_by or not self._is_adopted:
+            return []
+        standing: list[Evidence] = []
+        closed: list[ClosedWords] = []
+        for claim_id, span in resting:
+            held = self._book.find(claim_id)
+            if held is None or held.status is Status.STANDING:
+                standing.append(span)
+            elif self._decides(by := self._book.latest(claim_id), row):
+                closed.append(ClosedWords(span, by))
+        return [one for one in closed if not any(overlap(one.span, other) for other in standing)]
+
+    def _decides(self, claim_id: PageId, row: PageRow) -> bool:
+        """Whether a claim may close words of this page."""
+        held = self._book.find(claim_id)
+        is_users = held is not None and held.authority is Authority.USER
+        return is_users or self._origins.get(claim_id, rank(row.origin) + 1) <= rank(row.origin)
+
+    @property
+    def has_closed(self) -> bool:
+        """Whether any claim was closed: if not, no words are."""
+        return bool(self.closed_by)
 
     def rule(self, ruled: Ruled) -> None:
         """Fold one more ruling on a claim."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Compaction
-from pagefault.model.page import Page, PageRow
+from pagefault.model.page import Evidence, Page, PageRow
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.layout import UNSEALED
@@ -26,7 +26,8 @@ class Sources:
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
     epochs: EpochRule
-    summarise: Callable[[Sequence[Page], bool], Made | None]  # the summary of a run of turns
+    summarise: Callable[[Sequence[Page], bool, Sequence[Evidence]], Made | None]
+    """The summary of a run of turns, which quotes none of these words."""
     packs: PackCache = field(default_factory=PackCache)
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
     seal: Seal = UNSEALED  # the numbers that close blocks of data
