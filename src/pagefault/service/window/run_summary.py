@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pagefault.model.kinds import EventType, Level
@@ -10,13 +10,12 @@ from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import least_trusted
 from pagefault.pack.count import TokenCounter
 from pagefault.service.window.derived_drafts import Made
+from pagefault.service.window.sources import Summarise
 
 TOPICS_MAX: Final = 3  # in the header of a summary
 
 
-def summariser(
-    counter: TokenCounter,
-) -> Callable[[Sequence[Page], bool, Sequence[Evidence]], Made | None]:
+def summariser(counter: TokenCounter) -> Summarise:
     """Summarises runs of turns by quoting them (`represent/extractive.py`), or by their topics
     alone.
     """

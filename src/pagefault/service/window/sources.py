@@ -16,6 +16,9 @@ from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.service.window.derived_drafts import Made
 
+Summarise = Callable[[Sequence[Page], bool, Sequence[Evidence]], Made | None]
+"""The summary of a run of turns: whether it quotes, and words that it must not quote."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -26,8 +29,7 @@ class Sources:
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
     epochs: EpochRule
-    summarise: Callable[[Sequence[Page], bool, Sequence[Evidence]], Made | None]
-    """The summary of a run of turns, which quotes none of these words."""
+    summarise: Summarise
     packs: PackCache = field(default_factory=PackCache)
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
     seal: Seal = UNSEALED  # the numbers that close blocks of data
