@@ -89,7 +89,7 @@ async def test_no_way_of_compaction_shows_the_words_of_a_closed_claim_as_if_they
 async def test_control_a_core_that_knows_no_closed_words_fails_the_test_above(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Core, "closed_words", lambda self, row: [])
+    monkeypatch.setattr(Core, "closed_words", lambda self, row, upto: [])
     for way in (Compaction.EXTRACTIVE, Compaction.ABSTRACTIVE_WITH_CITATIONS):
         with pytest.raises(AssertionError):
             await test_no_way_of_compaction_shows_the_words_of_a_closed_claim_as_if_they_held(
@@ -136,6 +136,8 @@ async def test_a_proposal_of_a_model_closes_no_words_of_the_user() -> None:
         await session.assistant("The deploy target may become a rack in Helsinki.")
         for words in (WORDS, "may become a rack in Helsinki"):
             await session.claim(words, evidence=[words], subject="target", origin="model_generated")
-        found = {hit.page.page_id: hit.lapse for hit in (await session.recall("deploy target")).hits}
+        found = {
+            hit.page.page_id: hit.lapse for hit in (await session.recall("deploy target")).hits
+        }
         assert [one.status for one in await session.claims()] == ["superseded", "standing"]
         assert found["msg_1"] == ""

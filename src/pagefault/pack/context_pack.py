@@ -317,5 +317,3 @@ def as_line(one: PackEvidence) -> str:
         who = f"noted, {one.origin}" if one.origin else "noted"
     head = ", ".join(filter(None, (who, one.said_at[:10], changed(one.changed_by))))
     return f"{head}: {one.text}"
-
-

@@ -32,10 +32,7 @@ class ClosedWords:
 
 
 def overlap(one: Evidence, other: Evidence) -> bool:
-    return (
-        one.page_id == other.page_id
-        and max(one.start, other.start) < min(one.end, other.end)
-    )
+    return one.page_id == other.page_id and max(one.start, other.start) < min(one.end, other.end)
 
 
 def repeats(page: Page, source: Page, closed: Sequence[ClosedWords]) -> bool:

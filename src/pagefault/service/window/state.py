@@ -146,6 +146,10 @@ UNFOLDABLE: Final = (
 """Errors that a record's content can cause in a fold, as opposed to a machine's."""
 
 
+FOREVER: Final = Seq(2**63 - 1)
+"""After every record."""
+
+
 def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
     """The pages that a request brings, as in its record."""
     return tuple(
@@ -865,31 +869,42 @@ class SessionState:
         lapse = self.lapse_of(page.page_id)
         return replace(page, lapse=lapse) if lapse != page.lapse else page
 
-    def closed_words(self, page_id: PageId) -> list[ClosedWords]:
-        """The words of a page that rest on no claim but closed ones."""
-        row = self.find_row(page_id) if self._core.has_closed else None
-        return [] if row is None else self._core.closed_words(row)
+    @property
+    def claims(self) -> Core:
+        """The claims, as far as they bear on what a request shows."""
+        return self._core
 
-    def closed_in(self, page: Page) -> dict[PageId, list[ClosedWords]]:
+    @property
+    def has_closed(self) -> bool:
+        """Whether any claim was closed: if not, no words are."""
+        return self._core.has_closed
+
+    def closed_words(self, page_id: PageId, upto: Seq = FOREVER) -> list[ClosedWords]:
+        """The closed words of a page, as of the record before `upto`."""
+        row = self.find_row(page_id) if self._core.is_rested_on(page_id) else None
+        return [] if row is None else self._core.closed_words(row, upto)
+
+    def closed_in(self, page: Page, upto: Seq = FOREVER) -> dict[PageId, list[ClosedWords]]:
         """The closed words that a derived page repeats, by their pages."""
         found: dict[PageId, list[ClosedWords]] = {}
-        if page.derived is None or page.row.kind is Kind.CLAIM or not self._core.has_closed:
+        if page.derived is None or page.row.kind is Kind.CLAIM or not self.has_closed:
             return found
         for source in page.derived.provenance:
             with suppress(RecordGone, ArchiveMissing, KeyError):
-                closed = self.closed_words(source)
+                closed = self.closed_words(source, upto)
                 if closed and repeats(page, self.read_page(source), closed):
                     found[source] = closed
         return found
 
-    def closers_of(self, page_id: PageId) -> list[PageId]:
+    def closers_of(self, page_id: PageId, upto: Seq = FOREVER) -> list[PageId]:
         """The claims that closed words of a page, or words that it repeats, each once."""
-        if not self._core.has_closed or is_claim(page_id):
+        if not self.has_closed or is_claim(page_id):
             return []
-        words = self.closed_words(page_id)
-        if not words and page_id.partition("_")[0] in DERIVED_STEMS:
+        words = self.closed_words(page_id, upto)
+        if page_id.partition("_")[0] in DERIVED_STEMS:
             with suppress(RecordGone, ArchiveMissing, KeyError):
-                words = [one for some in self.closed_in(self.read_page(page_id)).values() for one in some]
+                repeated = self.closed_in(self.read_page(page_id), upto)
+                words = [one for some in repeated.values() for one in some]
         return list(dict.fromkeys(one.by for one in words))
 
     def closers_due(self, fresh: Iterable[PageId]) -> dict[PageId, tuple[PageId, ...]]:
@@ -899,23 +914,18 @@ class SessionState:
         A message in its own place needs no such claim if the words that made the claim follow it.
         """
         due: dict[PageId, tuple[PageId, ...]] = {}
-        if not self._core.has_closed or not self.control.recalls:
+        if not self.has_closed or not self.control.recalls:
             return due
         in_place = {page.page_id for entry in self.layout.entries() for page in said_in(entry)}
+        shown = set(self.working_set)
         for page_id in dict.fromkeys([*self.working_set, *fresh]):
             for by in self.closers_of(page_id):
-                if by in self.working_set or (page_id in in_place and self._is_said(by)):
+                is_said = page_id in in_place and self._core.rests_on_any(by, shown)
+                if by in self.working_set or is_said:
                     continue
                 sent = (page_id,) if page_id in self.working_set else ()
                 due[by] = (*due.get(by, ()), *sent)
         return due
-
-    def _is_said(self, claim_id: PageId) -> bool:
-        """Whether the window shows the words that a claim rests on."""
-        row = self.find_row(claim_id)
-        page = None if row is None else self._find(claim_id)
-        made = page.derived if page is not None else None
-        return made is not None and any(span.page_id in self.working_set for span in made.evidence)
 
     def lapsed(self) -> list[PageId]:
         """The claims that the window shows as valid, and that lapsed since."""

@@ -98,7 +98,7 @@ def plan_summaries(
     again = {page.page_id: state.made_again(page) for page in (*told, *formed.values())}
     corrected = {page_id: one for page_id, one in again.items() if one is not None}
     drafts = _drafts(items := [*items, *corrected.values()], state, session)
-    *by_rules, = _pages(drafts)
+    (*by_rules,) = _pages(drafts)
     instead = {one: by_rules.pop() for one in reversed(corrected)}
     shown = [
         _as_told(instead[page.page_id], state) if page.page_id in instead else (page, level)
