@@ -21,7 +21,7 @@ from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_
 from pagefault.model.errors import CallerError, PagefaultError, RecordGone, SessionNotFound
 from pagefault.model.events import Relayed
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import IMPORT, Kind, Origin
+from pagefault.model.kinds import IMPORT, Compaction, Kind, Level, Origin
 from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import is_untrusted
 from pagefault.pack import render
@@ -224,6 +224,8 @@ class Quotes:
 
     def _line(self, page: Page) -> str:
         former = self._former.get(page.page_id)
+        if page.row.kind is Kind.SUMMARY and not page.text:
+            return render.summary(page, Level.REFERENCE)
         if former is None:
             return render.line([page])
         text = page.text if _cost(page) <= self._recall_room() else TOO_LONG
@@ -246,11 +248,16 @@ class Quotes:
         return Seq((await self._session()).owned.state.claims.upto + 1)
 
     async def _as_it_held(self, page: Page, upto: Seq) -> Page:
-        """The page, with a note where it has words of a claim closed before this record."""
+        """The page, with a note where it has words of a claim closed before this record; of a
+        summary in the hierarchical way nothing, as its header is quoted.
+        """
         state = (await self._session()).owned.state
+        is_summary = page.row.kind is Kind.SUMMARY and page.derived and not page.derived.represents
+        if is_summary and state.compaction is Compaction.HIERARCHICAL:
+            return replace(page, text="")
         if not state.has_closed or page.row.kind is Kind.CLAIM:
             return page
-        if page.row.kind is Kind.SUMMARY:  # formed: each line cites its pages
+        if is_summary:  # formed: each line cites its pages
             for source, words in state.closed_in(page, upto).items():
                 page = replace(page, text=marked(page.text, source, words[-1].by))
             return page
@@ -472,9 +479,9 @@ class Quotes:
         return chosen[::-1]
 
     async def _formed(self, outgoing: Outgoing, free: int) -> list[Page]:
-        """What was formed of turns of which some left: the newest that fits the room for summaries.
-        It waits some turns after it was formed, so that a model does not meet its own words at
-        once.
+        """What was formed of turns of which some left: the newest that fits the room for summaries,
+        in the hierarchical way of compaction its headers. It waits some turns after it was formed,
+        so that a model does not meet its own words at once.
         """
         limits = self._memory.limits
         room = int(self._verbatim.window_tokens * limits.summary_window_share)
@@ -486,9 +493,11 @@ class Quotes:
             active = state.ranges.active(state.turn, after_turns=limits.formed_after_turns)
             for page in await self._still_there(one.summary for one in reversed(active)):
                 has_left = page.derived and not hidden.isdisjoint(page.derived.provenance)
-                if has_left and _cost(page) <= room:
+                told = await self._as_it_held(page, FOREVER)
+                cost = _cost(page) if told.text else self._counter.count(self._line(told))
+                if has_left and cost <= room:
                     chosen.append(page)
-                    room -= _cost(page)
+                    room -= cost
         except PagefaultError as error:
             self._problem(error.message)
         return chosen[::-1]
