@@ -74,8 +74,9 @@ async def standing(
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
-    given = {"limits": limits, "quotas": quotas, "compaction": compaction}
-    async with pagefault.open(root, sync="os", **given) as memory:
+    async with pagefault.open(
+        root, sync="os", limits=limits, quotas=quotas, compaction=compaction
+    ) as memory:
         relay = relay or Relay(url or upstream.url, patience or Patience())
         proxy = Proxy(
             memory=memory,

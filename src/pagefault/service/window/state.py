@@ -222,7 +222,7 @@ class SessionState:
         self._core = Core(sources.counter, is_adopted=sources.is_adopted)
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId, tuple[Evidence, ...]], Made | None] = {}
-        self._summary_tokens: dict[tuple[Seq, Level], int] = {}
+        self._summary_tokens: dict[tuple[Seq, Level, int], int] = {}
         self.session_id = opened.session_id
         self._frame: tuple[int, Mode, str, LayoutName, ControlMode] | None = None
         self._configure(opened, entries=[])
@@ -301,24 +301,29 @@ class SessionState:
             self._formed[key] = self._sources.summarise(run, quotes, closed)
         return self._formed[key]
 
-    def made_again(self, page: Page) -> Made | None:
-        """What takes the place of a summary that repeats closed words; None if it does not. One
-        that quotes is made again without them, and one that was formed gets a note where it cites
-        them. If a page of the run cannot be read, its header is left.
+    def with_notes(self, page: Page, upto: Seq = FOREVER) -> Page:
+        """A formed summary, with a note where it cites words that were closed before the record
+        `upto`. Any other page is returned as it is.
         """
-        closed = self.closed_in(page)
-        if not closed or page.derived is None:
+        if page.derived is None or not page.derived.evidence or not self.has_closed:
+            return page
+        with suppress(RecordGone, ArchiveMissing, KeyError):
+            page = self.read_page(page.page_id)  # without notes that an undo made wrong
+        for source, words in self.closed_in(page, upto).items():
+            page = replace(page, text=marked(page.text, source, words[-1].by))
+        return page
+
+    def made_again(self, page: Page) -> Made | None:
+        """What takes the place of a summary that quotes closed words, made again without them; None
+        if it does not. If a page of the run cannot be read, its header is left.
+        """
+        if page.derived is None or page.derived.evidence or not self.closed_in(page):
             return None
-        if page.derived.evidence:
-            text = page.text
-            for source, words in closed.items():
-                text = marked(text, source, words[-1].by)
-        else:
-            text = ""
-            with suppress(RecordGone, ArchiveMissing, KeyError):
-                run = [self.read_page(one) for one in page.derived.provenance]
-                made = self.summarise(run, quotes=True)
-                text = made.text if made is not None else ""
+        text = ""
+        with suppress(RecordGone, ArchiveMissing, KeyError):
+            run = [self.read_page(one) for one in page.derived.provenance]
+            made = self.summarise(run, quotes=True)
+            text = made.text if made is not None else ""
         if text == page.text:
             return None
         return Made(
@@ -333,7 +338,7 @@ class SessionState:
 
     def summary_tokens(self, page: Page, level: Level) -> int:
         """The tokens of a summary in the front, at a level."""
-        key = page.row.seq, level
+        key = page.row.seq, level, len(page.text)
         tokens = self._summary_tokens.get(key)
         if tokens is None:
             tokens = self.counter.count(render.summary(page, level))
@@ -629,7 +634,7 @@ class SessionState:
         for item in body.summaries:
             page = self._find(item.page_id)
             if page is not None:
-                summaries.append((page, Level(item.level)))
+                summaries.append((self.with_notes(page, seq), Level(item.level)))
         return Front(
             seq=seq,
             core=tuple(self.load_all([PagedIn(page_id=page_id) for page_id in body.core])),

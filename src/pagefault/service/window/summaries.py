@@ -9,8 +9,9 @@ A range that was formed into memory while it was in the window (`ranges.py`) has
 already: it is shown from the epoch on at which the first of its pages leaves, if enough turns have
 passed. The others may be beside it, word for word, until they leave, too.
 
-A summary that is shown and repeats words of a claim that was closed since (`closed_words.py`) is
-written again at the next epoch, which shows the new one in its place.
+If a summary that is shown has words of a claim that was closed since (`closed_words.py`), the next
+epoch corrects it: one that quotes is written again without them, and shown in the old one's place;
+one that was formed is shown with notes.
 
 `Compaction` changes two things of this. A *hybrid* front also has the quotes of such a range,
 before its summary; in a *hierarchical* one every summary is a header, whose text a fault brings.
@@ -92,26 +93,28 @@ def plan_summaries(
     made += [state.summarise(run, quotes=True) for run in quoted]
     items = [one for one in made if one is not None]
     index = next((page for page, _ in state.summaries if is_index(page)), None)
-    shown = [(page, level) for page, level in state.summaries if page is not index]
-    there = {_run(page) for page, _ in shown}
+    shown = [
+        (state.with_notes(page), level) for page, level in state.summaries if page is not index
+    ]
     told = [page for page, level in shown if level is not Level.REFERENCE]
-    again = {page.page_id: state.made_again(page) for page in (*told, *formed.values())}
-    corrected = {page_id: one for page_id, one in again.items() if one is not None}
-    drafts = _drafts(items := [*items, *corrected.values()], state, session)
+    again = {page.page_id: one for page in told if (one := state.made_again(page)) is not None}
+    items += again.values()
+    drafts = _drafts(items, state, session)
     (*by_rules,) = _pages(drafts)
-    instead = {one: by_rules.pop() for one in reversed(corrected)}
+    instead = {page_id: by_rules.pop() for page_id in reversed(again)}
     shown = [
         _as_told(instead[page.page_id], state) if page.page_id in instead else (page, level)
         for page, level in shown
     ]
     leading = {page.derived.provenance[0]: page for page in by_rules if page.derived}
+    there = {page.page_id for page, _ in shown}
     in_order = [
-        instead.get(found[page.page_id].page_id, found[page.page_id])
+        found[page.page_id]
         for page in leaving
         for found in (leading, formed)
         if page.page_id in found
     ]
-    shown += [_as_told(page, state) for page in in_order if _run(page) not in there]
+    shown += [_as_told(page, state) for page in in_order if page.page_id not in there]
     most = int(state.window_tokens * state.limits.summary_window_share)
     for_index = int(most * INDEX_SHARE)
     room = most - (for_index if index else 0)
@@ -146,14 +149,8 @@ def _readable(state: SessionState, page_id: PageId) -> Page | None:
     if row is None or state.is_withdrawn(row):
         return None
     with suppress(RecordGone, ArchiveMissing):
-        return state.read_page(page_id)
+        return state.with_notes(state.read_page(page_id))
     return None
-
-
-def _run(page: Page) -> tuple[tuple[PageId, ...], bool]:
-    """The run that a summary is of, and whether it was formed: there is one of each."""
-    derived = page.derived
-    return (derived.provenance, bool(derived.evidence)) if derived else ((), False)
 
 
 def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> list[Draft]:
