@@ -400,7 +400,9 @@ async def test_a_way_of_compaction_that_is_named_sums_up_without_consent_and_ask
             assert bool(formed) is (way is not None)
             assert {one.former for one in formed} <= {"extractive"}
             last = provider.turns[-1].body["messages"]
-            lines = re.findall(r"S \(sum_\d+[^\n]*", json.dumps(last).replace("\\n", "\n"))
+            lines = re.findall(
+                r"S \(sum_\d+[^\n]*", json.dumps(last, ensure_ascii=False).replace("\\n", "\n")
+            )
             assert bool(lines) is (way is not None)
             assert all((" · L3 · " in line) is (way == "hierarchical") for line in lines)
         async with standing(upstream, root=tmp_path / "m", **where) as to:
