@@ -127,6 +127,11 @@ def changed(by: str) -> str:
     return f"changed since, see {by}" if by else ""
 
 
+def noted(text: str, lapse: str) -> str:
+    """A text that stands outside a label, preceded by why it does not hold."""
+    return f"({lapse}) {text}" if lapse else text
+
+
 def without_label(text: str) -> str:
     """A model's answer without a label that it wrote in imitation of what it reads."""
     return _OWN_LABEL.sub("", text, count=1)

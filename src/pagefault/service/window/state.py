@@ -847,8 +847,8 @@ class SessionState:
             with suppress(RecordGone, ArchiveMissing, KeyError):
                 page = self.as_it_holds(self.read_page(page_id))
                 if not self._sources.is_withdrawn(page.row):
-                    told = f"({page.lapse}) " if page.lapse else ""
-                    listed.append(Listed(page.row, told + hint(page.text, title=page.title)))
+                    told = render.noted(hint(page.text, title=page.title), page.lapse)
+                    listed.append(Listed(page.row, told))
         return tuple(listed)
 
     # --- the core -----------------------------------------------------------------------------
