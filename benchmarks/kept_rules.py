@@ -6,11 +6,11 @@ the package compaction-conformance-kit (MIT), which is no part of this one.
         [--url http://127.0.0.1:8080/v1 --model NAME]
 
 Three ways of ours to make a conversation shorter. `ladder`: the abstract that summaries of a window
-are (`represent/extractive.py`), of which each round makes another of what the round before left.
-`pack`: a context pack to begin with. `formation`: the summaries that were formed of a session, the
-latest that have room; by rules, where no model is named. Of these two the log stays whole, so that
-each round begins anew. Beside them stand two of the kit's own: a summary with the latest turns, and
-its checklist, which knows the labels that the kit plants.
+are (`represent/extractive.py`), of which each round makes another of what the round before left;
+also where each update is a claim. `pack`: a context pack to begin with. `formation`: the summaries
+that were formed of a session, the latest that have room; by rules, where no model is named. Of
+these two the log stays whole, so that each round begins anew. Beside them stand two of the kit's
+own: a summary with the latest turns, and its checklist, which knows the labels that the kit plants.
 
 Budgets are characters. `random` is the kit's corpus of its budget benchmark: a value is told again
 in the same words. In `generated` it is told again by another template, in `semantic` and `heldout`
@@ -41,6 +41,7 @@ import pagefault
 from pagefault.engine.api import Engine
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Role
+from pagefault.model.page import Evidence
 from pagefault.represent.api import Source
 from pagefault.represent.extractive import compress_range
 
@@ -63,6 +64,34 @@ class Ladder:
             for n, turn in enumerate(turns)
         ]
         made = compress_range(sources, Level.ABSTRACT, count=len, tokens_max=budget_chars)
+        return CompactedContext(made.text, self.name, round_num)
+
+
+class Closing(Ladder):
+    """The ladder, where every update was claimed, and the claim before closed: `closed` are the old
+    values, whose sentences no abstract takes. So none is stale; what survives instead is measured.
+    """
+
+    name = "ladder, updates claimed"
+
+    def __init__(self) -> None:
+        self.closed: list[str] = []
+
+    def compact(
+        self, turns: list[Any], round_num: int = 1, budget_chars: int | None = None
+    ) -> CompactedContext:
+        sources, without = [], []
+        for number, turn in enumerate(turns):
+            page_id = PageId(f"msg_{number}")
+            sources.append(Source(page_id=page_id, text=turn.text, role=Role(turn.role)))
+            for value in self.closed:
+                at = turn.text.casefold().find(value.casefold())
+                if at >= 0:
+                    start, end = (len(turn.text[:n].encode()) for n in (at, at + len(value)))
+                    without.append(Evidence(page_id=page_id, start=start, end=end))
+        made = compress_range(
+            sources, Level.ABSTRACT, count=len, tokens_max=budget_chars, without=without
+        )
         return CompactedContext(made.text, self.name, round_num)
 
 
@@ -132,6 +161,7 @@ class Formed(Kept):
 
 COMPACTORS: tuple[Callable[[], Any], ...] = (
     Ladder,
+    Closing,
     Packs,
     Formed,
     ProgressiveSummaryCompactor,
@@ -151,6 +181,8 @@ def measure(
         session, canaries, *more = CORPORA[corpus](seed)
         compactor = make()
         name = compactor.name
+        if isinstance(compactor, Closing):
+            compactor.closed = [token for one in canaries for token in one.superseded_tokens]
         run = run_conformance(
             session, compactor, rounds=rounds, canaries=canaries, budget_fraction=budget
         )

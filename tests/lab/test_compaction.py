@@ -5,7 +5,7 @@ Over one recorded conversation, as `benchmarks/compaction.py` measures whole fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +14,12 @@ import pytest
 from pagefault.lab.compaction import COMPACTED, NONE, RAW, ArmTally, CompactionArm, play
 from pagefault.lab.transcripts import Conversation, read_conversations
 from pagefault.model.kinds import Compaction
-from pagefault.model.page import Page
+from pagefault.model.page import Evidence, Page
 from pagefault.pack.count import TokenCounter
 from pagefault.service import runtime
 from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.run_summary import summariser
+from pagefault.service.window.sources import Summarise
 
 RECORDED = Path(__file__).parents[1] / "recall" / "recordings" / "agent.jsonl"
 DEFAULT = next(arm for arm in COMPACTED if arm.compaction is Compaction.EXTRACTIVE)
@@ -56,11 +57,13 @@ async def test_summaries_lose_no_answer_and_say_nothing_that_was_not_said(
 async def test_summaries_that_make_things_up_do_not_pass(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def inventing(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made | None]:
+    def inventing(counter: TokenCounter) -> Summarise:
         make = summariser(counter)
 
-        def summarise(run: Sequence[Page], quotes: bool) -> Made | None:
-            made = make(run, quotes)
+        def summarise(
+            run: Sequence[Page], quotes: bool, without: Sequence[Evidence]
+        ) -> Made | None:
+            made = make(run, quotes, without)
             return replace(made, text=f"{made.text}\nThey agreed on 900.") if made else None
 
         return summarise

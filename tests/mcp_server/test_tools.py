@@ -516,3 +516,21 @@ async def test_another_users_notes_are_hidden(memory: Memory) -> None:
         assert [note["session"] for note in found["results"]] == ["workshop"]
         for tool in ("archival_memory_search", "conversation_search"):
             assert "planning" in await refused(one, tool, query="parrot", session="planning")
+
+
+async def test_words_of_a_claim_that_was_closed_say_so_in_every_answer(memory: Memory) -> None:
+    session = await memory.session("cabin")
+    await session.user("The key is under the third stone. The stove came in May.")
+    claim = await session.remember("The key is under the third stone.")
+    note = f"(changed since, see {await session.retract(claim)}) "
+    asked = {"query": "stove in May", "session": "cabin"}
+    async with client(memory) as one:
+        [found, *_] = (await data(one, "memory_recall", **asked))["pages"]
+        assert found["text"].startswith(note)
+        assert note in text_of(await one.call_tool("memory_recall", asked))
+        [hint, *_] = (await data(one, "search_pages", **asked))["results"]
+        assert hint["hint"].startswith(note)
+        page = await data(one, "page_fault", page_id=found["page_id"], session="cabin")
+        assert page["text"].startswith(note)
+        [said, *_] = (await data(one, "conversation_search", **asked))["results"]
+        assert note in str(said)

@@ -69,11 +69,14 @@ async def standing(
     relay: Relay | Upstreams | None = None,
     limits: pagefault.Limits | None = None,
     quotas: pagefault.Quotas | None = None,
+    compaction: str | None = None,
     **more: Any,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
-    async with pagefault.open(root, sync="os", limits=limits, quotas=quotas) as memory:
+    async with pagefault.open(
+        root, sync="os", limits=limits, quotas=quotas, compaction=compaction
+    ) as memory:
         relay = relay or Relay(url or upstream.url, patience or Patience())
         proxy = Proxy(
             memory=memory,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from typing import Any
 
@@ -382,3 +383,29 @@ async def test_a_conversation_that_rests_is_formed_to_its_end_and_one_that_goes_
             [proposed] = await session.core(proposed=True)
             assert FACT in proposed.text
             assert await session.core() == []
+
+
+@pytest.mark.parametrize("way", [None, "extractive", "hierarchical"])
+async def test_a_way_of_compaction_that_is_named_sums_up_without_consent_and_asks_nobody(
+    way: str | None, tmp_path: Any
+) -> None:
+    provider = Model()
+    where: dict[str, Any] = {"window": 600, "limits": LIMITS, "faults": False, "compaction": way}
+    with Upstream(provider) as upstream:
+        async with standing(upstream, root=tmp_path / "m", **where) as to:
+            history = await talk(to, 14, headers=SESSION)
+            assert provider.forming == []
+            session = await the_session(to)
+            formed = [one for one in await session.formations() if one.outcome == "formed"]
+            assert bool(formed) is (way is not None)
+            assert {one.former for one in formed} <= {"extractive"}
+            last = provider.turns[-1].body["messages"]
+            lines = re.findall(
+                r"S \(sum_\d+[^\n]*", json.dumps(last, ensure_ascii=False).replace("\\n", "\n")
+            )
+            assert bool(lines) is (way is not None)
+            assert all((" · L3 · " in line) is (way == "hierarchical") for line in lines)
+        async with standing(upstream, root=tmp_path / "m", **where) as to:
+            again = unnamed(*history, user("And now?")) | {"model": MODEL}
+            await to.http.post("/v1/messages", json=again, headers=SESSION)
+            assert provider.turns[-1].body["messages"][0] == last[0], "the same after a restart"

@@ -73,8 +73,9 @@ async def test_what_was_superseded_is_recalled_by_what_took_its_place() -> None:
         await _talk(session, 60)
         await session.user("As we decided earlier, what's our database?")
         request = text_of(await session.request())
-        [line] = [line for line in request.split("\n") if "clm_" in line]
+        [*quoted, line] = sorted(line for line in request.split("\n") if "clm_" in line)
         assert line.startswith("C (clm_2 ")
+        assert all("changed since, see clm_2" in one for one in quoted)
         assert "from PostgreSQL 16 to MySQL 8 for the database (instead of clm_1)" in line
         old, new = await session.claims()
         assert (old.status, old.closed_by) == ("superseded", "clm_2")
@@ -91,8 +92,9 @@ async def test_an_undone_decision_is_recalled_as_undone() -> None:
         await _talk(session, 60)
         await session.user("As we decided earlier, what's our database?")
         request = text_of(await session.request())
-        [line] = [line for line in request.split("\n") if "clm_" in line]
+        [*quoted, line] = sorted(line for line in request.split("\n") if "clm_" in line)
         assert line.startswith("C (clm_2 ")
+        assert all("changed since, see clm_2" in one for one in quoted)
         assert "Decision: Let's not use PostgreSQL after all (instead of clm_1)" in line
 
 

@@ -737,19 +737,27 @@ async def test_it_is_off_unless_somebody_turns_it_on_and_then_costs_what_is_told
         assert await session.form(model) == []
 
 
-@pytest.mark.parametrize("of", ["session", "day"])
-async def test_a_budget_is_never_overdrawn(of: str) -> None:
+@pytest.mark.parametrize(
+    ("of", "names"),
+    [
+        ("session", ("a", "b")),
+        ("day", ("a", "b")),
+        ("day", ("chat:a@anna", "code:b@anna")),
+        ("day of each user", ("chat:a@anna", "chat:b@bert")),
+    ],
+)
+async def test_a_budget_is_never_overdrawn(of: str, names: tuple[str, str]) -> None:
     clock = Ticking()
     limits = pagefault.Limits(
         summarised_tokens_max=RANGE,
         formation_tokens_per_session=10_000 if of == "session" else 1_000_000,
-        formation_tokens_per_day=10_000 if of == "day" else 1_000_000,
+        formation_tokens_per_day=1_000_000 if of == "session" else 10_000,
     )
     model = Model()
     async with open_memory(
         ":memory:", window=16_000, limits=limits, formation="on", clock=clock
     ) as memory:
-        for name in ("a", "b"):
+        for name in names:
             session = await memory.session(name)
             await talk(session, model, 8)
         spent = [one.tokens for one in model.forming]
@@ -759,7 +767,7 @@ async def test_a_budget_is_never_overdrawn(of: str) -> None:
         clock.days += 1
         before = len(model.forming)
         await session.form(model)
-        assert (len(model.forming) > before) is (of == "day"), "the day's is new each day"
+        assert (len(model.forming) > before) is (of != "session"), "the day's is new each day"
 
 
 async def test_a_range_that_cannot_be_formed_is_given_up_and_quoted_as_without_a_model() -> None:

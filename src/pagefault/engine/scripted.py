@@ -141,7 +141,7 @@ def passages_of(message: Message) -> list[Passage]:
                 meta = page.get("meta")
                 told = meta if isinstance(meta, dict) else {}
                 who, lapse = (str(told.get(name, "")) for name in ("speaker", "lapse"))
-                return [Passage(page_id, who, _uncited(text), lapse=lapse)] if text else []
+                return [Passage(page_id, who, _uncited(text), lapse=_lapse(lapse))] if text else []
         return []
     content = message.content
     if message.role is Role.SYSTEM:

@@ -55,7 +55,7 @@ from pagefault.model.wanted import SearchFilter
 from pagefault.pack.context_pack import ContextPack
 from pagefault.pack.count import O200k
 from pagefault.pack.envelope import dump
-from pagefault.pack.render import block, sealed_with
+from pagefault.pack.render import block, noted, sealed_with
 from pagefault.recall.hint import begins
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import ClaimInfo
@@ -130,7 +130,7 @@ class Answers:
             FoundPage(
                 **_where(hit.page, hit.speaker, names[hit.session_id], hit.session_id),
                 relevance=round(hit.relevance, 3),
-                hint=neutralise(hit.excerpt or (await self._begins(hit))),
+                hint=noted(neutralise(hit.excerpt or (await self._begins(hit))), hit.lapse),
             )
             for hit in result.hits
         ]
@@ -156,12 +156,13 @@ class Answers:
                 RecalledPage(
                     **_where(hit.page, hit.speaker, names[hit.session_id], hit.session_id),
                     relevance=round(hit.relevance, 3),
-                    text=neutralise(page.text),
+                    text=noted(neutralise(page.text), hit.lapse),
                     is_whole=True,
                 )
             )
         excerpts = {
-            _uri(hit.session_id, hit.page.page_id): neutralise(hit.excerpt) for hit in result.hits
+            _uri(hit.session_id, hit.page.page_id): noted(neutralise(hit.excerpt), hit.lapse)
+            for hit in result.hits
         }
         missing = await self._missing(asked)
         kept = self._within(
@@ -240,7 +241,7 @@ class Answers:
             FoundPage(
                 **_where(hit.page, hit.speaker, _handle(row), row.session_id),
                 relevance=round(hit.relevance, 3),
-                hint=neutralise(hit.excerpt),
+                hint=noted(neutralise(hit.excerpt), hit.lapse),
             )
             for hit in result.hits
         ]
@@ -260,6 +261,7 @@ class Answers:
         page = await found.page(page_id)
         if why := await self._memory._why_unseen(found, page_id):
             raise RecordGone(f"page {page_id} is not shown: {why}")
+        lapse = found.owned.state.lapse_of(page.page_id)
         for asked in range(level, Level.REFERENCE + 1):
             served, text, _ = await found.at_level(page_id, asked)
             told = LoadedPage(
@@ -269,7 +271,7 @@ class Answers:
                 part=page.row.part + 1,
                 parts=page.row.parts,
                 title=_flat(page.title),
-                text=neutralise(text),
+                text=noted(neutralise(text), lapse),
             )
             if self._counter.count(dump(asdict(told))) <= max_tokens:
                 break
@@ -498,7 +500,12 @@ class Answers:
             sessions = tuple(row.session_id for row in await self._seen.rows())
         since, until = asked.since or None, asked.until or None
         wanted = SearchFilter(sessions=sessions, since=since, until=until)
-        return await self._memory.recall(asked.query, limit=asked.limit, wanted=wanted)
+        found = await self._memory.recall(asked.query, limit=asked.limit, wanted=wanted)
+        if not asked.session or await self._is_region(asked.session):
+            return found  # what holds is known of sessions that are open, and these may be many
+        state = (await self._session(str(sessions[0] if sessions else ""))).owned.state
+        hits = (replace(hit, lapse=state.lapse_of(hit.page.page_id)) for hit in found.hits)
+        return replace(found, hits=tuple(hits))
 
     async def _one(self, session: str) -> SessionRow:
         """The session that is meant; without a handle the only one there is."""

@@ -313,7 +313,8 @@ TABLE: Final[tuple[Default, ...]] = (
         FORMATION_TOKENS_PER_DAY,
         None,
         "",
-        "the same of all sessions of a memory, in a day in UTC",
+        "the same of all sessions of one user of a proxy, or of all that no proxy made, in a day "
+        "in UTC",
     ),
     Default("tail_tokens", "tokens", TAIL_TOKENS, None, "", "the standing rules, recited"),
     Default("last_turns_kept", "turns", LAST_TURNS_KEPT, 3, "000 §2.3, last 3 turns pinned"),

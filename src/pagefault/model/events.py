@@ -393,7 +393,7 @@ class PagedIn:
     level: int = 0
     newer_than: tuple[PageId, ...] = ()  # earlier pages on the same subject
     older_than: tuple[PageId, ...] = ()  # later ones
-    lapse: str = ""  # of a claim: why it did not hold then
+    lapse: str = ""  # of a claim: why it did not hold then; else: what closed words of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -575,7 +575,7 @@ class Hit:
 
     page_id: PageId
     relevance: float
-    lapse: str = ""  # of a claim: why it did not hold then
+    lapse: str = ""  # of a claim: why it did not hold then; else: what closed words of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -611,7 +611,7 @@ class Faulted:
     levels: tuple[int, ...] = ()  # levels that would have been served instead
     level_tokens: tuple[int, ...] = ()  # their sizes
     shows: PageId = PageId("")  # the representation served, below level 0
-    lapse: str = ""  # of a claim: why it did not hold then
+    lapse: str = ""  # of a claim: why it did not hold then; else: what closed words of it
     faults_left: int = 0
     relayed: bool = False  # of a relayed request: the cause is a `Relayed`
 

@@ -207,7 +207,7 @@ class Page:
     derived: Derived | None = None  # its derivation, if derived
     newer_than: tuple[PageId, ...] = ()  # when recalled: earlier pages on the same subject
     older_than: tuple[PageId, ...] = ()  # and later ones
-    lapse: str = ""  # of a claim: why it no longer holds, if nothing replaced it
+    lapse: str = ""  # of a claim: why it no longer holds; else: what closed words of it
     is_named: bool = False  # already in the window: shown only for what it is newer than
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
     details: PageDetails = field(default=NO_DETAILS, compare=False)  # if requested

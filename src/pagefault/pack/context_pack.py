@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from pagefault.model.kinds import PackType, Role, Source
 from pagefault.model.reprs import counted, outline
 from pagefault.model.signatures import checked
+from pagefault.pack.render import changed
 
 if TYPE_CHECKING:
     from pagefault.pack.context_forms import PackDiff
@@ -316,8 +317,3 @@ def as_line(one: PackEvidence) -> str:
         who = f"noted, {one.origin}" if one.origin else "noted"
     head = ", ".join(filter(None, (who, one.said_at[:10], changed(one.changed_by))))
     return f"{head}: {one.text}"
-
-
-def changed(by: str) -> str:
-    """The note on words that no longer hold, which names the current claim."""
-    return f"changed since, see {by}" if by else ""

@@ -122,6 +122,16 @@ def claims_left_out(claims: int) -> str:
     return f"({claims:,} more claims stand; search_pages finds them)"
 
 
+def changed(by: str) -> str:
+    """The note on words that no longer hold, which names the claim that closed them."""
+    return f"changed since, see {by}" if by else ""
+
+
+def noted(text: str, lapse: str) -> str:
+    """A text that stands outside a label, preceded by why it does not hold."""
+    return f"({lapse}) {text}" if lapse else text
+
+
 def without_label(text: str) -> str:
     """A model's answer without a label that it wrote in imitation of what it reads."""
     return _OWN_LABEL.sub("", text, count=1)

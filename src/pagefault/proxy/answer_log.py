@@ -73,9 +73,6 @@ class AnswerLog:
         told.learning = task
 
     def _form(self, taken: AcceptedRequest, answered: Answered) -> None:
-        if taken.fork is None:
-            return
-
         def told(one: Formed | PagefaultError) -> None:
             self._metrics.formed(one)
             self._log(f"{taken.conversation.name} · {access_log.of_formed(one)}")

@@ -78,7 +78,8 @@ class SearchHit:
     from a page that has them, "meaning", or else "neighbours", which have them; empty for listed
     pages. All but "words" say little about the page itself. For an imported page, `source` is the
     program it came from and `project` the project, if known; for a page of a region, `source` is
-    "region:NAME". `lapse` is why a claim no longer holds, if no other replaced it.
+    "region:NAME". `lapse` is why a claim no longer holds, if no other
+    replaced it, or which claim closed words of another page.
     """
 
     page: PageRow

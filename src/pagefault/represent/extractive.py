@@ -31,7 +31,7 @@ from pagefault.represent.reference import reference
 from pagefault.represent.restated import restated
 from pagefault.represent.reversal import Reversals
 from pagefault.represent.salience import Candidate, choose
-from pagefault.represent.sentences import Unit
+from pagefault.represent.sentences import Unit, touched
 
 RATIO: Final = 10
 """An abstract has at most one token for this many of its sources …"""
@@ -54,12 +54,14 @@ def compress_range(
     *,
     count: CountTokens,
     tokens_max: int | None = None,
+    without: Sequence[Evidence] = (),
 ) -> Representation:
     """A run of pages, in order, as one text at `level` (1, 2 or 3).
 
     With several pages, speakers are named. An abstract has at most `tokens_max` tokens, by default
     a tenth of the pages' texts; below 240 tokens, it has 24 or one sentence. It is empty if no
-    whole sentence fits. Raises `BadInput` as `check_asked` does.
+    whole sentence fits, and has no sentence that a span in `without` touches. Raises `BadInput` as
+    `check_asked` does.
     """
     check_asked(sources, level, tokens_max)
     if level is Level.REFERENCE:
@@ -68,9 +70,9 @@ def compress_range(
     draft = _reduced(sources, readings, count)
     if level is Level.ABSTRACT:
         room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
-        if draft.tokens > room:
+        if draft.tokens > room or without:
             one = tokens_max is None and room == ABSTRACT_MIN
-            lines = _as_it_stands(sources, readings)
+            lines = _as_it_stands(sources, readings, without)
             abstract = _abstract(sources, lines, room, count, one_at_least=one)
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract
@@ -117,9 +119,20 @@ class Extractive:
         return compress_range(sources, level, count=self.count, tokens_max=tokens_max)
 
 
-def _as_it_stands(sources: Sequence[Source], readings: Sequence[Reading]) -> list[_Line]:
-    """Candidates of an abstract; of a repeated statement, or a restated value, only the last."""
+def _as_it_stands(
+    sources: Sequence[Source], readings: Sequence[Reading], without: Sequence[Evidence]
+) -> list[_Line]:
+    """Candidates of an abstract; of a repeated statement, or a restated value, only the last; none
+    that `without` touches.
+    """
     lines = [_Line(place, sentence) for place, sentence in said_last(readings)]
+    if without:
+        gone = {
+            (place, unit)
+            for place, source in enumerate(sources)
+            for unit in touched(source.page_id, source.text, without)
+        }
+        lines = [line for line in lines if (line.place, line.unit) not in gone]
     said = [line for line in lines if is_said(sources[line.place])]
     old = {id(said[place]) for place in restated([line.sentence for line in said])}
     return [line for line in lines if id(line) not in old] if old else lines

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from pagefault.language.language import Cue
 from pagefault.language.patterns import joined
+from pagefault.model.ids import PageId
+from pagefault.model.page import Evidence
 
 UNIT_CHARS_MAX: Final = 600
 
@@ -53,6 +55,19 @@ class Unit(NamedTuple):
 def units(text: str) -> list[Unit]:
     """The units of a text, in order; none for white space."""
     return list(_units(text))
+
+
+def touched(page_id: PageId, text: str, spans: Iterable[Evidence]) -> list[Unit]:
+    """The units of a page's text that any of these spans touches."""
+    here = [span for span in spans if span.page_id == page_id]
+    found: list[Unit] = []
+    at = size = 0
+    for unit in units(text) if here else ():
+        start = size + len(text[at : unit.start].encode())
+        at, size = unit.end, start + len(text[unit.start : unit.end].encode())
+        if any(span.start < size and start < span.end for span in here):
+            found.append(unit)
+    return found
 
 
 def _units(text: str) -> Iterator[Unit]:

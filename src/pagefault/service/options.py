@@ -44,7 +44,8 @@ class Options(TypedDict, total=False):
         default), "on" (docs/formation.md). It is asked once more for about every 2,000 tokens said.
     compaction: the form that turns take once they left the window: "extractive" (the default),
         "abstractive_with_citations", "hierarchical" or "hybrid" (docs/formation.md). The second
-        and the last have the engine of `Session.run` form memory, as `formation="on"` does.
+        and the last have the engine of `Session.run` form memory, as `formation="on"` does. If
+        given, it applies to a proxy's conversations, too.
     limits: the limits of a turn, a page and an answer (`pagefault.Limits`).
     quotas: the limits of what may be written (`pagefault.Quotas`), enforced by `QuotaExceeded`.
     embedder: with one, search also uses meaning: an object, or a setting's value ("onnx:PATH",

@@ -159,6 +159,7 @@ class Runtime:
     extracts_claims: bool = True  # by rules, from the user's messages
     forms: bool = False  # the engine that is run forms memory, after each turn
     compaction: Compaction = Compaction.EXTRACTIVE
+    names_compaction: bool = False  # so it is for clients' conversations, too
     compressor: Compressor | None = None  # the caller's; without one, our rules
     prefetch: tuple[Strategy, ...] = ()  # the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)

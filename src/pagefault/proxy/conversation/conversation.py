@@ -307,6 +307,6 @@ class Conversation:
         async with self._lock:
             await self._requests.flush()
 
-    def form(self, passed: Passed, answered: Answered, fork: Fork, told: Told) -> None:
+    def form(self, passed: Passed, answered: Answered, fork: Fork | None, told: Told) -> None:
         """Form memory of what is closed by now, in the background: `RelayedFormation.begin`."""
         self._formation.begin(passed, answered, fork, self.written, told)

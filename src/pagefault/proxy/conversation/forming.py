@@ -19,7 +19,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.engine.former import FormationRequest, Proposals
+from pagefault.engine.former import FormationRequest, Former, Proposals
 from pagefault.model.catalogue import find_model
 from pagefault.model.errors import EngineGarbled, EngineRefused, RecordGone
 from pagefault.model.ids import PageId
@@ -38,6 +38,7 @@ from pagefault.proxy.layout.faults import FORMS
 from pagefault.proxy.wires.pairs import CallForm
 from pagefault.proxy.wires.reader import AnswerReader
 from pagefault.proxy.wires.wire import Answered, Wire
+from pagefault.represent.extractive_former import ExtractiveFormer
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.formation import Told
 from pagefault.service.turn.lived import words_max
@@ -176,7 +177,7 @@ class RelayedTurns:
 
 
 class RelayedFormation:
-    """Formation for one conversation, by the model that its client asks."""
+    """Formation for one conversation, by the model that its client asks, or by rules."""
 
     def __init__(self, state: ConversationState, *, wire: Wire, counter: TokenCounter) -> None:
         self._state = state
@@ -206,31 +207,26 @@ class RelayedFormation:
         self,
         passed: Passed,
         answered: Answered,
-        fork: Fork,
+        fork: Fork | None,
         written: Callable[[Json], bytes],
         told: Told,
     ) -> None:
-        """Form closed ranges in the background, for a user who agreed. Does nothing if the turn is
-        not over, if the client left the model no free word, or if something was said since.
+        """Form closed ranges in the background: by a `fork` for a user who agreed, else by rules,
+        if a way of compaction was named and turns can leave. Does nothing if the turn is not over,
+        if the client left the model no free word, or if something was said since.
         """
         state, lived, relayed = self._state, self._lived, passed.relayed
-        session, form, answer = state.session, FORMS.get(self._wire.name), said_by(answered)
-        if form is None or session is None or relayed is None or not (answer and lived):
-            return
-        if passed.aside or not form.takes(passed.sent):
+        session, answer = state.session, said_by(answered)
+        if session is None or relayed is None or passed.aside or not (answer and lived):
             return
         tokens = relayed.tokens + self._counter.count(answer)
-        former = RelayedFormer(
-            fork=fork,
-            wire=self._wire,
-            form_of=form,
-            body=passed.sent,
-            answer=answer,
-            tokens_sent=tokens,
-            model=passed.model,
-            counter=self._counter,
-            written=written,
-        )
+        former: Former | None = None
+        if fork is not None:
+            former = self._asking(fork, passed, answer, tokens, written)
+        elif session.owned.runtime.names_compaction and state.verbatim.window_tokens:
+            former, tokens = ExtractiveFormer(self._counter.count), 0
+        if former is None:
+            return
 
         async def now(folded: SessionState) -> RelayedTurns | None:
             if state.memory.forgettings and not await asyncio.to_thread(
@@ -248,6 +244,29 @@ class RelayedFormation:
             )
 
         session._formation.begin(former, now, told)
+
+    def _asking(
+        self,
+        fork: Fork,
+        passed: Passed,
+        answer: str,
+        tokens: int,
+        written: Callable[[Json], bytes],
+    ) -> RelayedFormer | None:
+        form = FORMS.get(self._wire.name)
+        if form is None or not form.takes(passed.sent):
+            return None
+        return RelayedFormer(
+            fork=fork,
+            wire=self._wire,
+            form_of=form,
+            body=passed.sent,
+            answer=answer,
+            tokens_sent=tokens,
+            model=passed.model,
+            counter=self._counter,
+            written=written,
+        )
 
 
 def _segment(number: int, page: Page) -> RenderedSegment:

@@ -1,9 +1,12 @@
 """Quotes in a proxied conversation: where, which pages, and which part of each.
 
 Three kinds are quoted, once each, and stay where they are. With an epoch that lets turns leave:
-pins, shorter forms that were asked for, claims on the user's word, and what a model formed of turns
-that left, if its user agreed. Before a message that opens a turn: what it calls for, and new pins.
-In the same place: replacements for words that were edited after they were quoted.
+pins, shorter forms that were asked for, claims on the user's word, and what was formed of turns
+that left. Before a message that opens a turn: what it calls for, and new pins. In the same place:
+replacements for words that were edited after they were quoted, and claims that closed others.
+
+Words of a closed claim (`service/window/closed_words.py`) are quoted with a note that names what
+closed it, as of the record of the request that quoted them, so a restart finds the same.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_
 from pagefault.model.errors import CallerError, PagefaultError, RecordGone, SessionNotFound
 from pagefault.model.events import Relayed
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import IMPORT, Kind, Origin
+from pagefault.model.kinds import IMPORT, Compaction, Kind, Level, Origin
 from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import is_untrusted
 from pagefault.pack import render
@@ -31,6 +34,9 @@ from pagefault.recall.passages import passage
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.auto_recall import is_chat
+from pagefault.service.window.claim_pages import is_claim
+from pagefault.service.window.closed_words import marked
+from pagefault.service.window.state import FOREVER
 
 CANDIDATES: Final = 50
 QUERY_CHARS_MAX: Final = 4_000
@@ -89,6 +95,7 @@ class Quotes:
         self._inserted: dict[str, list[PageId]] = {}  # by the node of the message that they precede
         self._parts: dict[tuple[str, PageId], Evidence] = {}  # of those quoted in part
         self._cored: dict[str, list[PageId]] = {}  # by the epoch whose notice they follow
+        self._as_of: dict[tuple[str, PageId], Seq] = {}  # before which record quotes are judged
 
     def note_edit(self, old: Sequence[str], new: Sequence[str]) -> None:
         """The pages `new` replace the pages `old`."""
@@ -125,7 +132,7 @@ class Quotes:
                 free = outgoing.free_tokens() - room - sum(map(_cost, chosen.core))
                 chosen.core += await self._formed(outgoing, free)
             if chosen.core:
-                self._put_in_front(outgoing.front, chosen.core)
+                await self._put_in_front(outgoing.front, chosen.core)
             await self._requote(outgoing.quoting())
         chosen.here = await self._closing(outgoing)
         if opening is not None:
@@ -141,6 +148,10 @@ class Quotes:
             recalled, passages = await self._recall(outgoing, newest, min(room, free), loaded)
             chosen.here += [page for page in recalled if page.page_id not in told]
             chosen.passages = {i: span for i, span in passages.items() if i not in told}
+            room = free - sum(map(_cost, chosen.here))
+            for page in await self._closing(outgoing, told=chosen.here):
+                chosen.here += [page] if _cost(page) <= room else []
+                room -= _cost(page)
         chosen.opening = outgoing.turn() if chosen.here else None
         if chosen.opening is not None:
             here = [page.page_id for page in chosen.here]
@@ -156,25 +167,32 @@ class Quotes:
         if epoch is not None:
             core = await self._still_there(told.core)
             if core:
-                self._put_in_front(epoch, core)
+                await self._put_in_front(epoch, core, seq)
             await self._requote(list(self._inserted), upto=seq)
         if opening is not None:
             here = [page_id for page_id in told.recalled if page_id not in told.core]
-            await self._put_before(opening, here, told.passages)
+            await self._put_before(opening, here, told.passages, seq)
 
-    def _put_in_front(self, epoch: str, pages: Sequence[Page]) -> None:
+    async def _put_in_front(self, epoch: str, pages: Sequence[Page], upto: Seq = FOREVER) -> None:
         self._cored[epoch] = [page.page_id for page in pages]
         has_pins = any(page.row.kind is not Kind.CLAIM for page in pages)
         has_shorter = any(page.derived and page.derived.represents for page in pages)
         has_formed = any(page.row.kind is Kind.SUMMARY for page in pages)
         why = SHORTER if has_shorter else PINNED if has_pins else STANDS
         why = FORMED if has_formed else why
-        self._verbatim.put_in_front(epoch, self._quoted(pages, why))
+        held = [await self._as_it_held(page, upto) for page in pages]
+        self._verbatim.put_in_front(epoch, self._quoted(held, why))
 
     async def _put_before(
-        self, opening: str, page_ids: Iterable[PageId], passages: Iterable[Evidence]
+        self,
+        opening: str,
+        page_ids: Sequence[PageId],
+        passages: Iterable[Evidence],
+        upto: Seq = FOREVER,
     ) -> None:
+        upto = min(upto, await self._next_seq())
         self._inserted.setdefault(opening, []).extend(page_ids)
+        self._as_of |= {(opening, page_id): upto for page_id in page_ids}
         self._parts |= {(opening, span.page_id): span for span in passages}
         await self._put_in(opening)
 
@@ -206,6 +224,8 @@ class Quotes:
 
     def _line(self, page: Page) -> str:
         former = self._former.get(page.page_id)
+        if page.row.kind is Kind.SUMMARY and not page.text:
+            return render.summary(page, Level.REFERENCE)
         if former is None:
             return render.line([page])
         text = page.text if _cost(page) <= self._recall_room() else TOO_LONG
@@ -214,16 +234,45 @@ class Quotes:
     async def _put_in(self, opening: str) -> None:
         pages = await self._still_there(dict.fromkeys(self._inserted[opening]))
         if pages:
-            told = [self._part(page, self._parts.get((opening, page.page_id))) for page in pages]
+            told = [
+                await self._as_it_held(
+                    self._part(page, self._parts.get((opening, page.page_id))),
+                    self._as_of.get((opening, page.page_id), FOREVER),
+                )
+                for page in pages
+            ]
             self._verbatim.put_in(opening, self._quoted(told))
 
-    async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
-        """Replace quotes of words edited since, when an epoch begins: the provider's cache is lost
-        there anyway. `upto` is the record reached, if the log is being replayed.
+    async def _next_seq(self) -> Seq:
+        """The first record that no claim has yet."""
+        return Seq((await self._session()).owned.state.claims.upto + 1)
+
+    async def _as_it_held(self, page: Page, upto: Seq) -> Page:
+        """The page, with a note where it has words of a claim closed before this record; of a
+        summary in the hierarchical way nothing, as its header is quoted.
         """
-        if not self._edits:
+        state = (await self._session()).owned.state
+        is_summary = page.row.kind is Kind.SUMMARY and page.derived and not page.derived.represents
+        if is_summary and state.compaction is Compaction.HIERARCHICAL:
+            return replace(page, text="")
+        if not state.has_closed or page.row.kind is Kind.CLAIM:
+            return page
+        if is_summary:  # formed: each line cites its pages
+            for source, words in state.closed_in(page, upto).items():
+                page = replace(page, text=marked(page.text, source, words[-1].by))
+            return page
+        return replace(page, lapse=render.changed(", ".join(state.closers_of(page.page_id, upto))))
+
+    async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
+        """Replace quotes of words edited since, and note what was closed since, when an epoch
+        begins: the provider's cache is lost there anyway. `upto` is the record reached, if the log
+        is being replayed.
+        """
+        has_closed = bool(self._inserted) and (await self._session()).owned.state.has_closed
+        if not self._edits and not has_closed:
             return
-        closed = await self._closed_by_edits(upto)
+        closed = await self._closed_by_edits(upto) if self._edits else {}
+        as_of = await self._next_seq() if upto is None else Seq(upto)
         for opening in openings:
             old = self._inserted[opening]
             new = [
@@ -232,7 +281,8 @@ class Quotes:
                 if page_id not in closed
                 for now in await self._now(page_id, upto)
             ]
-            if new != old:
+            self._as_of |= {(opening, page_id): as_of for page_id in new}
+            if new != old or has_closed:
                 self._inserted[opening] = new
                 await self._put_in(opening)
 
@@ -261,18 +311,20 @@ class Quotes:
                 found[claim.claim_id] = claim.closed_by
         return found
 
-    async def _closing(self, outgoing: Outgoing) -> list[Page]:
+    async def _closing(self, outgoing: Outgoing, told: Sequence[Page] = ()) -> list[Page]:
         """Replacements for words that were edited after they were quoted and are still quoted:
-        those bytes were sent, and stay. Nothing if no turn opens.
+        those bytes were sent, and stay; and the claims that closed what the request shows or is
+        `told`, if nothing shown says so. Nothing if no turn opens.
         """
-        if not self._edits or outgoing.turn() is None:
+        if outgoing.turn() is None:
             return []
         shown = list(self._cored.get(outgoing.front, ()))
         for key in outgoing.quoting():
             shown += self._inserted[key]
+        shown += (page.page_id for page in told)
         try:
-            closed = await self._closed_by_edits()
-            wanted: dict[PageId, None] = {}
+            wanted = await self._closers(outgoing, shown)
+            closed = await self._closed_by_edits() if self._edits else {}
             for page_id in shown:
                 if page_id in closed:
                     wanted[closed[page_id]] = None
@@ -282,6 +334,27 @@ class Quotes:
         except PagefaultError as error:
             self._problem(error.message)
             return []
+
+    async def _closers(self, outgoing: Outgoing, quoted: Sequence[PageId]) -> dict[PageId, None]:
+        """The claims that closed what is quoted, or words of what the client sends, and rest on no
+        words that it sends.
+        """
+        found: dict[PageId, None] = {}
+        try:
+            state = (await self._session()).owned.state
+        except SessionNotFound:
+            return found  # nothing has been said yet
+        if not state.has_closed:
+            return found
+        sent = {PageId(page) for node in outgoing.shown() for page in self._said_in(node)}
+        for page_id in dict.fromkeys((*quoted, *sorted(sent))):
+            closers = state.closers_of(page_id)
+            if is_claim(page_id):
+                closers = [
+                    by for by in [state.claims.instead_of(page_id, FOREVER)] if by != page_id
+                ]
+            found |= {by: None for by in closers if not state.claims.rests_on_any(by, sent)}
+        return found
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -406,9 +479,9 @@ class Quotes:
         return chosen[::-1]
 
     async def _formed(self, outgoing: Outgoing, free: int) -> list[Page]:
-        """What was formed of turns of which some left: the newest that fits the room for summaries.
-        It waits some turns after it was formed, so that a model does not meet its own words at
-        once.
+        """What was formed of turns of which some left: the newest that fits the room for summaries,
+        in the hierarchical way of compaction its headers. It waits some turns after it was formed,
+        so that a model does not meet its own words at once.
         """
         limits = self._memory.limits
         room = int(self._verbatim.window_tokens * limits.summary_window_share)
@@ -420,9 +493,11 @@ class Quotes:
             active = state.ranges.active(state.turn, after_turns=limits.formed_after_turns)
             for page in await self._still_there(one.summary for one in reversed(active)):
                 has_left = page.derived and not hidden.isdisjoint(page.derived.provenance)
-                if has_left and _cost(page) <= room:
+                told = await self._as_it_held(page, FOREVER)
+                cost = _cost(page) if told.text else self._counter.count(self._line(told))
+                if has_left and cost <= room:
                     chosen.append(page)
-                    room -= _cost(page)
+                    room -= cost
         except PagefaultError as error:
             self._problem(error.message)
         return chosen[::-1]

@@ -46,7 +46,8 @@ class Finder:
     ) -> SearchResult:
         """Wanted pages relevant to a query. Without kinds: messages, preceded by the few claims
         that answer, if any do. Claims are those that hold now; but any profile except the measured
-        one ranks all claims ever made along with the rest.
+        one ranks all claims ever made along with the rest. A page with words of a closed claim says
+        so (`SearchHit.lapse`).
         """
         search, kinds = self._runtime.search, frozenset(map(Kind, wanted.kinds))
         is_measured = (profile or self._runtime.profile) is Profile.MEASURED
@@ -71,7 +72,12 @@ class Finder:
                     hits.append(result.hits)
                     total += result.total
                 found += merged(hits)
-        return SearchResult(tuple(found[: max(limit, 0)]), total)
+        closers = self._owned.state.lapse_of
+        found = [
+            hit if hit.lapse else replace(hit, lapse=closers(hit.page.page_id))
+            for hit in found[: max(limit, 0)]
+        ]
+        return SearchResult(tuple(found), total)
 
     async def claims(
         self,

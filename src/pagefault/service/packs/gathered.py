@@ -10,8 +10,9 @@ from typing import Final
 
 from pagefault.model.kinds import Kind, PackType
 from pagefault.model.wanted import SearchFilter
-from pagefault.pack.context_pack import EVIDENCE, LeftOut, ValidationReport, as_line, changed
+from pagefault.pack.context_pack import EVIDENCE, LeftOut, ValidationReport, as_line
 from pagefault.pack.context_packer import PackItem
+from pagefault.pack.render import changed
 from pagefault.service.lookup.session_search import SAID
 from pagefault.service.packs.proof import Proof
 

@@ -34,6 +34,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import RUNTIME, Actor, FormationOutcome, Origin
 from pagefault.model.page import Page
+from pagefault.model.quotas import tenant_of
 from pagefault.pack.engine_former import EngineFormer
 from pagefault.service.derived.claims import Claims
 from pagefault.service.derived.labels import Labels
@@ -331,7 +332,7 @@ class Formation:
     # --- budgets ------------------------------------------------------------------------------
 
     async def _affords(self, tokens: int) -> bool:
-        """Whether the session, and the day, have so many tokens left."""
+        """Whether the session, and its user today, have so many tokens left."""
         if not tokens:
             return True
         limits = self._runtime.limits
@@ -342,13 +343,16 @@ class Formation:
         )
 
     def _spent(self) -> tuple[int, int]:
-        """The tokens of this session's formation, and of all sessions' since the day began."""
+        """The tokens of this session's formation, and of all its user's sessions since the day
+        began. Users are tenants (`model/quotas.py`); sessions without one count together.
+        """
         runtime, midnight = self._runtime, self._runtime.clock.now_ms() // _DAY_MS * _DAY_MS
         own = sum(map(_cost, runtime.events_of(self._owned.session, TYPES)))
+        user = tenant_of(self._owned.called)
         today = sum(
             _cost(event)
             for row in runtime.index.sessions()
-            if row.last_used_ms >= midnight
+            if row.last_used_ms >= midnight and tenant_of(row.name) == user
             for event in runtime.events_of(row.session, TYPES)
             if event.at_ms >= midnight
         )

@@ -15,6 +15,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.defaults import HEAT_RECALL_LIMIT
 from pagefault.model.kinds import MODEL_GENERATED, Origin
 from pagefault.model.trust import least_trusted
+from pagefault.pack.render import noted
 from pagefault.service.turn.host_tools import MemoryAnswer
 
 if TYPE_CHECKING:
@@ -136,7 +137,9 @@ def said_answer(hit: Any, text: str, session_id: str) -> dict[str, Any]:
         "id": hit.page.page_id,
         "session": hit.session_id or session_id,
         "role": str(hit.page.role),
-        "text": neutralise(text if hit.page.tokens <= SAID_TOKENS else hit.excerpt),
+        "text": noted(
+            neutralise(text if hit.page.tokens <= SAID_TOKENS else hit.excerpt), hit.lapse
+        ),
         "turn": hit.page.turn,
         "relevance": round(hit.relevance, 4),
     }

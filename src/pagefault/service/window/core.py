@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from pagefault.model.defaults import TAIL_TOKENS
-from pagefault.model.ids import PageId
+from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import GOAL_SUBJECT, USERS, ClaimType
-from pagefault.model.page import Derived, Page
+from pagefault.model.page import Derived, Evidence, Page, PageRow
+from pagefault.model.trust import rank
 from pagefault.pack import render
 from pagefault.pack.count import TokenCounter, tail_tokens
 from pagefault.service.window.claim_pages import held_as_written
+from pagefault.service.window.closed_words import ClosedWords, overlap
+from pagefault.truth.claim import Authority
 from pagefault.truth.claims import ClaimBook
 from pagefault.truth.held import Lapse
 from pagefault.truth.lapses import Ruled
@@ -31,6 +34,8 @@ class Core:
         self._holding: dict[PageId, Page] | None = None  # those of them that have not lapsed
         self._lapsed: Mapping[PageId, Lapse] = {}
         self._book = ClaimBook()  # of every claim but the goal, which never lapses
+        self._written: dict[PageId, PageRow] = {}  # the rows of these
+        self._resting: dict[PageId, list[tuple[PageId, Evidence]]] = {}  # claims, by their pages
         self._told: tuple[tuple[PageId, ...], str, int] | None = None  # the tail of these rules
 
     def fold(self, page: Page, derived: Derived) -> None:
@@ -47,6 +52,59 @@ class Core:
                 self._rules[page.page_id] = page
         if derived.subject != GOAL_SUBJECT:
             self._book.fold(held_as_written(page, is_adopted=self._is_adopted))
+            self._written[page.page_id] = page.row
+            if derived.claim_type != ClaimType.RETRACTION:
+                for span in derived.evidence:
+                    self._resting.setdefault(span.page_id, []).append((page.page_id, span))
+
+    def closed_words(self, row: PageRow, upto: Seq) -> list[ClosedWords]:
+        """The closed words of a page (`closed_words.py`), as of the record before `upto`."""
+        resting = self._resting.get(row.page_id)
+        if not resting or not self.closed_by or not self._is_adopted:
+            return []
+        standing: list[Evidence] = []
+        closed: list[ClosedWords] = []
+        for claim_id, span in resting:
+            by = self.instead_of(claim_id, upto)
+            if by == claim_id:
+                standing += [span] if self._written[claim_id].seq < upto else []
+            elif self._decides(by, row):
+                closed.append(ClosedWords(span, by))
+        return [one for one in closed if not any(overlap(one.span, other) for other in standing)]
+
+    def instead_of(self, claim_id: PageId, upto: Seq) -> PageId:
+        """The last claim before the record `upto` in the chain that closed this one, or itself."""
+        seen = {claim_id}
+        while (held := self._book.find(claim_id)) is not None:
+            by = self._written.get(held.closed_by)
+            if by is None or by.seq >= upto or by.page_id in seen:
+                break
+            seen.add(claim_id := by.page_id)
+        return claim_id
+
+    def _decides(self, claim_id: PageId, row: PageRow) -> bool:
+        """Whether a claim may close words of this page."""
+        held, written = self._book.find(claim_id), self._written[claim_id]
+        is_users = held is not None and held.authority is Authority.USER
+        return is_users or rank(written.origin) <= rank(row.origin)
+
+    @property
+    def has_closed(self) -> bool:
+        """Whether any claim was closed: if not, no words are."""
+        return bool(self.closed_by)
+
+    @property
+    def upto(self) -> Seq:
+        """The record of the latest claim."""
+        return max((row.seq for row in self._written.values()), default=NOTHING)
+
+    def is_rested_on(self, page_id: PageId) -> bool:
+        return page_id in self._resting
+
+    def rests_on_any(self, claim_id: PageId, pages: Set[PageId]) -> bool:
+        """Whether words of one of these pages are evidence of a claim."""
+        held = self._book.find(claim_id)
+        return held is not None and not pages.isdisjoint(held.pages)
 
     def rule(self, ruled: Ruled) -> None:
         """Fold one more ruling on a claim."""

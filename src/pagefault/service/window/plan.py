@@ -178,7 +178,7 @@ def unseen_claims(state: SessionState) -> list[Page]:
 
 def to_bring(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
     """What the next request brings: pins and claims that it does not show yet, recalled pages, and
-    for each closed claim that it would show, the claim that closed it.
+    for each closed claim, or words of one, that it would show, the claim that closed it.
     """
     wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
     fresh = {page.page_id: page for page in wanted if page.page_id not in state.working_set}
@@ -188,4 +188,8 @@ def to_bring(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
         if is_shown and closer not in state.working_set and closer not in fresh:
             with suppress(RecordGone, ArchiveMissing, KeyError):
                 fresh[closer] = state.as_it_holds(state.read_page(closer))
+    for closer, sent in state.closers_due(list(fresh)).items():
+        with suppress(RecordGone, ArchiveMissing, KeyError):
+            page = fresh.get(closer) or state.as_it_holds(state.read_page(closer))
+            fresh[closer] = replace(page, newer_than=(*page.newer_than, *sent))
     return list(fresh.values())

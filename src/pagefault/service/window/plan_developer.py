@@ -20,6 +20,7 @@ from pagefault.pack.developer import DeveloperLayout
 from pagefault.pack.envelope import dump
 from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
+from pagefault.service.window.claim_pages import is_claim
 from pagefault.service.window.eviction import Leaving, PagesByPolicy, Round
 from pagefault.service.window.plan import draft, to_bring
 from pagefault.service.window.state import SessionState, paged_in
@@ -165,7 +166,7 @@ def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[Page
 def _listing(state: SessionState, page_ids: Sequence[PageId]) -> Iterator[Listed]:
     """The pages for a manifest, read one by one on demand; no lapsed claim."""
     for page_id in page_ids[:ENTRIES_MAX]:
-        if not state.lapse_of(page_id):
+        if not (is_claim(page_id) and state.lapse_of(page_id)):
             yield from state.listing([page_id])
 
 

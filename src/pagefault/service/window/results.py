@@ -10,6 +10,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level
 from pagefault.model.page import Page
 from pagefault.pack import envelope
+from pagefault.pack.render import noted
 from pagefault.recall.hint import hint
 
 Find = Callable[[PageId], Page | None]  # None for forgotten pages
@@ -24,7 +25,7 @@ def search_result(body: Searched, find: Find) -> str:
         page = find(hit.page_id)
         if page is not None:
             told = hint(page.text)
-            hits.append((page.row, f"({hit.lapse}) {told}" if hit.lapse else told, hit.relevance))
+            hits.append((page.row, noted(told, hit.lapse), hit.relevance))
     return envelope.search_result(hits, body.total)
 
 

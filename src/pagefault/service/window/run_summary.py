@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pagefault.model.kinds import EventType, Level
-from pagefault.model.page import Derived, Page
+from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import least_trusted
 from pagefault.pack.count import TokenCounter
 from pagefault.service.window.derived_drafts import Made
+from pagefault.service.window.sources import Summarise
 
 TOPICS_MAX: Final = 3  # in the header of a summary
 
 
-def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made | None]:
+def summariser(counter: TokenCounter) -> Summarise:
     """Summarises runs of turns by quoting them (`represent/extractive.py`), or by their topics
     alone.
     """
 
-    def summarise(run: Sequence[Page], quotes: bool) -> Made | None:
+    def summarise(run: Sequence[Page], quotes: bool, without: Sequence[Evidence]) -> Made | None:
         # Only needed at an epoch.
         from pagefault.represent.api import Source
         from pagefault.represent.extractive import RATIO, compress_range
@@ -33,7 +34,11 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made |
         if quotes:
             sources = [Source.of(page) for page in run]
             text = compress_range(
-                sources, Level.ABSTRACT, count=counter.count, tokens_max=said // RATIO
+                sources,
+                Level.ABSTRACT,
+                count=counter.count,
+                tokens_max=said // RATIO,
+                without=without,
             ).text
         topics = topic_tags("\n".join(page.text for page in run))[:TOPICS_MAX]
         return Made(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Compaction
-from pagefault.model.page import Page, PageRow
+from pagefault.model.page import Evidence, Page, PageRow
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.layout import UNSEALED
@@ -15,6 +15,9 @@ from pagefault.pack.render import Seal
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.service.window.derived_drafts import Made
+
+Summarise = Callable[[Sequence[Page], bool, Sequence[Evidence]], Made | None]
+"""The summary of a run of turns: whether it quotes, and words that it must not quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Sources:
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
     epochs: EpochRule
-    summarise: Callable[[Sequence[Page], bool], Made | None]  # the summary of a run of turns
+    summarise: Summarise
     packs: PackCache = field(default_factory=PackCache)
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
     seal: Seal = UNSEALED  # the numbers that close blocks of data

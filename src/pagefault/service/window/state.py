@@ -82,6 +82,7 @@ from pagefault.model.kinds import (
     Actor,
     Compaction,
     ControlMode,
+    EventType,
     Heat,
     Kind,
     LayoutName,
@@ -90,7 +91,7 @@ from pagefault.model.kinds import (
     Role,
     Tier,
 )
-from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
+from pagefault.model.page import DERIVED_ORDER, Derived, Evidence, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency, tier_of
 from pagefault.model.trust import is_untrusted
@@ -98,7 +99,17 @@ from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
-from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
+from pagefault.pack.layout import (
+    Entry,
+    Exchange,
+    Front,
+    Layout,
+    Note,
+    Recalled,
+    Shown,
+    pages_of,
+    said_in,
+)
 from pagefault.pack.manifest import Listed
 from pagefault.pack.tools import MEMORY_TOOLS, PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
@@ -113,6 +124,8 @@ from pagefault.recall.hint import hint
 from pagefault.service.limits import Limits
 from pagefault.service.window import host_calls
 from pagefault.service.window.ages import Ages
+from pagefault.service.window.claim_pages import is_claim
+from pagefault.service.window.closed_words import ClosedWords, marked, repeats
 from pagefault.service.window.content import is_user_message, page_of
 from pagefault.service.window.core import Core
 from pagefault.service.window.derived_drafts import Made
@@ -131,6 +144,10 @@ UNFOLDABLE: Final = (
     ValueError,
 )
 """Errors that a record's content can cause in a fold, as opposed to a machine's."""
+
+
+FOREVER: Final = Seq(2**63 - 1)
+"""After every record."""
 
 
 def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
@@ -204,8 +221,8 @@ class SessionState:
         self.summaries_older = 0
         self._core = Core(sources.counter, is_adopted=sources.is_adopted)
         self.epoch_seq = NOTHING
-        self._formed: dict[tuple[PageId, PageId], Made | None] = {}
-        self._summary_tokens: dict[tuple[Seq, Level], int] = {}
+        self._formed: dict[tuple[PageId, PageId, tuple[Evidence, ...]], Made | None] = {}
+        self._summary_tokens: dict[tuple[Seq, Level, int], int] = {}
         self.session_id = opened.session_id
         self._frame: tuple[int, Mode, str, LayoutName, ControlMode] | None = None
         self._configure(opened, entries=[])
@@ -273,17 +290,55 @@ class SessionState:
         return self._sources.compaction
 
     def summarise(self, run: Sequence[Page], *, quotes: bool) -> Made | None:
-        """The summary of a run of turns; the same run always gives the same."""
-        key = run[0].page_id, run[-1].page_id
+        """The summary of a run of turns, without closed words; otherwise the same run always gives
+        the same.
+        """
+        closed = tuple(one.span for page in run for one in self.closed_words(page.page_id))
+        key = run[0].page_id, run[-1].page_id, closed
         if key not in self._formed:
             if len(self._formed) >= _FORMED_MAX:
                 self._formed.clear()
-            self._formed[key] = self._sources.summarise(run, quotes)
+            self._formed[key] = self._sources.summarise(run, quotes, closed)
         return self._formed[key]
+
+    def with_notes(self, page: Page, upto: Seq = FOREVER) -> Page:
+        """A formed summary, with a note where it cites words that were closed before the record
+        `upto`. Any other page is returned as it is.
+        """
+        if page.derived is None or not page.derived.evidence or not self.has_closed:
+            return page
+        with suppress(RecordGone, ArchiveMissing, KeyError):
+            page = self.read_page(page.page_id)  # without notes that an undo made wrong
+        for source, words in self.closed_in(page, upto).items():
+            page = replace(page, text=marked(page.text, source, words[-1].by))
+        return page
+
+    def made_again(self, page: Page) -> Made | None:
+        """What takes the place of a summary that quotes closed words, made again without them; None
+        if it does not. If a page of the run cannot be read, its header is left.
+        """
+        if page.derived is None or page.derived.evidence or not self.closed_in(page):
+            return None
+        text = ""
+        with suppress(RecordGone, ArchiveMissing, KeyError):
+            run = [self.read_page(one) for one in page.derived.provenance]
+            made = self.summarise(run, quotes=True)
+            text = made.text if made is not None else ""
+        if text == page.text:
+            return None
+        return Made(
+            event_type=EventType.SUMMARY,
+            text=text,
+            title=page.title,
+            topic_tags=page.topic_tags,
+            origin=page.row.origin,
+            cause=page.row.seq,
+            derived=page.derived,
+        )
 
     def summary_tokens(self, page: Page, level: Level) -> int:
         """The tokens of a summary in the front, at a level."""
-        key = page.row.seq, level
+        key = page.row.seq, level, len(page.text)
         tokens = self._summary_tokens.get(key)
         if tokens is None:
             tokens = self.counter.count(render.summary(page, level))
@@ -579,7 +634,7 @@ class SessionState:
         for item in body.summaries:
             page = self._find(item.page_id)
             if page is not None:
-                summaries.append((page, Level(item.level)))
+                summaries.append((self.with_notes(page, seq), Level(item.level)))
         return Front(
             seq=seq,
             core=tuple(self.load_all([PagedIn(page_id=page_id) for page_id in body.core])),
@@ -790,9 +845,10 @@ class SessionState:
         listed = []
         for page_id in page_ids:
             with suppress(RecordGone, ArchiveMissing, KeyError):
-                page = self.read_page(page_id)
+                page = self.as_it_holds(self.read_page(page_id))
                 if not self._sources.is_withdrawn(page.row):
-                    listed.append(Listed(page.row, hint(page.text, title=page.title)))
+                    told = render.noted(hint(page.text, title=page.title), page.lapse)
+                    listed.append(Listed(page.row, told))
         return tuple(listed)
 
     # --- the core -----------------------------------------------------------------------------
@@ -803,16 +859,78 @@ class SessionState:
         return {} if self._core.is_silent else self._core.claims
 
     def lapse_of(self, page_id: PageId) -> str:
-        """Why a claim has lapsed that nothing closed, as of the newest message; "" if it
-        has not.
+        """Why a claim has lapsed that nothing closed, as of the newest message; or that another
+        page has words of a closed claim; "" if neither.
         """
         lapse = self._core.lapses.get(page_id)
-        return "" if lapse is None else lapse.told
+        if lapse is not None:
+            return lapse.told
+        return render.changed(", ".join(self.closers_of(page_id)))
 
     def as_it_holds(self, page: Page) -> Page:
-        """The page, marked if it is a lapsed claim: so nothing shows it as valid."""
-        lapse = self.lapse_of(page.page_id) if page.row.kind is Kind.CLAIM else ""
+        """The page, marked if it is a lapsed claim, or has words of a closed one: so nothing shows
+        them as valid.
+        """
+        lapse = self.lapse_of(page.page_id)
         return replace(page, lapse=lapse) if lapse != page.lapse else page
+
+    @property
+    def claims(self) -> Core:
+        """The claims, as far as they bear on what a request shows."""
+        return self._core
+
+    @property
+    def has_closed(self) -> bool:
+        """Whether any claim was closed: if not, no words are."""
+        return self._core.has_closed
+
+    def closed_words(self, page_id: PageId, upto: Seq = FOREVER) -> list[ClosedWords]:
+        """The closed words of a page, as of the record before `upto`."""
+        row = self.find_row(page_id) if self._core.is_rested_on(page_id) else None
+        return [] if row is None else self._core.closed_words(row, upto)
+
+    def closed_in(self, page: Page, upto: Seq = FOREVER) -> dict[PageId, list[ClosedWords]]:
+        """The closed words that a derived page repeats, by their pages."""
+        found: dict[PageId, list[ClosedWords]] = {}
+        if page.derived is None or page.row.kind is Kind.CLAIM or not self.has_closed:
+            return found
+        for source in page.derived.provenance:
+            with suppress(RecordGone, ArchiveMissing, KeyError):
+                closed = self.closed_words(source, upto)
+                if closed and repeats(page, self.read_page(source), closed):
+                    found[source] = closed
+        return found
+
+    def closers_of(self, page_id: PageId, upto: Seq = FOREVER) -> list[PageId]:
+        """The claims that closed words of a page, or words that it repeats, each once."""
+        if not self.has_closed or is_claim(page_id):
+            return []
+        words = self.closed_words(page_id, upto)
+        if page_id.partition("_")[0] in DERIVED_STEMS:
+            with suppress(RecordGone, ArchiveMissing, KeyError):
+                repeated = self.closed_in(self.read_page(page_id), upto)
+                words = [one for some in repeated.values() for one in some]
+        return list(dict.fromkeys(one.by for one in words))
+
+    def closers_due(self, fresh: Iterable[PageId]) -> dict[PageId, tuple[PageId, ...]]:
+        """The claims that closed words in the window, or in `fresh` pages, and that it does not
+        show; and which of its pages have these words unmarked, as they were sent before.
+
+        A message in its own place needs no such claim if the words that made the claim follow it.
+        """
+        due: dict[PageId, tuple[PageId, ...]] = {}
+        if not self.has_closed or not self.control.recalls:
+            return due
+        in_place = {page.page_id for entry in self.layout.entries() for page in said_in(entry)}
+        shown = set(self.working_set)
+        for page_id in dict.fromkeys([*self.working_set, *fresh]):
+            for by in self.closers_of(page_id):
+                is_said = page_id in in_place and self._core.rests_on_any(by, shown)
+                if by in self.working_set or is_said:
+                    continue
+                sent = (page_id,) if page_id in self.working_set else ()
+                due[by] = (*due.get(by, ()), *sent)
+        return due
 
     def lapsed(self) -> list[PageId]:
         """The claims that the window shows as valid, and that lapsed since."""
@@ -824,7 +942,8 @@ class SessionState:
             if isinstance(entry, Front | Recalled)
             for page in pages_of(entry)
         )
-        return [page.page_id for page in shown if self.as_it_holds(page) is not page]
+        claims = (page for page in shown if page.row.kind is Kind.CLAIM)
+        return [page.page_id for page in claims if self.as_it_holds(page) is not page]
 
     @property
     def closed_by(self) -> dict[PageId, PageId]:

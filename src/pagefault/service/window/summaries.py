@@ -9,6 +9,10 @@ A range that was formed into memory while it was in the window (`ranges.py`) has
 already: it is shown from the epoch on at which the first of its pages leaves, if enough turns have
 passed. The others may be beside it, word for word, until they leave, too.
 
+If a summary that is shown has words of a claim that was closed since (`closed_words.py`), the next
+epoch corrects it: one that quotes is written again without them, and shown in the old one's place;
+one that was formed is shown with notes.
+
 `Compaction` changes two things of this. A *hybrid* front also has the quotes of such a range,
 before its summary; in a *hierarchical* one every summary is a header, whose text a fault brings.
 """
@@ -88,15 +92,26 @@ def plan_summaries(
     made = [state.summarise(rest, quotes=False)] if rest else []
     made += [state.summarise(run, quotes=True) for run in quoted]
     items = [one for one in made if one is not None]
-    drafts = _drafts(items, state, session)
     index = next((page for page, _ in state.summaries if is_index(page)), None)
-    shown = [(page, level) for page, level in state.summaries if page is not index]
-    by_rules = {page.derived.provenance[0]: page for page in _pages(drafts) if page.derived}
+    shown = [
+        (state.with_notes(page), level) for page, level in state.summaries if page is not index
+    ]
+    told = [page for page, level in shown if level is not Level.REFERENCE]
+    again = {page.page_id: one for page in told if (one := state.made_again(page)) is not None}
+    items += again.values()
+    drafts = _drafts(items, state, session)
+    (*by_rules,) = _pages(drafts)
+    instead = {page_id: by_rules.pop() for page_id in reversed(again)}
+    shown = [
+        _as_told(instead[page.page_id], state) if page.page_id in instead else (page, level)
+        for page, level in shown
+    ]
+    leading = {page.derived.provenance[0]: page for page in by_rules if page.derived}
     there = {page.page_id for page, _ in shown}
     in_order = [
         found[page.page_id]
         for page in leaving
-        for found in (by_rules, formed)
+        for found in (leading, formed)
         if page.page_id in found
     ]
     shown += [_as_told(page, state) for page in in_order if page.page_id not in there]
@@ -134,7 +149,7 @@ def _readable(state: SessionState, page_id: PageId) -> Page | None:
     if row is None or state.is_withdrawn(row):
         return None
     with suppress(RecordGone, ArchiveMissing):
-        return state.read_page(page_id)
+        return state.with_notes(state.read_page(page_id))
     return None
 
 

@@ -1,0 +1,143 @@
+"""The words of a claim that was closed are nowhere shown as if they held."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagefault import Limits, PageId, Request, Session
+from pagefault.model.kinds import Compaction
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.window.core import Core
+from tests.service.memories import fault, faulted, search, text_of
+
+WORDS = "the deploy target is the cluster in Falkenstein"
+SAID = f"Before we start: {WORDS}. The pager goes to Anna from next week on."
+NOW = "The deploy target is the rack in Frankfurt, after all."
+SHORT = Limits(summarised_tokens_max=300, formed_after_turns=1)
+
+
+def memory_of(way: str, at: Path | str = ":memory:", **given: Any) -> Any:
+    return open_memory(at, window=1_800, compaction=way, limits=SHORT, **given)
+
+
+async def talk_until_it_left(session: Session, *, forms: bool) -> Request:
+    """Talk of other things until a summary stands for what was said."""
+    for number in range(40):
+        await session.user(f"Tell me about part {number} of the importer and its tables.")
+        request = await session.request()
+        if "S (sum_1 " in text_of(request):
+            return request
+        await session.assistant(f"Part {number} reads rows in batches, as it did before. " * 12)
+        if forms:
+            await session.form()
+    raise AssertionError("nothing left the window")
+
+
+async def changed(session: Session, claim: PageId, how: str) -> str:
+    """What closes the claim, with words of the talk or without."""
+    if how == "retracted":
+        await session.retract(claim)
+        return "clm_2"
+    await session.user(NOW)
+    await session.assistant("As you like.")
+    return await session.remember(NOW, kind="decision", replaces=claim)
+
+
+def unmarked(request: Request, closer: str) -> list[str]:
+    """The lines that have the words, but for the claim's own and those with a note."""
+    lines = [line for line in text_of(request).splitlines() if "Falkenstein" in line]
+    return [one for one in lines if "C (clm_1" not in one and f"see {closer}" not in one]
+
+
+@pytest.mark.parametrize("how", ["replaced", "retracted"])
+@pytest.mark.parametrize("way", list(Compaction))
+async def test_no_way_of_compaction_shows_the_words_of_a_closed_claim_as_if_they_held(
+    way: Compaction, how: str, tmp_path: Path
+) -> None:
+    async with memory_of(way, tmp_path / "m") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.assistant("Noted.")
+        before = await talk_until_it_left(session, forms=way.forms)
+        claim = await session.remember(WORDS, kind="decision")
+        closer = await changed(session, claim, how)
+        await session.user("Where do we deploy to?")
+        request = await session.request()
+        assert request.messages[: len(before.messages)] == before.messages, "nothing sent changes"
+        sent = unmarked(request, closer)
+        carriers = [found[1] for one in sent if (found := re.match(r"S \((sum_\d+)", one))]
+        assert len(carriers) == len(sent)
+        for one in carriers:
+            assert re.search(rf"C \({closer} .*newer than [^()]*\b{one}\b", text_of(request))
+        await session.assistant("To Frankfurt, I think.")
+        await session.configure(system="Be brief.")  # begins an epoch
+        await session.user("Which cluster was it that we deploy to?")
+        request = await session.request()
+        assert not unmarked(request, closer)
+        if way in (Compaction.EXTRACTIVE, Compaction.ABSTRACTIVE_WITH_CITATIONS):
+            assert re.search(r"^(?!U ).*pager goes to Anna", text_of(request), re.M), "the rest is"
+        session.check()
+    async with memory_of(way, tmp_path / "m") as memory:
+        session = await memory.session("work")
+        assert (await session.request()).messages == request.messages
+
+
+async def test_control_a_core_that_knows_no_closed_words_fails_the_test_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Core, "closed_words", lambda self, row, upto: [])
+    for way in (Compaction.EXTRACTIVE, Compaction.ABSTRACTIVE_WITH_CITATIONS):
+        with pytest.raises(AssertionError):
+            await test_no_way_of_compaction_shows_the_words_of_a_closed_claim_as_if_they_held(
+                way, "retracted", tmp_path / way
+            )
+
+
+async def test_a_summary_made_after_a_claim_was_closed_leaves_its_words_out_until_an_undo() -> None:
+    for is_undone in (False, True):
+        async with memory_of("extractive") as memory:
+            session = await memory.session("work")
+            await session.user(f"Mind that {WORDS}.")
+            claim = await session.remember(WORDS, kind="decision")
+            await session.retract(claim)
+            if is_undone:
+                await session.undo()
+            await talk_until_it_left(session, forms=False)
+            summary = (await session.page("sum_1")).text
+            assert (WORDS in summary) is is_undone
+
+
+async def test_whoever_finds_the_page_or_loads_it_reads_which_claim_closed_words_of_it() -> None:
+    async with memory_of("extractive") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.assistant("Noted.")
+        claim = await session.remember(WORDS, kind="decision")
+        assert not any(hit.lapse for hit in (await session.recall("pager Anna")).hits)
+        await session.retract(claim)
+        hits = {hit.page.page_id: hit.lapse for hit in (await session.recall("pager Anna")).hits}
+        assert hits["msg_1"].startswith("changed since, see clm_")
+        assert not hits.get("msg_2")
+        await talk_until_it_left(session, forms=False)
+        [told] = (await faulted(session, search("pager Anna", limit=1)))["results"]
+        assert told["hint"].startswith("(changed since, see clm_")
+        page = (await faulted(session, fault("msg_1", call_id="call_2")))["page"]
+        assert page["meta"]["lapse"].startswith("changed since, see clm_")
+
+
+async def test_a_proposal_of_a_model_closes_no_words_of_the_user() -> None:
+    async with memory_of("extractive") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.assistant("The deploy target may become a rack in Helsinki.")
+        for words in (WORDS, "may become a rack in Helsinki"):
+            await session.claim(words, evidence=[words], subject="target", origin="model_generated")
+        found = {
+            hit.page.page_id: hit.lapse for hit in (await session.recall("deploy target")).hits
+        }
+        assert [one.status for one in await session.claims()] == ["superseded", "standing"]
+        assert found["msg_1"] == ""
