@@ -123,6 +123,16 @@ def test_a_streamed_answer_says_what_the_whole_one_says(wire: Any, say: Say, cut
     assert len(placed) == bool(say.text) + len(say.calls)
 
 
+def test_a_line_of_many_pieces_is_gathered_and_not_copied_with_each() -> None:
+    """As of an image: megabytes in one event."""
+    events = Events()
+    events.feed(b'data: {"image": "')
+    gathered = events._rest
+    assert not any(events.feed(b"A" * 100) for _ in range(10))
+    assert events._rest is gathered
+    assert events.feed(b'"}\r\n\r\n') == [("", {"image": "A" * 1_000})]
+
+
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 def test_an_answer_that_was_cut_off_is_not_complete(wire: Any) -> None:
     stream = list(_scripted(wire).events(Say(text="one two three"), 1))[:-1][:3]

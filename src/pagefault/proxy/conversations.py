@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.pack.count import TokenCounter
@@ -19,15 +18,11 @@ from pagefault.proxy.history.history import History, Json
 from pagefault.proxy.history.item_keys import keys_of
 from pagefault.proxy.http.admission import Head
 from pagefault.proxy.http.client import UNNAMED, recognise
+from pagefault.proxy.kept import let_go
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.wires.wire import Answered, Unreadable, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.turn.turn import encodable
-
-CONVERSATIONS_MAX: Final = 48
-"""Cached conversations, each of about 3.5 MB for 300 KB of history. Others are restored from the
-log.
-"""
 
 
 class Conversations:
@@ -126,9 +121,8 @@ class Conversations:
                 is_named=is_named,
                 faults=self._faults,
             )
-            while len(self._cached) > CONVERSATIONS_MAX:
-                self._cached.popitem(last=False)
         self._cached.move_to_end(key)
+        let_go(self._cached)
         return found
 
     def drop_canaries(self) -> None:

@@ -18,6 +18,7 @@ from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.allocator import map_large_blocks
 from pagefault.proxy.desk import Desk
 from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.http.upstreams import opened
@@ -115,6 +116,7 @@ async def serve(
         dashboard=dashboard,
     )
     _raise_file_limit()
+    map_large_blocks()
     warming = asyncio.create_task(asyncio.to_thread(_warm, counter))
     leaving = dashboard.stop if dashboard is not None else _nothing
     try:

@@ -172,6 +172,7 @@ class Metrics:
         if composed.epoch:
             self._epochs.labels(composed.epoch).inc()
             self._evicted.append((self._clock.monotonic_s(), passed.evicted))
+            self._evictions()  # so that a minute is kept, whether or not anybody asks
 
     def began(self, first_byte_s: float) -> None:
         """An answer began, this long after its request."""

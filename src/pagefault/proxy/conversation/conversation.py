@@ -95,6 +95,11 @@ class Conversation:
         return self._health.full
 
     @property
+    def chars(self) -> int:
+        """What was said here, as `Trie.chars` counts it: it takes memory for that."""
+        return self._state.trie.chars
+
+    @property
     def hot_percent(self) -> float | None:
         """How much of hot memory the session uses; None without a session."""
         session = self._state.session

@@ -25,6 +25,7 @@ from typing import Final
 from pagefault.proxy.history.history import Item, Part, in_common, is_blanked, is_same_call
 
 KEPT_MIN: Final = 2  # items of the old end that a shortened history must have to be recognised
+NODE_CHARS: Final = 500  # that a position weighs beside its text, about
 
 
 class Change(StrEnum):
@@ -112,6 +113,7 @@ class Trie:
     def __init__(self, words: Callable[[Item], str] = lambda item: "") -> None:
         """`words` returns a digest of the text that would be logged of an item, or ""."""
         self._count = 0
+        self.chars = 0  # of all that was said here, each position counted as `NODE_CHARS` as well
         self._root = self._new(None, "", "")
         self._latest: tuple[Node, ...] = ()
         self._matched: Sequence[Item] = ()  # the items of the newest request
@@ -148,6 +150,7 @@ class Trie:
                 is_first = one.follows == FIRST
                 parent = self._root if is_first else nodes.get(one.follows)
                 node = self._new(parent or self._root, "", "")
+                self.chars += len(one.text)
                 if parent is None:
                     self._lost.append(node)
                 else:
@@ -453,6 +456,7 @@ class Trie:
 
     def _new(self, parent: Node | None, place: str, said: str) -> Node:
         self._count += 1
+        self.chars += NODE_CHARS
         return Node(key=str(self._count), parent=parent, place=place, digest=said)
 
     def _add(
@@ -465,6 +469,7 @@ class Trie:
         is_bare: bool = False,
     ) -> Node:
         node = self._new(parent, item.place, item.digest)
+        self.chars += len(item.text)
         node.text, node.origin, node.before, node.is_bare = _text_of(item), origin, before, is_bare
         parent.children.append(node)
         return node

@@ -293,6 +293,7 @@ class Outgoing:
             changed=marked != list(self._history.messages),
         )
         self._begin_so(rest[:lasting], upto, sum(weights[:lasting]), sum(left[:lasting]))
+        kept.let_go(self._match.path)
         return composed
 
     def _add(

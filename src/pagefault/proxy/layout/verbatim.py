@@ -29,6 +29,7 @@ from pagefault.window.law import Law
 from pagefault.window.tree import Windows
 
 LEARNED_FROM_TOKENS: Final = 500  # a smaller request tells little about how a provider counts
+SENT_MAX: Final = 4_096  # messages that were sent; a request has some hundreds
 FACTOR_MAX: Final = 2.0  # more means that it counted something else as well
 
 
@@ -118,6 +119,15 @@ class Verbatim:
         for key in keys:
             if self.sent.pop(key, None) is not None:
                 self.changes += 1
+
+    def let_go(self, path: Sequence[Node]) -> None:
+        """Let go of what was sent and stands no more in the newest request, once that is most of
+        it: a client compacts again and again. If it goes back behind that, its messages are made
+        anew of what it says, as after a restart.
+        """
+        if len(self.sent) > max(SENT_MAX, 2 * len(path)):
+            here = {node.key for node in path}
+            self.sent = {key: one for key, one in self.sent.items() if key in here}
 
     def unquote(self) -> None:
         """Drop all quotes, because something was forgotten; what is still there is quoted anew. All

@@ -141,7 +141,7 @@ class Events:
     `is_spoilt` says that there were some, so that the whole is unknown.
     """
 
-    _rest: bytes = b""
+    _rest: bytearray = field(default_factory=bytearray)
     _lines: list[bytes] = field(default_factory=list)
     _bytes: int = 0
     overflowed: bool = False
@@ -150,7 +150,11 @@ class Events:
     def feed(self, chunk: bytes) -> list[tuple[str, Json]]:
         if self.overflowed:
             return []
-        *lines, self._rest = (self._rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
+        self._rest += chunk
+        lines: list[bytes] = []
+        if b"\n" in chunk:  # a line of megabytes, as of an image, is not gone over with each piece
+            *lines, rest = bytes(self._rest).replace(b"\r\n", b"\n").split(b"\n")
+            self._rest = bytearray(rest)
         found: list[tuple[str, Json]] = []
         for line in lines:
             if line:
@@ -164,7 +168,8 @@ class Events:
                     self.is_spoilt = True
                 self._lines, self._bytes = [], 0
         if self._bytes + len(self._rest) > EVENT_BYTES_MAX:
-            self.overflowed, self._rest, self._lines = True, b"", []
+            self.overflowed, self._lines = True, []
+            self._rest.clear()
         return found
 
 
