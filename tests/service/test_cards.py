@@ -456,7 +456,9 @@ async def test_what_was_talked_of_and_never_decided_is_no_decision_in_memory() -
         asked = "Which payment provider is it?"
         unknown = await session.known(asked, kinds=["decision"])
         assert (unknown.is_known, unknown.reason) == (False, "not_held")
-        assert unknown.told == "not in memory: it came up, but no decision about it was recorded"
+        assert (
+            unknown.told == "not in memory: it was discussed, but no decision about it was recorded"
+        )
         assert unknown.pages, "what was said of it"
         assert mail not in (await session.known(asked)).claims, "half of the words: another thing"
         assert (await session.known("Which mail provider?", kinds=["decision"])).claims == (mail,)
