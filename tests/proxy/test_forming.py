@@ -350,8 +350,44 @@ async def test_the_header_says_on_or_off_and_off_takes_a_consent_back() -> None:
             assert provider.forming == []
 
 
-async def test_once_something_that_the_client_still_sends_was_forgotten_nothing_more_is_formed(
-    tmp_path: Any,
+OFF = {**SESSION, "x-pagefault-form": "off"}
+
+
+@pytest.mark.parametrize(
+    ("then", "formed"), [(OFF, 0), (OFF | {"x-pagefault-mode": "incognito"}, 0), (AGREED, 1)]
+)
+async def test_a_request_asks_for_nothing_more_once_the_next_comes_and_stops_without_consent(
+    then: dict[str, str], formed: int
+) -> None:
+    waits, provider = asyncio.Event(), Model()
+    loop = asyncio.get_running_loop()
+
+    def answer(seen: Seen) -> Say:
+        if asks(seen):
+            asyncio.run_coroutine_threadsafe(waits.wait(), loop).result(30)
+        return provider(seen)
+
+    with Upstream(answer) as upstream:
+        async with standing(upstream, limits=LIMITS) as to:
+            history = await talk(to, 5, headers=OFF)
+            for turn, headers in enumerate((AGREED, then), 5):
+                history.append(user(said(turn)))
+                asked = unnamed(*history) | {"model": MODEL}
+                await to.http.post("/v1/messages", json=asked, headers=headers)
+                await to.proxy.settled()
+                history.append(model("Understood."))
+                assert turn > 5 or to.memory._runtime.forming, "control: it is under way"
+            waits.set()
+            await formed_so_far(to)
+            assert len(provider.forming) <= 1
+            ranges = await (await the_session(to)).formations()
+            assert [one.outcome for one in ranges].count("formed") == formed
+            assert len(ranges) > 2, "control: there was more to form"
+
+
+@pytest.mark.parametrize("how", ["forgotten", "withdrawn"])
+async def test_once_something_that_the_client_still_sends_is_gone_nothing_more_is_formed(
+    tmp_path: Any, how: str
 ) -> None:
     provider, root = Model(), tmp_path / "m"
     with Upstream(provider) as upstream:
@@ -359,7 +395,8 @@ async def test_once_something_that_the_client_still_sends_was_forgotten_nothing_
             await talk(to, 5)
             before = len(provider.forming)
             assert before, "control: it is formed until then"
-            await to.memory.forget(await the_session(to), "msg_3")
+            go = to.memory.forget if how == "forgotten" else to.memory.revoke_origin
+            await go(await the_session(to), "msg_3")
             await talk(to, 3, after=5)
         async with standing(upstream, root=root, limits=LIMITS) as to:
             await talk(to, 3, after=8)

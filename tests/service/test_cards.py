@@ -62,6 +62,42 @@ async def test_a_claim_that_rests_on_another_goes_stale_with_it_at_any_depth_and
         session.check()
 
 
+@pytest.mark.parametrize("how", ["too old", "failed", "its source", "ended"])
+@pytest.mark.parametrize("again", ["a message", "stated"])
+async def test_what_lapsed_and_is_said_again_holds_again(how: str, again: str) -> None:
+    clock, words = Clock(), "Let's use Postgres 16 for the database."
+    async with open_memory(":memory:", clock=clock) as memory:
+        session = await memory.session("work")
+        source = await said(session, "Wir hosten selbst.", kind="fact")
+        await session.user(words)
+        [first] = [one.claim_id for one in await session.claims() if one.type == "decision"]
+        if how == "its source":
+            first = await session.edit_claim(first, derived_from=[source])
+        above = await session.claim("Der Treiber ist psycopg.", derived_from=[first], kind="fact")
+        match how:
+            case "too old":
+                clock.days = 29
+            case "failed":
+                await session.validate_claims([first], verdict="fail")
+            case "its source":
+                await session.retract(source)
+            case _:
+                await session.expire_claim(first)
+        assert (await status(session))[first] in ("stale", "expired"), "control: it has lapsed"
+        await session.user(words)
+        if again == "stated":
+            await session.undo()
+            await session.remember(words, kind="decision")
+        now = await status(session)
+        assert (await session.known("Postgres database", kinds=["decision"])).is_known
+        assert now[first] == "superseded", "no request and no review has it any more"
+        assert now[above] == ("stale" if how == "ended" else "standing"), "ended: nobody looked"
+        held = len(await session.claims())
+        await session.remember(words, kind="decision")
+        assert len(await session.claims()) == held, "what holds is not written twice"
+        session.check()
+
+
 async def test_what_was_taken_back_and_is_said_again_is_another_claim() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")
@@ -421,7 +457,7 @@ async def test_what_was_talked_of_and_never_decided_is_no_decision_in_memory() -
         unknown = await session.known(asked, kinds=["decision"])
         assert (unknown.is_known, unknown.reason) == (False, "not_held")
         assert (
-            unknown.told == "not in memory: it was talked of, and nothing noted of it is a decision"
+            unknown.told == "not in memory: it was discussed, but no decision about it was recorded"
         )
         assert unknown.pages, "what was said of it"
         assert mail not in (await session.known(asked)).claims, "half of the words: another thing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from pagefault.model.errors import BadInput, EngineUnreachable
 from pagefault.model.kinds import Level, Role
 from pagefault.model.page import Page
 from pagefault.pack.count import O200k
-from pagefault.pack.engine_former import EngineFormer, read_lines
+from pagefault.pack.engine_former import LINE_CHARS, LINES_MAX, EngineFormer, read_lines
 from pagefault.represent.extractive_former import ExtractiveFormer
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.window.ranges import closed
@@ -227,6 +228,21 @@ class TestScripted(FormerContract):
         ("fact（端口）：端口是5432 [ref: msg_1] “5432”", "fact", "端口", "端口是5432", ("5432",)),
         ("rule: tea only [ref: msg_1] «le thé»", "rule", "", "tea only", ("le thé",)),
         ('fact: "no" it is [ref: msg_1] "no, I said"', "fact", "", '"no" it is', ("no, I said",)),
+        (
+            "decision（都市）：鎌倉 [ref: msg_1] 「鎌倉に決めた」",
+            "decision",
+            "都市",
+            "鎌倉",
+            ("鎌倉に決めた",),
+        ),
+        (
+            "2. **fact (Ort)**: Ulm [ref: msg_1] »in Ulm«, ‚um Ulm‘",
+            "fact",
+            "Ort",
+            "Ulm",
+            ("in Ulm", "um Ulm"),
+        ),
+        ('rule (tea (green)): tea [ref: msg_1] "tea" "gre', "rule", "tea (green)", "tea", ("tea",)),
     ],
 )
 def test_a_models_lines_are_read_however_they_are_dressed(
@@ -241,6 +257,21 @@ def test_a_models_lines_are_read_however_they_are_dressed(
 def test_a_line_that_says_none_of_these_is_counted_and_nothing_more(line: str) -> None:
     read = read_lines(["", line, "  "])
     assert (read.proposals, read.unread) == ((), 1)
+
+
+@pytest.mark.parametrize("begins", ["fact", 'fact: a [ref: msg_1] "'])
+@pytest.mark.parametrize("of", ["(", "!", "): ", '"x', '" '])
+def test_a_hostile_line_takes_no_longer_to_read_than_any_other(begins: str, of: str) -> None:
+    lines = [(begins + of * LINE_CHARS)[:LINE_CHARS]] * 50  # quadratic: 15 s and more
+    began = time.process_time()
+    read_lines(lines)
+    assert time.process_time() - began < 3
+
+
+def test_of_an_answer_without_end_no_more_is_read_than_was_asked_for() -> None:
+    line = 'fact: a [ref: msg_1] "a"'
+    read = read_lines([line] * (LINES_MAX + 50) + ["summary: " + "x" * LINE_CHARS])
+    assert (len(read.proposals), read.unread) == (LINES_MAX, 51)
 
 
 # --- what is admitted ---------------------------------------------------------------------------
@@ -370,6 +401,22 @@ async def test_what_stands_already_is_not_said_again_and_what_changed_names_what
         by_id = {one.claim_id: one for one in await session.claims()}
         assert by_id[first].status == "superseded"
         assert by_id[second].text.endswith(f"use MySQL (instead of {first})")
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_what_lapsed_is_no_repetition_and_no_conflict(is_over: bool) -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await begun(memory)
+        mine = await session.claim("use MySQL", evidence=["Go on."], subject="database")
+        same = await session.claim(
+            "no port 5433", evidence=["never use port 5433"], origin="model_generated"
+        )
+        for one in (mine, same) if is_over else ():
+            await session.expire_claim(one)
+        again = changed(text="no port 5433", quotes=("never use port 5433",), subject="")
+        [formed] = await formed_of(session, GOOD, again)
+        assert len(formed.conflicts) == (0 if is_over else 1)
+        assert counted(formed) == ({} if is_over else {"repeated": 1})
 
 
 async def test_each_kind_becomes_a_card_with_the_days_that_it_is_trusted_for_and_is_proposed() -> (

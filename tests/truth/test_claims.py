@@ -23,7 +23,7 @@ CACHE = "Let's use Redis for the cache."
 def _say(book: ClaimBook, text: str, number: int, origin: str = "user_typed") -> None:
     claims = extract(user(text, number, origin))
     count = len(book)
-    for place, entry in enumerate(book.entries(claims, "clm", count), count + 1):
+    for place, entry in enumerate(book.entries(claims, "clm", count, 0), count + 1):
         book.fold(held_of(PageId(f"clm_{place}"), entry))
     book.check()
 
@@ -208,7 +208,7 @@ def test_a_claim_of_an_earlier_log_that_is_no_sentence_is_closed_like_any_other(
 
 def test_what_a_claim_closes_is_told_by_its_id_and_not_by_its_words() -> None:
     book = _book(DB)
-    [entry] = book.entries(extract(user("Let's use MySQL for the database.")), "clm", 1)
+    [entry] = book.entries(extract(user("Let's use MySQL for the database.")), "clm", 1, 0)
     assert entry.claim.text == "Decision: Let's use MySQL for the database (instead of clm_1)"
 
 

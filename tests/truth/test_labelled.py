@@ -51,7 +51,7 @@ def test_no_change_closes_what_it_is_not_about() -> None:
         book = ClaimBook()
         for number, text in enumerate((row["first"], row["second"])):
             count = len(book)
-            entries = book.entries(extract(user(text, number)), "clm", count)
+            entries = book.entries(extract(user(text, number)), "clm", count, 0)
             for place, entry in enumerate(entries, count + 1):
                 book.fold(held_of(PageId(f"clm_{place}"), entry))
         closed = any(held.closed_by for held in book)

@@ -384,7 +384,7 @@ def known(
     app: App, query: str, kinds: tuple[str, ...], session_name: str | None, as_json: bool
 ) -> None:
     """Check whether QUERY is in memory and, if not, why: never said, retracted, stale or expired
-    or, with --kind, discussed without anything of the kind being noted.
+    or, with --kind, discussed without anything of that kind being recorded.
 
     Exits 1 if it is not.
 

@@ -56,7 +56,10 @@ def told_near(page_id: str, numbers: Mapping[str, int]) -> str:
     last = numbers.get(stem, 0)
     if not last:
         return ""
-    return f"the last is {stem}_{last}" if number > last else f"did you mean {stem}_{number or 1}?"
+    if number > last:
+        return f"the last is {stem}_{last}"
+    near = f"{stem}_{number or 1}"
+    return "" if near == page_id else f"did you mean {near}?"  # the same: it is of another kind
 
 
 _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"

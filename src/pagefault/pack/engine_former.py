@@ -51,12 +51,21 @@ _CORE: Final = ", core (human, or another section: what should stand before ever
 _PAGES: Final = "\nIn those turns the pages are called, in their order:\n{names}"
 _BEGINS_CHARS: Final = 48  # of a page, by which a model knows it again
 
+LINES_MAX: Final = 200  # of an answer: it is asked for fewer, and each is checked against pages
+LINE_CHARS: Final = 4_000
+# An answer may be anybody's words, and any length. So no pattern can try one character in two ways,
+# and reading a line takes time in proportion to its length.
 _KINDS: Final = "|".join(ProposalKind)
 _LINE: Final = re.compile(
-    rf"\W*(?P<kind>{_KINDS})\W*?(?:[(（](?P<subject>[^\n]*?)[)）])?\W*?[:：]\s*(?P<rest>.+)",
+    rf"\W*(?:[0-9]{{1,3}}\W+)?(?P<kind>{_KINDS})[^\w(（:：]*"
+    r"(?:[(（](?P<subject>[^\n]*?)[)）][^\w()（）:：]*)?[:：]\s*(?P<rest>\S.*)",
     re.IGNORECASE,
 )
-_QUOTE: Final = re.compile(r"[\"“„«](?P<words>[^\n]+?)[\"”“»](?=\W*(?:[\"“„«]|$))")
+_OPENS: Final = '"“„«»「『‹›‚'
+_CLOSES: Final = '"”“»«」』›‹‘'
+_BETWEEN: Final = re.compile(rf"[{_CLOSES}][^\w{_OPENS}{_CLOSES}]*[{_OPENS}]")  # two quotations
+_OPENED: Final = re.compile(rf"[{_OPENS}](.*)")
+_CLOSED: Final = re.compile(rf"(.*)[{_CLOSES}][^\w{_CLOSES}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +146,10 @@ def _named(page: Page) -> str:
 def read_lines(lines: list[str]) -> Proposals:
     """The proposals that lines of a model's answer make, and how many lines made none."""
     found: list[Proposal] = []
-    unread = 0
-    for line in lines:
-        if not line.strip():
-            continue
-        match = _LINE.fullmatch(line.strip())
+    said = [line.strip() for line in lines if line.strip()]
+    unread = len(said[LINES_MAX:])
+    for line in said[:LINES_MAX]:
+        match = _LINE.fullmatch(line) if len(line) <= LINE_CHARS else None
         text = CITATION.split(match["rest"])[0] if match else ""
         if match is None or not text.strip():
             unread += 1
@@ -152,8 +160,20 @@ def read_lines(lines: list[str]) -> Proposals:
                 kind=ProposalKind(match["kind"].lower()),
                 text=" ".join(text.split()),
                 pages=tuple(PageId(one) for one in cited_pages(behind)),
-                quotes=tuple(one["words"] for one in _QUOTE.finditer(CITATION.sub(" ", behind))),
+                quotes=_quotes(CITATION.sub(" ", behind)),
                 subject=" ".join((match["subject"] or "").split()),
             )
         )
     return Proposals(proposals=tuple(found), unread=unread)
+
+
+def _quotes(text: str) -> tuple[str, ...]:
+    """The quotations in a text, in the marks of any language: a mark closes one if no word follows
+    before the next one opens, so that words may be quoted within.
+    """
+    opened = _OPENED.search(text)
+    if opened is None:
+        return ()
+    *found, last = _BETWEEN.split(opened[1])
+    closed = _CLOSED.fullmatch(last)
+    return tuple(filter(None, [*found, closed[1] if closed else ""]))

@@ -94,7 +94,9 @@ class Forwarder:
         if isinstance(body, Upload) and "transfer-encoding" not in head.headers:
             sent.append((b"content-length", head.headers["content-length"].encode()))
         is_agreed = self._forms is not None and wants_formation(head.headers, self._forms)
-        if taken is not None and is_agreed and isinstance(relay, Relay):  # and no canary
+        if taken is not None and not is_agreed:
+            taken.conversation.withdraw_consent()
+        elif taken is not None and isinstance(relay, Relay):  # and no canary
             taken = replace(taken, fork=Fork(relay, head.method, request.target, sent))
         added_s = self._clock.monotonic_s() - whole_s
         passed = taken.passed if taken is not None else None

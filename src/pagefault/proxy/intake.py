@@ -19,7 +19,7 @@ from pagefault.proxy.desk import Desk
 from pagefault.proxy.history.parsing import parse
 from pagefault.proxy.history.readings import ReadBody, Readings
 from pagefault.proxy.http.admission import Head
-from pagefault.proxy.http.client import CONTROL_HEADER, program, recognise, wants_marks
+from pagefault.proxy.http.client import CONTROL_HEADER, FORM_HEADER, program, recognise, wants_marks
 from pagefault.proxy.http.encoding import NotOpened, opened
 from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.reply import THE_MEMORY, UNREAD, Told
@@ -108,10 +108,13 @@ class Intake:
             history = history.of_program(by)
             self._readings.keep(lane, ReadBody(parsed, history, by), before)
             mode = ControlMode(head.headers.get(CONTROL_HEADER, ControlMode.ASSIST))
-            if mode.captures:
+            is_withdrawn = client is not None and head.headers.get(FORM_HEADER) == "off"
+            if mode.captures or is_withdrawn:  # a request that is not kept takes consent back, too
                 conversation, chain, mark = await self._conversations.find(
                     wire, head, principal, document, history
                 )
+                if is_withdrawn:
+                    conversation.withdraw_consent()
                 mode = mode.within(ControlMode(await self._memory.control_of(conversation.name)))
             if not mode.captures:
                 told.words = f"{mode}: passed on, not kept"

@@ -148,30 +148,33 @@ class ClaimBook:
     def standing(self) -> list[Held]:
         return [held for held in self if held.status is Status.STANDING]
 
-    def entries(self, claims: Sequence[Claim], name: str, after: int) -> list[ClaimEntry]:
-        """The entries to write for the claims of one turn, in order, given the book.
+    def entries(
+        self, claims: Sequence[Claim], name: str, after: int, now_ms: int
+    ) -> list[ClaimEntry]:
+        """The entries to write for the claims of one turn, in order, given the book at this time.
 
-        Claims that already stand are left out, and so are retractions that close nothing. The
+        Claims that already hold are left out, and so are retractions that close nothing. The
         claims will get ids of `name` and the numbers from `after` + 1 on.
         """
         book, entries = self.copy(), list[ClaimEntry]()
         for claim in claims:
-            for entry in book._entries(claim):
+            for entry in book._entries(claim, now_ms):
                 entries.append(entry)
                 book.fold(held_of(PageId(f"{name}_{after + len(entries)}"), entry))
         return entries
 
-    def _entries(self, claim: Claim) -> list[ClaimEntry]:
+    def _entries(self, claim: Claim, now_ms: int) -> list[ClaimEntry]:
         if claim.resting_on:
             gone = set(claim.resting_on)
             resting = [held for held in self._closable(claim) if not gone.isdisjoint(held.pages)]
             return [_closing(claim, held, "takes back") for held in resting]
-        entry = self.entry(claim)
+        entry = self.entry(claim, now_ms)
         return [] if entry is None else [entry]
 
-    def entry(self, claim: Claim, replaces: Held | None = None) -> ClaimEntry | None:
+    def entry(self, claim: Claim, now_ms: int, replaces: Held | None = None) -> ClaimEntry | None:
         """A claim with the one that it closes: `replaces`, if the caller named one, having checked
-        that it may be closed and that no other would have to be.
+        that it may be closed and that no other would have to be. None for a claim that already
+        holds. One that says the same and has lapsed is closed: whoever says it again holds it true.
 
         It closes a claim that is certainly about the same thing: of its own subject, or the only
         one whose choice it names. A claim that names neither closes nothing, however it is worded;
@@ -181,9 +184,10 @@ class ClaimBook:
         if claim.type is ClaimType.RETRACTION:
             old = replaces or _only(self._named(claim))
             return _closing(claim, old, "takes back") if old else None
-        if self.same(claim) is not None:
+        if self.same(claim, now_ms) is not None:
             return None
-        old = replaces or self.rival(claim) or _only(self._named(claim))
+        lapsed = next(iter(self._alike(claim)), None)
+        old = replaces or self.rival(claim) or lapsed or _only(self._named(claim))
         if old is None:
             return ClaimEntry(claim)
         if not claim.subject and old.subject:  # the claim that it replaces gives the subject
@@ -229,16 +233,21 @@ class ClaimBook:
                 found.append(held)
         return found
 
-    def same(self, claim: Claim) -> Held | None:
-        """The standing claim of the same content and authority, if any."""
-        for held in self.standing():
-            if (
-                kind_of(held.type) == kind_of(claim.type)
-                and held.authority is claim.authority
-                and value_key(held.value) == value_key(claim.value)
-            ):
-                return held
-        return None
+    def same(self, claim: Claim, now_ms: int) -> Held | None:
+        """The claim of the same content and authority that holds at this time, if any."""
+        alike = self._alike(claim)
+        lapsed = self.lapses(now_ms) if alike else {}
+        return next((held for held in alike if held.claim_id not in lapsed), None)
+
+    def _alike(self, claim: Claim) -> list[Held]:
+        """The standing claims of the same content and authority, lapsed or not."""
+        return [
+            held
+            for held in self.standing()
+            if kind_of(held.type) == kind_of(claim.type)
+            and held.authority is claim.authority
+            and value_key(held.value) == value_key(claim.value)
+        ]
 
     def _repeating(self, closed: Held, authority: Authority) -> list[Held]:
         """Claims that repeat a closed one, and are closed with it: proposals of a model in the

@@ -124,7 +124,7 @@ class Lapses:
 
     def now(self, claim_id: PageId) -> PageId:
         """The current version of a claim: the last that restates it, or that replaced it with the
-        same content.
+        same content, unless somebody had ended it.
         """
         seen: set[PageId] = set()
         while claim_id not in seen:
@@ -132,7 +132,9 @@ class Lapses:
             seen.add(claim_id)
             held = self._held.get(claim_id)
             closer = None if held is None else self._held.get(held.closed_by)
-            if held is not None and closer is not None and _say_the_same(held, closer):
+            if held is None or closer is None or not _say_the_same(held, closer):
+                continue
+            if not self.rulings.of(self.ids(claim_id), RulingKind.ENDED):
                 claim_id = closer.claim_id
         return claim_id
 

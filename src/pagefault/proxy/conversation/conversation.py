@@ -315,3 +315,7 @@ class Conversation:
     def form(self, passed: Passed, answered: Answered, fork: Fork | None, told: Told) -> None:
         """Form memory of what is closed by now, in the background: `RelayedFormation.begin`."""
         self._formation.begin(passed, answered, fork, self.written, told)
+
+    def withdraw_consent(self) -> None:
+        """Form nothing more: `RelayedFormation.withdraw`."""
+        self._formation.withdraw()

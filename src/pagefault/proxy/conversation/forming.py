@@ -191,6 +191,11 @@ class RelayedFormation:
         if self._state.session is not None:
             self._state.session._formation.goes_on()
 
+    def withdraw(self) -> None:
+        """The user no longer agrees: what is under way ends, too."""
+        if self._state.session is not None:
+            self._state.session._formation.withdrawn()
+
     def note_answer(self, passed: Passed, answer: Sequence[Node], *, is_logged: bool) -> None:
         """Note what the model has before it with this answer: nothing, unless all of it is logged
         and none of it was forgotten.
@@ -229,9 +234,9 @@ class RelayedFormation:
             return
 
         async def now(folded: SessionState) -> RelayedTurns | None:
-            if state.memory.forgettings and not await asyncio.to_thread(
-                is_all_there, session.owned, lived
-            ):
+            if self._lived is not lived:  # the next turn has begun: its request is the one to ask
+                return None
+            if not await asyncio.to_thread(is_all_there, session.owned, lived):
                 return None
             return RelayedTurns(
                 pages=await asyncio.to_thread(not_formed, session.owned, lived, folded.ranges),

@@ -211,7 +211,7 @@ class Claims:
                 if book is None:
                     book = self.book(state).copy()
                 number = state.numbers.get(CLAIM, 0) + claimed
-                entries = book.entries(claims, CLAIM, number)
+                entries = book.entries(claims, CLAIM, number, self._runtime.clock.now_ms())
                 for place, entry in enumerate(entries, number + 1):
                     book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
                 made = [made_of(entry) for entry in entries]

@@ -93,7 +93,7 @@ def known_of(
             )
     if pages and kinds:
         named = " or ".join(sorted(kind.replace("_", " ") for kind in kinds))
-        told = f"not in memory: it was talked of, and nothing noted of it is a {named}"
+        told = f"not in memory: it was discussed, but no {named} about it was recorded"
         return Knowledge(is_known=False, pages=pages, reason=str(Unknown.NOT_HELD), told=told)
     if pages:
         return Knowledge(is_known=True, pages=pages)

@@ -294,12 +294,13 @@ class Admission:
         except (BadInput, NoSuchPage, RecordGone):
             admitted.counted[Why.UNQUOTED] += 1
             return False
-        alike = [one for one in book.standing() if kind_of(one.type) == kind_of(claim.type)]
+        now_ms = self._runtime.clock.now_ms()
+        alike = [one for one in book.holding(now_ms) if kind_of(one.type) == kind_of(claim.type)]
         if any(value_key(held.value) == value_key(claim.value) for held in alike):
             admitted.counted[Why.REPEATED] += 1
             return False
-        entry = book.entry(claim)
-        assert entry is not None, "what stands already was told apart before"
+        entry = book.entry(claim, now_ms)
+        assert entry is not None, "what holds already was told apart before"
         against = [
             (held.claim_id, session_id)
             for session_id, held in [*(("", one) for one in alike), *self._held_elsewhere(claim)]
@@ -340,7 +341,7 @@ class Admission:
             self._elsewhere = [
                 (row.session_id, held)
                 for row in others[:SESSIONS_READ]
-                for held in book_of(runtime, row.session).standing()
+                for held in book_of(runtime, row.session).holding(runtime.clock.now_ms())
             ]
         return [
             (session_id, held)

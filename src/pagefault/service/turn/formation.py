@@ -146,6 +146,14 @@ class Formation:
             self._runtime.resting.discard(self._resting)
             self._resting = None
 
+    def withdrawn(self) -> None:
+        """The user no longer agrees: nothing more is asked, and what a model still says is dropped.
+        What is being written is written whole.
+        """
+        self.goes_on()
+        if self._task is not None:
+            self._task.cancel()
+
     def _rest(self, former: Former, lived: LivedNow, told: Told) -> None:
         self.goes_on()  # the timer has run out
         if self._owned.state.control.captures:

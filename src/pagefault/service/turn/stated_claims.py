@@ -131,8 +131,9 @@ class StatedClaims:
         if known:
             return [], known
         claim, book = self.claim(stated), self._claims.book(self._owned.state)
+        now_ms = self._runtime.clock.now_ms()
         old = self.closable(book, stated.replaces, claim.authority) if stated.replaces else None
-        same = book.same(claim)
+        same = book.same(claim, now_ms)
         if same is not None:
             if old not in (None, same):
                 raise BadInput(
@@ -141,7 +142,7 @@ class StatedClaims:
                 )
             return [], same.claim_id
         self.check_rival(book, claim, old)
-        entry = book.entry(claim, old)
+        entry = book.entry(claim, now_ms, old)
         assert entry is not None, "what stands already was told apart before"
         draft = self.draft(entry, stated.origin, stated.key)
         if claim.type is ClaimType.RULE and claim.authority is Authority.USER:
@@ -168,7 +169,7 @@ class StatedClaims:
             origin=origin,
             confidence=1.0,
         )
-        entry = book.entry(claim, old)
+        entry = book.entry(claim, self._runtime.clock.now_ms(), old)
         assert entry is not None, "it closes what was named"
         draft = self.draft(entry, origin, key)
         return [draft], page_id_of(draft)
