@@ -527,7 +527,7 @@ class Feed:
             client=client_of(row.name),
             requests=requests,
             turns=row.turns,
-            messages=row.pages,
+            pages=row.pages,
             last_used_ms=row.last_used_ms,
             parent=parent.session_id if parent is not None else "",
         )
