@@ -38,11 +38,15 @@ async function show(address, { push = false } = {}) {
     const fresh = page.getElementById(part.id);
     if (!fresh || fresh.isEqualNode(part)) continue;
     const scroll = [...part.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    const open = [...part.querySelectorAll("details")].map((one) => one.open);
     const focus = part.contains(document.activeElement) ? like(document.activeElement) : "";
     part.replaceWith(document.importNode(fresh, true));
     const shown = document.getElementById(part.id);
     shown.querySelectorAll(".scroll").forEach((one, n) => {
       one.scrollLeft = scroll[n] ?? 0;
+    });
+    shown.querySelectorAll("details").forEach((one, n) => {
+      one.open = open[n] ?? false;
     });
     if (focus) shown.querySelector(focus)?.focus({ preventScroll: true });
   }
