@@ -264,6 +264,9 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
         def wait(work: object) -> None:
             asyncio.run_coroutine_threadsafe(work, loop).result(60)  # type: ignore[arg-type]
 
+        async def followed_by(count: int) -> None:
+            await until(lambda: to.page._followers == count)
+
         def drive() -> None:
             with browser(tmp_path / "profile") as tab:
                 tab.open(to.address)
@@ -305,8 +308,7 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                         "Object.defineProperty(document, 'hidden', {configurable: true, value: "
                         f"{hidden}}}); document.dispatchEvent(new Event('visibilitychange'))"
                     )
-                    left = int(hidden == "false")
-                    wait(until(lambda left=left: to.page._followers == left))
+                    wait(followed_by(int(hidden == "false")))
                 for width in (1280, 400):
                     tab.open(f"{to.url}/dashboard/", width=width)
                     assert tab.tell("document.documentElement.scrollWidth") <= width
