@@ -27,9 +27,10 @@ from tests.cli.test_serve import serving
 from tests.dashboard.browser import CHROMIUM, browser
 from tests.hostile import attacks
 from tests.proxy.histories import body, user
+from tests.proxy.test_faults_limits import until
 from tests.proxy.upstream import Upstream, always
 from tests.service.memories import fault, words
-from tests.views.test_report import HOSTILE
+from tests.views.test_report import HOSTILE, page_of
 
 TOKEN = "a-token-of-a-test-0123456789"
 TURNS = 12  # so that the first have left the window
@@ -47,6 +48,7 @@ class Shown:
     http: httpx2.AsyncClient
     memory: Memory
     session: Session
+    page: Dashboard
 
     @property
     def address(self) -> str:
@@ -100,7 +102,7 @@ async def shown(root: Path, *, turns: int = TURNS) -> AsyncIterator[Shown]:
                 )
             )
             try:
-                yield Shown(await listens, http, memory, session)
+                yield Shown(await listens, http, memory, session, page)
             finally:
                 is_wanted = False
                 await serving
@@ -254,11 +256,16 @@ async def test_a_record_is_told_of_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(await page_of(clean=lambda text: f"{text} {'W' * 3_000}"), encoding="utf-8")
     async with shown(tmp_path / "m") as to:
         loop = asyncio.get_running_loop()
 
         def wait(work: object) -> None:
             asyncio.run_coroutine_threadsafe(work, loop).result(60)  # type: ignore[arg-type]
+
+        async def followed_by(count: int) -> None:
+            await until(lambda: to.page._followers == count)
 
         def drive() -> None:
             with browser(tmp_path / "profile") as tab:
@@ -283,8 +290,29 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                 assert tab.tell(window).startswith("Window of request 2 ")
                 tab.press("/")
                 assert tab.tell("document.activeElement.id") == "search"
+                tab.open(f"{to.url}/dashboard/s/{to.session.session_id}/pages/msg_3")
+                says = "document.querySelector('#part-page').innerText"
+                assert "number 1." in tab.tell(says)
+                tab.tell("document.querySelector('pre').focus()")
+                tab.until("document.querySelector('#live').textContent === 'live'")
+                wait(to.memory.forget(to.session, "msg_3"))  # no open page goes on showing it
+                tab.until(f"{says}.includes('There is no such page here')")
+                tab.open(f"{to.url}/dashboard/search?q=number+2")
+                found = "document.querySelector('#part-found').innerText.includes('number 2.')"
+                tab.until(found)
+                wait(to.memory.forget(to.session, "msg_5"))
+                tab.until(f"!{found}")
+                assert to.page._followers == 1
+                for hidden in ("true", "false"):  # a tab that nobody sees holds no connection
+                    tab.tell(
+                        "Object.defineProperty(document, 'hidden', {configurable: true, value: "
+                        f"{hidden}}}); document.dispatchEvent(new Event('visibilitychange'))"
+                    )
+                    wait(followed_by(int(hidden == "false")))
                 for width in (1280, 400):
                     tab.open(f"{to.url}/dashboard/", width=width)
+                    assert tab.tell("document.documentElement.scrollWidth") <= width
+                    tab.open(report.as_uri(), width=width)
                     assert tab.tell("document.documentElement.scrollWidth") <= width
                 assert tab.complaints == []  # of its policy, above all
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pagefault.sync
@@ -51,6 +52,15 @@ def test_a_session_its_status_and_what_it_finds_can_be_read_at_a_prompt() -> Non
         assert (counted, len(told)) == (f"{hits.total} pages found, 2 shown", 2)
         assert told[0].startswith(f"  {hits.hits[0].page.page_id} · Mira · ")
         assert all(line.isprintable() for line in (*lines, *told)), "nothing acts on a terminal"
+        page = session.page("msg_1")
+        assert repr(page).startswith(f"msg_1 · Mira · {page.created_at:%Y-%m-%d %H:%M} · ")
+        assert repr(page).isprintable()
+        claim = session.remember("Oak 6")
+        [check] = session.validate_claims(dry_run=True)
+        assert repr(check).splitlines()[0] == f"{claim} · pass · not recorded"
+        pack = session.pack("oak")
+        change = repr(replace(pack, sections={}).since(pack))
+        assert re.match(r"Pack difference · 0 added · [1-9]\d* removed\n", change)
         shown = Shown(hits._repr_html_())
         assert set(shown.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "b", "p"}
         assert "onerror" in shown.text, "quoted, and not obeyed"

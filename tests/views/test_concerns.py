@@ -34,7 +34,7 @@ def test_a_missed_target_is_told_and_one_that_is_met_or_too_early_is_not() -> No
         BillRow("talk"),
         [],
     )
-    assert told.what == "The same pages leave and come back: 0.9, where < 0.5 is asked."
+    assert told.what == "The same pages leave and come back: 90%, where less than 50% is asked."
     assert told.figure == "thrash_index"
     assert "pin" in told.do
 

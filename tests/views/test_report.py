@@ -102,6 +102,7 @@ async def test_it_tells_what_was_brought_back_and_which_citations_hold() -> None
     async with a_session() as (memory, session):
         picture = await picture_of(memory, session, clean=str)
     assert [tag for tag, of in page.found if of.get("class") == "back"]
+    assert re.search(r"\nmsg_1 · .*in the window 0–\d+; brought back \d+", page.text)
     [*_, answer] = picture.answers
     assert "msg_1" in {one.page_id for one in answer.brought}
     assert picture.answers_citing >= 1

@@ -88,6 +88,8 @@ def bill(
     if not total.requests:
         app.term.note("no request was sent")
         return
+    from pagefault.pack.bill import MISSES, PARTS
+
     rows = [*told.rows, total] if len(told.rows) > 1 else told.rows
     app.term.table(
         [by, "requests", "sent", "cached", "cost", "compared", "without us", "cached", "saved"],
@@ -95,15 +97,17 @@ def bill(
         right="requests sent cached cost compared without us saved",
     )
     app.term.line("")
-    app.term.table(["of the cost", "requests", "tokens", "cost"], _parts(total), right=_NUMBERS)
+    app.term.table(
+        ["of the cost", "requests", "tokens", "cost"],
+        [_part(words, getattr(total, name), total) for name, words in PARTS.items()],
+        right=_NUMBERS,
+    )
     if total.misses:
-        from pagefault.pack.bill import MISSES
-
         app.term.line("")
         missed = sorted(total.misses.items(), key=lambda one: -one[1].cost)
         app.term.table(
             ["sent before, and not read from the cache", "requests", "tokens", "cost"],
-            [_part(MISSES.get(why, why.replace("_", " ")), of) for why, of in missed],
+            [_part(MISSES.get(why, why.replace("_", " ")), of, total) for why, of in missed],
             right=_NUMBERS,
         )
     for line in _notes(told):
@@ -153,17 +157,9 @@ def _share(share: float | None) -> str:
     return "?" if share is None else f"{share:.0%}"
 
 
-def _part(name: str, part: BillPart) -> list[str]:
-    return [name, f"{part.requests:,}", f"{part.tokens:,}", f"{part.cost:,.0f}"]
-
-
-def _parts(total: BillRow) -> list[list[str]]:
-    return [
-        _part("written again by epochs", total.rewritten),
-        _part("quotes, notices and tools that we put in", total.added),
-        _part("asked again after calls of memory's tools", total.memory_calls),
-        _part("asked to form memory", total.formation),
-    ]
+def _part(name: str, part: BillPart, of: BillRow) -> list[str]:
+    cost = f"{part.cost:,.0f}" if of.is_priced else "?"
+    return [name, f"{part.requests:,}", f"{part.tokens:,}", cost]
 
 
 def _notes(told: Bill) -> list[str]:

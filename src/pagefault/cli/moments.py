@@ -113,7 +113,7 @@ def diff(app: App, session_name: str, before: str, after: str, as_json: bool) ->
         app.term.table(["", "id", "level", "tokens", "place"], rows, right="tokens")
     app.term.note(f"{name}: from {_told(old)}")
     app.term.note(
-        f"to {_told(new)}: {change.tokens:+,} tokens, {plural(max(change.epochs, 0), 'epoch')}"
+        f"to {_told(new)}: {change.tokens:+,} tokens, {plural(max(change.epochs, 0), 'rewrite')}"
     )
 
 
@@ -139,6 +139,8 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     content was: L0 in the window, L2 the log, L3 the blob store.
     """
 
+    from pagefault.views.texts import rewrite_words
+
     async def read() -> tuple[str, list[Movement]]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
@@ -163,7 +165,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
                     one.page_id,
                     "" if one.level is None else str(one.level),
                     _tiers(one),
-                    one.by,
+                    rewrite_words(one.by),
                 ]
                 for one in found
             ],
@@ -212,7 +214,7 @@ def _told(moment: Moment) -> str:
     request = "before any request"
     if moment.request >= 0:
         request = (
-            f"request {moment.request} of {moment.request_tokens:,} of "
+            f"request {moment.request}: {moment.request_tokens:,} of "
             f"{moment.window_tokens:,} tokens"
         )
     shown = plural(len(moment.pages), "page")

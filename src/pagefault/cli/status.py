@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +12,7 @@ from pagefault.cli.app import App, Command, complete_session, find_session, json
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
 from pagefault.cli.term import Term, plural
+from pagefault.model import defaults
 from pagefault.views.concerns import Concern, concerns_of
 
 if TYPE_CHECKING:
@@ -174,7 +176,7 @@ def _show(
     if told["ranges"] != told["due"]:
         done = f"{told['formed']:,} of {plural(told['ranges'], 'range')} formed"
         rows.append(["memory", f"{done}; asked for that: {told['tokens']:,} tokens"])
-    rows += _quotas(uses)
+    rows += _quotas(one for one in uses if _matters(one))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         term.line(f"  {term.style(name.ljust(width), 'dim')}  {value}")
@@ -187,8 +189,16 @@ def _formation(formed: list[Formed]) -> dict[str, int]:
     return {"ranges": len(formed), **counts, "tokens": sum(one.tokens for one in formed)}
 
 
-def _quotas(uses: list[QuotaUse]) -> list[list[str]]:
-    return [[f"{use.quota} {use.owner}".rstrip(), f"{use.used:,} of {use.limit:,}"] for use in uses]
+def _matters(use: QuotaUse) -> bool:
+    """Whether somebody set this quota, or half of it is used."""
+    return use.limit != defaults.TOOL_BYTES_PER_MINUTE or 2 * use.used >= use.limit
+
+
+def _quotas(uses: Iterable[QuotaUse]) -> list[list[str]]:
+    return [
+        [f"{use.quota.replace('_', ' ')} {use.owner}".rstrip(), f"{use.used:,} of {use.limit:,}"]
+        for use in uses
+    ]
 
 
 def _show_all(

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_STEMS, PAGE_PREFIX, Kind, Modality, Origin, Role
+from pagefault.model.reprs import counted, minute, outline
 
 _SHARED: Final = PAGE_PREFIX["shared"] + "_"
 
@@ -211,6 +212,11 @@ class Page:
     is_named: bool = False  # already in the window: shown only for what it is newer than
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
     details: PageDetails = field(default=NO_DETAILS, compare=False)  # if requested
+
+    def __repr__(self) -> str:
+        who, when = self.speaker or str(self.row.role), self.occurred_at[:16]
+        size = counted(self.row.tokens, "token")
+        return outline(self.row.page_id, who, when or minute(self.row.at_ms), size, self.text)
 
     @property
     def created_at(self) -> datetime:

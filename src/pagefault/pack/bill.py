@@ -57,6 +57,14 @@ MISSES: Final = {
     "provider": "the provider read less than it should have: it alone knows why",
 }
 """Why something that had been sent before was not read from the cache, in words."""
+PARTS: Final = {
+    "rewritten": "written again by rewrites",
+    "added": "quotes, notices and tools that pagefault put in",
+    "memory_calls": "asked again after calls of memory's tools",
+    "formation": "asked to form memory",
+}
+"""The parts of what requests cost that would not have been without pagefault, in words."""
+_COSTS: Final = ("cost", "estimate", "marking_saves", "saved")  # in input tokens, of a part
 _NO_REPORT: Final = (Disagreement.UNREPORTED, Disagreement.COUNTED)
 
 
@@ -203,6 +211,9 @@ class BillRow:
         told["net_money"] = self.without_money - self.compared_money
         if not self.is_priced:
             told |= dict.fromkeys(("cost", "without_cost", "net", "net_share"))
+            for part in (*told.values(), *told["misses"].values()):
+                if isinstance(part, dict):
+                    part |= {name: None for name in _COSTS if name in part}
         if not self.is_valued:
             money = ("money", "compared_money", "without_money", "net_money")
             told |= dict.fromkeys(money)

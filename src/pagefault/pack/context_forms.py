@@ -16,6 +16,7 @@ from typing import Any, Final
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import PackType, Source
+from pagefault.model.reprs import outline
 from pagefault.model.signatures import check_fields
 from pagefault.pack.context_pack import (
     EVIDENCE,
@@ -205,6 +206,15 @@ class PackDiff:
     @property
     def is_empty(self) -> bool:
         return not (self.added or self.removed)
+
+    def __repr__(self) -> str:
+        lines = self.text().splitlines()
+        return outline(
+            "Pack difference",
+            f"{len(self.added)} added",
+            f"{len(self.removed)} removed",
+            lines=lines,
+        )
 
     def text(self) -> str:
         """One line per change, `+` for added and `-` for removed, by section."""

@@ -48,6 +48,8 @@ def _validate(one: ClaimView, text: str) -> Act:
 def _edit(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         made = await session.edit_claim(one.claim_id, value=text)
+        if made == one.claim_id:
+            return f"{made} says the same already: nothing was changed"
         return f"{made} holds in place of {one.claim_id}"
 
     return act

@@ -163,7 +163,7 @@ class StudioApp(App[None]):
         card, control = await feed.card(session_id), await feed.control(session_id)
         self.head.update(
             f"pagefault studio · {card.title} · {counted(card.turns, 'turn')} · "
-            f"{counted(card.messages, 'message')} · memory {control.replace('_', ' ')}",
+            f"{counted(card.pages, 'page')} · memory {control.replace('_', ' ')}",
             layout=False,
         )
         now = await feed.next_window(session_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.screen import Screen
@@ -47,7 +48,7 @@ class KeyLine(Widget):
 
     def render(self) -> Text:
         text, self._places = Text(no_wrap=True, overflow="ellipsis"), []
-        for key, shown, does in self._keys:
+        for key, shown, does in _fitting(self._keys, self.content_size.width):
             start = text.cell_len
             text.append(f" {shown}", style="bold").append(f" {does}")
             self._places.append((range(start, text.cell_len), key))
@@ -57,6 +58,19 @@ class KeyLine(Widget):
         for cells, key in self._places:
             if event.x in cells:
                 self.app.simulate_key(key)
+
+
+def _fitting(keys: list[tuple[str, str, str]], width: int) -> list[tuple[str, str, str]]:
+    """Those that there is room for: the last ones give way, but not the help, which has them all,
+    nor the way out.
+    """
+    shown = list(keys)
+    while sum(cell_len(f" {key} {does}") for _, key, does in shown) > width:
+        spare = [one for one in shown if one[0] not in ("question_mark", "q")]
+        if not spare:
+            break
+        shown.remove(spare[-1])
+    return shown
 
 
 def help_text() -> Text:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import ClassVar, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -207,7 +208,8 @@ class Lines(ScrollView):
             return self._strip(Row(None, cells), width, style, "  ")
         index = y - 1 + self.scroll_offset.y
         if index >= self.count:
-            text = self.empty if index == 0 else ""
+            told = [] if self.count else wrap(self.empty, max(width - 2, 1))
+            text = told[index] if index < len(told) else ""
             style = base + self.get_component_rich_style("lines--soft", partial=True)
             return Strip([Segment(set_cell_size(f"  {text}", width), style)], width)
         row, is_here = self._row(index) or _MISSING, index == self.cursor

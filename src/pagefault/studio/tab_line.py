@@ -33,11 +33,13 @@ class TabLine(Widget):
 
     def render(self) -> Text:
         text, self._places = Text(no_wrap=True, overflow="ellipsis"), []
-        for number, (name, title) in enumerate(self.titles.items(), 1):
+        told = [f" {number} {title} " for number, title in enumerate(self.titles.values(), 1)]
+        gap = " " if len("".join(told)) + len(told) <= self.content_size.width else ""
+        for name, words in zip(self.titles, told, strict=True):
             start = text.cell_len
-            text.append(f" {number} {title} ", style="bold reverse" if name == self.at else "")
+            text.append(words, style="bold reverse" if name == self.at else "")
             self._places.append((range(start, text.cell_len), name))
-            text.append(" ")
+            text.append(gap)
         return text
 
     def on_click(self, event: events.Click) -> None:

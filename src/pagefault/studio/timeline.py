@@ -11,6 +11,7 @@ from textual.widget import Widget
 from pagefault.model.reprs import counted
 from pagefault.studio.tones import COLOURS, HERE, REWRITE, has_colours
 from pagefault.views.shown import MapView, SegmentKind
+from pagefault.views.texts import why_rewritten
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
@@ -67,7 +68,7 @@ def sentence(shows: MapView, at: int) -> str:
         told += f", {one.shared_tokens / one.tokens:.0%} as in the request before"
     if back:
         told += f", {counted(back, 'message')} brought back"
-    return told + (f". Rewritten: {one.rewrite.replace('_', ' ')}." if one.rewrite else ".")
+    return told + (f". Rewritten: {why_rewritten(one.rewrite)}." if one.rewrite else ".")
 
 
 def _scale(columns: int, width: int) -> tuple[int, int]:
@@ -116,7 +117,9 @@ def _under(shows: MapView, at: int, width: int) -> Text:
     if at == len(shows.map.columns) - 1:
         told += ", now"
     if one.rewrite:
-        told += f" · rewritten: {one.rewrite.replace('_', ' ')}"
+        told += " · rewritten"
+        why = f": {why_rewritten(one.rewrite)}"
+        told += why if len(told + why) <= max(here, width - here - 1) else ""
     elif shows.brought[at]:
         told += f" · {shows.brought[at]} brought back"
     start = here + 1 if here + 1 + len(told) <= width else max(here - len(told), 0)

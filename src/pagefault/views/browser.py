@@ -15,7 +15,7 @@ from pagefault.model.trust import is_untrusted
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.views.shown import PageView
-from pagefault.views.texts import Excerpt, SessionTexts
+from pagefault.views.texts import Excerpt, SessionTexts, rewrite_words
 
 REPLAYED: Final = 200  # messages per replay
 
@@ -57,7 +57,7 @@ class Browser:
         moved = await self._session.history(page_id)
         told = (
             f"turn {one.turn:<4} {one.what.replace('_', ' ')}"
-            + (f", {one.by.replace('_', ' ')}" if one.by else "")
+            + (f", {rewrite_words(one.by)}" if one.by else "")
             for one in moved
         )
         return list(map(self._texts.clean, told))

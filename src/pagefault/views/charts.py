@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from pagefault.model.ids import PageId
 from pagefault.service.inspection.memory_map import MapColumn, MapPlace, MapRow, MemoryMap
 from pagefault.views.shown import WindowSegment, WindowView
-from pagefault.views.texts import Excerpt
+from pagefault.views.texts import Excerpt, why_rewritten
 
 WIDTH: Final = 960.0
 _LEFT: Final = 64.0  # room for row names
@@ -171,7 +171,7 @@ def _request(one: MapColumn) -> str:
     if one.reported_cached_tokens is not None:
         told += f"; the provider read {one.reported_cached_tokens:,} from its cache"
     told += f"; without paging {one.without_tokens:,}"
-    return told + (f"; rewritten: {one.rewrite.replace('_', ' ')}" if one.rewrite else "")
+    return told + (f"; rewritten: {why_rewritten(one.rewrite)}" if one.rewrite else "")
 
 
 def _marks(columns: Sequence[MapColumn], wide: float) -> Iterator[Mark]:

@@ -14,7 +14,7 @@ from pagefault.pack.bill import BillRow
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.inspection.relayed import Proxied
 from pagefault.service.inspection.report import Metrics
-from pagefault.service.inspection.targets import Judged
+from pagefault.service.inspection.targets import Judged, Target
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 
@@ -105,11 +105,21 @@ def _missed(judged: Judged) -> Concern:
     target = judged.target
     what, why, do = WORDS[target.name]
     return Concern(
-        what=f"{what}: {judged.value:g}, where {target} is asked.",
+        what=f"{what}: {_figure(judged.value, target)}, where {_RELATIONS[target.relation]} "
+        f"{_figure(target.bound, target)} is asked.",
         why=why,
         do=do,
         figure=target.name,
     )
+
+
+_RELATIONS: Final = {"<": "less than", ">": "more than", "≤": "at most", "≥": "at least"}
+
+
+def _figure(value: float | None, target: Target) -> str:
+    """A figure as people say it: what is asked to be below or above a part of 1 is a share."""
+    assert value is not None, "what is missed has a value"
+    return f"{value:.0%}" if 0 < target.bound < 1 else f"{value:g}"
 
 
 WORDS: Final = {

@@ -53,7 +53,7 @@ from pagefault.views.shown import (
     WindowView,
     WorkView,
 )
-from pagefault.views.texts import Clean, SessionTexts
+from pagefault.views.texts import Clean, SessionTexts, who_said
 from pagefault.views.titles import client_of, title_of
 from pagefault.views.windows import line_of, window_of
 from pagefault.views.windows import next_window as window_of_next
@@ -275,7 +275,7 @@ class Feed:
                 page_id=hit.page.page_id,
                 session_id=hit.session_id,
                 session=self._title(row) if row is not None else self._clean(hit.source),
-                who=self._clean(hit.speaker) or str(hit.page.role),
+                who=self._clean(who_said(hit.page, hit.speaker)),
                 at_ms=hit.page.said_ms,
                 tokens=hit.page.tokens,
                 relevance=hit.relevance,
@@ -527,7 +527,7 @@ class Feed:
             client=client_of(row.name),
             requests=requests,
             turns=row.turns,
-            messages=row.pages,
+            pages=row.pages,
             last_used_ms=row.last_used_ms,
             parent=parent.session_id if parent is not None else "",
         )

@@ -14,6 +14,9 @@ from typing import Any, Final
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pagefault.pack.bill import PARTS
+from pagefault.views.texts import why_rewritten
+
 _ACTS: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -41,10 +44,12 @@ def environment(*packages: str, **filters: Callable[..., Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["PARTS"] = PARTS
     made.filters |= {
         "number": lambda value: f"{value:,.0f}",
         "share": lambda value: f"{value:.0%}",
         "plural": lambda count, one: f"{count:,} {one}" + ("" if count == 1 else "s"),
+        "why_rewritten": why_rewritten,
         **filters,
     }
     return made

@@ -68,7 +68,7 @@ class SessionCard:
     client: str
     requests: int
     turns: int
-    messages: int
+    pages: int  # that it can see, its parent's too
     last_used_ms: int
     parent: str = ""  # id of the session it was forked from
 

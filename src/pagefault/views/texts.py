@@ -108,13 +108,10 @@ class SessionTexts:
     def excerpt_of(self, page_id: PageId, page: Page | None) -> Excerpt:
         if page is None:
             return Excerpt(page_id=page_id, who="", at_ms=0, tokens=0, text=_GONE)
-        who = page.speaker or _ROLES.get(page.row.role, str(page.row.role))
-        if page.row.kind not in (Kind.TRANSCRIPT, Kind.ARTIFACT):
-            who = str(page.row.kind)  # derived pages have no speaker
         said_ms = iso_ms(page.occurred_at) if page.occurred_at else None
         return Excerpt(
             page_id=page_id,
-            who=self.shown(who),
+            who=self.shown(who_said(page.row, page.speaker)),
             at_ms=page.row.at_ms if said_ms is None else said_ms,
             tokens=page.row.tokens,
             text=head(self.shown(page.text).strip(), EXCERPT),
@@ -162,7 +159,46 @@ class SessionTexts:
         return re.sub(r"\s+", " ", self.clean(text))
 
 
+def who_said(row: PageRow, speaker: str) -> str:
+    if row.kind not in (Kind.TRANSCRIPT, Kind.ARTIFACT):
+        return str(row.kind)  # derived pages have no speaker
+    return speaker or _ROLES.get(row.role, str(row.role))
+
+
 _ROLES: Final = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
+
+
+REWRITES: Final = {
+    "window_full": "the window was full",
+    "break_even": "keeping old messages had cost as much as a rewrite",
+    "cache_cold": "the provider's cache had expired",
+    "dead_share": "too much of it was no longer needed",
+    "every_n": "it is done every so many requests",
+    "configured": "a setting changed",
+    "renderer": "pagefault lays requests out in another way",
+    "tools": "the tools changed",
+    "forgotten": "something was forgotten",
+    "scrubbed": "something was redacted",
+    "revoked": "a source was revoked",
+    "lapsed": "a claim held no more",
+    "lost": "records were lost",
+}
+"""Why the beginning of a request was written anew, for who does not know the names."""
+
+
+def why_rewritten(reason: str) -> str:
+    return REWRITES.get(reason, reason.replace("_", " "))
+
+
+def rewrite_words(by: str) -> str:
+    """What caused a movement of a page (`Movement.by`); an epoch is called what people call it."""
+    epoch = _EPOCH.fullmatch(by)
+    if epoch is None:
+        return by.replace("_", " ")
+    return f"rewrite {epoch[1]}" + (f": {why_rewritten(epoch[2])}" if epoch[2] else "")
+
+
+_EPOCH: Final = re.compile(r"epoch (\d+)(?:: (\w+))?")
 
 
 def head(text: str, most: int) -> str:

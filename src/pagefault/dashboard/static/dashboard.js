@@ -13,6 +13,12 @@ document.documentElement.classList.add("js");
 let took = 0; // ms that the last fetch needed
 let under_way = null;
 
+// What finds an element again in the part that takes the place of its own.
+function like(element) {
+  const href = element.getAttribute("href");
+  return href === null ? `${element.localName}[tabindex]` : `a[href="${CSS.escape(href)}"]`;
+}
+
 async function show(address, { push = false } = {}) {
   under_way?.abort();
   const mine = (under_way = new AbortController());
@@ -20,6 +26,7 @@ async function show(address, { push = false } = {}) {
   let page;
   try {
     const answer = await fetch(address, { signal: mine.signal, headers: { accept: "text/html" } });
+    if (answer.status === 404) location.reload(); // what was shown is gone: the server says so
     if (!answer.ok) return false;
     page = new DOMParser().parseFromString(await answer.text(), "text/html");
   } catch (error) {
@@ -29,12 +36,19 @@ async function show(address, { push = false } = {}) {
   took = performance.now() - began;
   for (const part of document.querySelectorAll("[id^=part-]")) {
     const fresh = page.getElementById(part.id);
-    if (!fresh || fresh.isEqualNode(part) || part.contains(document.activeElement) && !push) continue;
+    if (!fresh || fresh.isEqualNode(part)) continue;
     const scroll = [...part.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    const open = [...part.querySelectorAll("details")].map((one) => one.open);
+    const focus = part.contains(document.activeElement) ? like(document.activeElement) : "";
     part.replaceWith(document.importNode(fresh, true));
-    document.getElementById(part.id).querySelectorAll(".scroll").forEach((one, n) => {
+    const shown = document.getElementById(part.id);
+    shown.querySelectorAll(".scroll").forEach((one, n) => {
       one.scrollLeft = scroll[n] ?? 0;
     });
+    shown.querySelectorAll("details").forEach((one, n) => {
+      one.open = open[n] ?? false;
+    });
+    if (focus) shown.querySelector(focus)?.focus({ preventScroll: true });
   }
   const slider = document.getElementById("request");
   const fresh = page.getElementById("request");
@@ -51,6 +65,7 @@ async function show(address, { push = false } = {}) {
 const live = document.getElementById("live");
 let due = false;
 let timer = null;
+let events = null;
 
 function say(words, on) {
   live.textContent = words;
@@ -69,29 +84,49 @@ async function now() {
   if (due) refresh();
 }
 
+// A browser opens six connections to a server at most, and a stream is one: only pages that are seen
+// have one, or the seventh tab would wait for ever.
 function follow() {
-  const events = new EventSource(`${base}/events`);
+  if (document.hidden === (events === null)) return;
+  if (document.hidden) return leave();
+  events = new EventSource(`${base}/events`);
   events.onopen = () => say("live", true);
   events.onerror = () => say("not connected", false);
   events.addEventListener("change", refresh);
-  addEventListener("pagehide", () => events.close());
 }
-if ("EventSource" in window) follow();
-document.addEventListener("visibilitychange", () => due && refresh());
+
+function leave() {
+  events?.close();
+  events = null;
+}
+
+if ("EventSource" in window) {
+  follow();
+  document.addEventListener("visibilitychange", () => {
+    follow();
+    refresh();
+  });
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted) return;
+    follow();
+    refresh();
+  });
+}
 
 // --- the slider, and keys ---
 
 document.addEventListener("input", ({ target }) => {
   if (target.id !== "request") return;
   const place = new URL(target.form.action);
-  place.searchParams.set("request", target.value);
+  if (target.value !== target.max) place.searchParams.set("request", target.value); // else: live
   show(place.href, { push: true }).catch(() => say("not connected", false));
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest("input, textarea, select, [tabindex='0']");
-  if (event.key === "/" && !typing) {
+  if (event.key === "/" && event.target.id !== "search") {
     event.preventDefault();
     document.getElementById("search").focus();
   } else if (event.key === "Escape" && event.target.id === "search") {

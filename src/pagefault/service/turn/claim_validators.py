@@ -19,6 +19,7 @@ from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import CheckOutcome, EventType, Role, Validator
 from pagefault.model.page import CardFacts, Evidence, Page
+from pagefault.model.reprs import outline
 from pagefault.service.derived.file_evidence import read_inside, still_says
 from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
 from pagefault.service.ownership import Owned
@@ -48,6 +49,15 @@ class ClaimCheck:
     outcome: CheckOutcome
     looks: tuple[Look, ...] = ()
     done: bool = False
+
+    def __repr__(self) -> str:
+        told = [f"{one.validator} {one.outcome} · {one.ref} · {one.why}" for one in self.looks]
+        return outline(
+            self.claim_id,
+            self.outcome,
+            "recorded" if self.done else "not recorded",
+            lines=[one.removesuffix(" · ") for one in told],
+        )
 
     @property
     def validators(self) -> tuple[Validator, ...]:
