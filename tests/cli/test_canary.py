@@ -140,7 +140,7 @@ async def test_where_nothing_is_kept_the_doctor_says_so(
         await to.memory.set_control("paused")
         _, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
     assert checks["mode"]["status"] == "warn"
-    assert "nothing is kept" in checks["mode"]["found"]
+    assert "not recorded" in checks["mode"]["found"]
     assert "canary" not in checks
 
 
@@ -184,7 +184,7 @@ async def test_where_a_client_would_go_is_told(
     assert "goes through" in checks["claude"]["found"]
     assert checks["claude"]["status"] == "warn"  # a window that its own head nearly fills
     assert checks["codex"]["status"] == "fail"
-    assert "where nobody answers" in checks["codex"]["found"]
+    assert "where nothing answers" in checks["codex"]["found"]
 
 
 @pytest.mark.parametrize(("cached", "status"), [(900, "ok"), (100, "warn")])

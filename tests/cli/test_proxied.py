@@ -49,7 +49,7 @@ def test_status_tells_what_was_sent(cli: Cli, proxied_root: Path) -> None:
 
 def test_what_only_passed_is_said_to_have_no_window(cli: Cli, proxied_root: Path) -> None:
     shown = cli("--root", proxied_root, "status", "passed").out
-    assert "no --window, so it went on as it came" in shown
+    assert "passed on unchanged (no --window)" in shown
     assert cli("--root", proxied_root, "status", "passed", "--json").data["window_tokens"] == 0
 
 

@@ -29,7 +29,7 @@ def test_status_says_how_a_session_stands_and_what_it_misses(cli: Cli, memory_ro
     assert f"53; {held} of them in the window, and {told['resident_derived']} summar" in shown.out
     assert "thrash index" in shown.out
     assert metrics["red_flags"] == []
-    assert shown.err == "nothing needs a look\n"
+    assert shown.err == "nothing needs attention\n"
     turns = cli("--root", memory_root, "status", "--per-turn", "--json").data["metrics"]["per_turn"]
     assert len(turns) == 27
 

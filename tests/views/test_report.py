@@ -137,5 +137,5 @@ async def test_a_session_that_has_said_nothing_has_a_report() -> None:
     async with open_memory(":memory:") as memory:
         session = await memory.session("empty")
         page = rendered(await picture_of(memory, session, clean=str))
-    assert "Nothing was sent yet." in page
-    assert "Nothing had to be brought back." in page
+    assert "Nothing has been sent yet." in page
+    assert "Nothing was brought back." in page
