@@ -95,17 +95,17 @@ async def test_a_page_is_read_in_full_pinned_and_leads_to_others(root: Path) -> 
         await seat.press("enter")
         await seat.sees("history", "faulted")
         await seat.press("escape")
-        for said in ("msg_1 stays in the window", "msg_1 may leave the window again"):
+        for said in ("pinned msg_1: it stays", "unpinned msg_1: it may leave"):
             await seat.press("p")
             await seat.hears(said)
         await seat.sees("tasks  #42")
         await seat.press("t")
-        await seat.sees("What msg_1 leads to", "task   #42")
+        await seat.sees("Related to msg_1", "task   #42")
         await seat.press("enter")
         await seat.sees("1 found in this session")
         assert seat.app.pages.filter.value == "task:#42"
         await seat.press("escape", "w")
-        await seat.sees("pages, the newest first", "And goodbye.")
+        await seat.sees("pages, newest first", "And goodbye.")
 
 
 async def test_claims_are_validated_edited_retracted_and_brought_back(root: Path) -> None:
@@ -171,7 +171,7 @@ async def test_what_another_process_owns_is_not_written_and_that_is_said(root: P
 async def test_what_others_write_is_seen_without_being_asked_for(root: Path) -> None:
     async with open_memory(root) as theirs, studio(root) as seat:
         await seat.press("w")
-        await seat.sees("pages, the newest first")
+        await seat.sees("pages, newest first")
         await (await theirs.session("workshop")).user("Written elsewhere.")
         await seat.press("question_mark")  # a dialog is no reason not to look
         await seat.app._look()
