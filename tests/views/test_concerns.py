@@ -34,7 +34,10 @@ def test_a_missed_target_is_told_and_one_that_is_met_or_too_early_is_not() -> No
         BillRow("talk"),
         [],
     )
-    assert told.what == "The same pages leave the window and come back: 90%; the target is less than 50%."
+    assert (
+        told.what
+        == "The same pages leave the window and come back: 90%; the target is less than 50%."
+    )
     assert told.figure == "thrash_index"
     assert "pin" in told.do
 
