@@ -77,13 +77,13 @@ class StudioApp(App[None]):
                     ("claims", "Claims"),
                     ("review", "Review"),
                     ("keeping", "Keeping"),
-                    ("concerns", "Needs attention"),
+                    ("concerns", "Concerns"),
                 ),
                 1,
             )
         ),
         Binding("slash", "find", "Find", show=False),  # find pages, from any tab
-        Binding("a", "tab('concerns')", "Needs attention", show=False),
+        Binding("a", "tab('concerns')", "Concerns", show=False),
         Binding("S", "sessions", "Sessions"),
         Binding("r", "reload", "Reload", show=False),
         Binding("d", "words", "In words", show=False),
@@ -364,7 +364,7 @@ _TABS: Final = {
     "claims": "Claims",
     "review": "Review",
     "keeping": "Keeping",
-    "concerns": "Needs attention",
+    "concerns": "Concerns",
 }
 _ABOUT: Final = {
     "pages": "Pages of the window and of the session",

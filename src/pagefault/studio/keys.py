@@ -88,7 +88,7 @@ _KEYS: Final = (
     (
         "Anywhere",
         (
-            ("1 … 5", "Pages, Claims, Review, Keeping, Needs attention (or a)"),
+            ("1 … 5", "Pages, Claims, Review, Keeping, Concerns (or a)"),
             ("← →", "previous or next request; with Shift, ten at a time; n: now"),
             ("↑ ↓ Enter", "select a line, open it; the mouse works too"),
             ("S", "open another session"),

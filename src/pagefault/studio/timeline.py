@@ -35,7 +35,7 @@ class Timeline(Widget):
             self.at = at
 
     def on_mount(self) -> None:
-        self.border_title = "Requests · ←/→ to travel in time"
+        self.border_title = "Requests · ←/→ travel in time"
 
     def render(self) -> Text:
         shows = self.shows
