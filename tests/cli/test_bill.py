@@ -43,15 +43,15 @@ def test_the_bill_of_all_has_a_row_for_each_session_and_their_sum(
     shown = cli("--root", billed_root, "bill")
     assert shown.code == 0
     assert "total" in shown.out
-    assert "written again by rewrites" in shown.out
+    assert "resent after rewrites" in shown.out
     unknown = cli("--root", billed_root, "bill", "unknown")
-    parts = [one for one in unknown.out.splitlines() if one.startswith(("written", "quotes"))]
+    parts = [one for one in unknown.out.splitlines() if one.startswith(("resent", "quotes"))]
     assert [one.split()[-1] for one in parts] == ["?", "?"]
     assert told["rows"][1]["added"]["cost"] is None, "nobody knows its prices"
     assert told["rows"][0]["added"]["cost"] is not None
     assert "a rewrite of ours: old messages left together" in shown.out
-    assert "estimated, as nothing of the cache was reported: 21 of 21" in shown.err
-    assert "tokens alone: 1" in shown.err
+    assert "estimated, because the provider reported no cache use: 21 of 21" in shown.err
+    assert "only tokens are counted: 1" in shown.err
 
 
 def test_money_is_told_where_somebody_says_what_tokens_cost(cli: Cli, billed_root: Path) -> None:

@@ -67,7 +67,7 @@ async def test_a_canary_comes_home_through_a_proxy_that_runs_and_leaves_no_trace
         code, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
         assert code == 1  # no engine is configured
         assert checks["canary"]["status"] == "ok", checks["canary"]
-        for words in ("kept in the log", "paged out of a window", "found again", "which runs"):
+        for words in ("kept in the log", "paged out of a window", "found again", "(running)"):
             assert words in checks["canary"]["found"]
         assert await to.sessions() == []
         assert upstream.seen == []
@@ -140,7 +140,7 @@ async def test_where_nothing_is_kept_the_doctor_says_so(
         await to.memory.set_control("paused")
         _, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
     assert checks["mode"]["status"] == "warn"
-    assert "nothing is kept" in checks["mode"]["found"]
+    assert "not recorded" in checks["mode"]["found"]
     assert "canary" not in checks
 
 
@@ -156,7 +156,7 @@ def test_where_none_runs_one_is_started_and_the_memory_stays_as_it_is(
         one["name"]: one for one in cli("--root", memory_root, "doctor", "--json").data["checks"]
     }
     assert checks["canary"]["status"] == "ok", checks["canary"]
-    assert "started for it" in checks["canary"]["found"]
+    assert "a temporary proxy" in checks["canary"]["found"]
     assert [path.read_bytes() for path in sorted((memory_root / "log").iterdir())] == log
     assert before[0] == facts_of(memory_root)
     assert {path for path in state().rglob("*") if path.is_file()} == left
@@ -184,7 +184,7 @@ async def test_where_a_client_would_go_is_told(
     assert "goes through" in checks["claude"]["found"]
     assert checks["claude"]["status"] == "warn"  # a window that its own head nearly fills
     assert checks["codex"]["status"] == "fail"
-    assert "where nobody answers" in checks["codex"]["found"]
+    assert "where nothing answers" in checks["codex"]["found"]
 
 
 @pytest.mark.parametrize(("cached", "status"), [(900, "ok"), (100, "warn")])
@@ -268,7 +268,7 @@ async def test_a_proxy_that_could_not_keep_something_or_is_of_another_version_is
         monkeypatch.setattr("pagefault.proxy.keeping.check_writable", full)  # and still is
         code, checks = await checked(one, tmp_path / "m", capsys, "--no-canary")
     assert code == 2
-    assert "could not be kept: the disk is full" in checks["proxy"]["found"]
+    assert "could not be recorded: the disk is full" in checks["proxy"]["found"]
 
 
 def test_a_port_that_another_program_has_is_told(

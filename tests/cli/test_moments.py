@@ -152,7 +152,7 @@ def test_targets_of_a_tiny_talk_are_not_judged_yet(cli: Cli, tmp_path: Path) -> 
     assert judged["epochs_share"]["met"] is None
     assert judged["epochs_share"]["waits_for"] == "20 requests"
     assert judged["prefix_breaks_outside_epochs"]["met"] is True
-    assert "too early: 20 requests at least" in cli("--root", root, "status", "--all").out
+    assert "too early: needs 20 requests" in cli("--root", root, "status", "--all").out
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\n"])

@@ -49,7 +49,7 @@ def test_status_tells_what_was_sent(cli: Cli, proxied_root: Path) -> None:
 
 def test_what_only_passed_is_said_to_have_no_window(cli: Cli, proxied_root: Path) -> None:
     shown = cli("--root", proxied_root, "status", "passed").out
-    assert "no --window, so it went on as it came" in shown
+    assert "passed on unchanged (no --window)" in shown
     assert cli("--root", proxied_root, "status", "passed", "--json").data["window_tokens"] == 0
 
 
@@ -122,7 +122,7 @@ def test_the_ledger_has_the_provider_s_report_beside_the_prediction(
     assert told["summary"]["calls_reported"] == 14
     shown = cli("--root", proxied_root, "ledger", "planning")
     assert "900" in shown.out
-    assert "by 14 reports of the provider" in shown.err
+    assert "as reported by the provider for 14" in shown.err
 
 
 def test_a_proxied_session_answers_to_the_name_that_somebody_gave_it(

@@ -464,7 +464,7 @@ def test_status_is_a_few_lines_and_every_figure_where_it_is_asked_for(
     assert 4 <= len(told.out.splitlines()) <= 9
     assert "2,000 tokens" in told.out
     assert "thrash" not in told.out
-    assert told.err == "nothing needs a look\n"
+    assert told.err == "nothing needs attention\n"
     whole = cli("--root", memory_root, "status", "talk", "--all").out
     assert "thrash index" in whole
     assert "target" in whole

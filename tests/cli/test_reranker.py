@@ -50,7 +50,7 @@ def test_a_failing_reranker_is_a_word_on_stderr_and_of_doctor(
 def test_doctor_asks_a_reranker_of_this_machine_and_no_other(
     cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for setting, told in ((WORDS, "words"), ("rerank:tiny@http://127.0.0.1:9", "not tried")):
+    for setting, told in ((WORDS, "words"), ("rerank:tiny@http://127.0.0.1:9", "not tested")):
         monkeypatch.setenv("PAGEFAULT_RERANKER", setting)
         checks = cli("--root", memory_root, "doctor", "--json").data["checks"]
         [check] = [one for one in checks if one["name"] == "reranker"]

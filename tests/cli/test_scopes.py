@@ -55,7 +55,7 @@ def test_what_is_taken_back_is_not_found_any_more(cli: Cli, shelf: Path) -> None
     at = ("--root", shelf, "scopes")
     [page] = cli(*at, "pages", "shelf", "--json").data["pages"]
     cli(*at, "policy", "shelf", "--read", "session:talk")
-    assert "the policy does not let it" in cli(*at, "show", "shelf").out
+    assert "not allowed by the policy" in cli(*at, "show", "shelf").out
     found = cli("--root", shelf, "pages", "search", "spokes", "--session", "other", "--json").data
     assert not [hit for hit in found["hits"] if hit["source"]]
     shown = cli("--root", shelf, "pages", "show", page["page_id"], "--session", "other")
@@ -70,7 +70,7 @@ def test_an_owner_rules_and_agrees_and_nobody_else(cli: Cli, memory_root: Path) 
     at = ("--root", memory_root, "scopes")
     made = cli(*at, "create", "shelf", "--owner", "ann", "--write", "anyone", "--json").data
     assert (made["owner"], made["write"]) == ("ann", ["anyone"])
-    assert "waits for the owner" in cli(*at, "mount", "shelf", "--rw", "--session", "talk").out
+    assert "waiting for the owner" in cli(*at, "mount", "shelf", "--rw", "--session", "talk").out
     assert cli(*at, "share", "shelf", "Words.", "--session", "talk").code == 4
     assert cli(*at, "consent", "shelf", "rw", "--session", "talk").code == 4
     assert cli(*at, "policy", "shelf", "--read", "nobody", "--by", "bob").code == 4

@@ -26,10 +26,10 @@ def test_status_says_how_a_session_stands_and_what_it_misses(cli: Cli, memory_ro
     held = told["resident_pages"] - told["resident_derived"]
     listed = cli("--root", memory_root, "pages", "ls", "talk", "--all", "--json").data["pages"]
     assert sum(page["resident"] for page in listed) == held
-    assert f"53; {held} of them in the window, and {told['resident_derived']} summar" in shown.out
+    assert f"53, {held} in the window with {told['resident_derived']} summar" in shown.out
     assert "thrash index" in shown.out
     assert metrics["red_flags"] == []
-    assert shown.err == "nothing needs a look\n"
+    assert shown.err == "nothing needs attention\n"
     turns = cli("--root", memory_root, "status", "--per-turn", "--json").data["metrics"]["per_turn"]
     assert len(turns) == 27
 

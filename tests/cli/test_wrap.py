@@ -323,7 +323,7 @@ def test_a_window_near_the_client_s_own_head_is_warned_of(bench: Bench) -> None:
     _, _, err = bench.run(*to, "--window", "40000", "claude")
     assert "warning: of a window of 40,000 tokens claude takes about 29,000" in err
     _, _, err = bench.run(*to, "--window", "190000", "claude")
-    assert "sums up by itself" in err
+    assert "compacts by itself" in err
 
 
 def test_any_command_gets_the_variables_of_its_library(bench: Bench) -> None:
@@ -332,7 +332,7 @@ def test_any_command_gets_the_variables_of_its_library(bench: Bench) -> None:
     env = bench.told["env"]
     assert env["OPENAI_BASE_URL"] == env["OPENAI_API_BASE"]
     assert env["OPENAI_BASE_URL"].endswith("/v1")
-    assert "kept, not paged" in err
+    assert "recorded, not paged" in err
     bench.run(
         "--upstream", bench.upstream.url, "--env", "LLM={url}/x", "--env", "T={token}", "other"
     )

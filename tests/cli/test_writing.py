@@ -78,7 +78,7 @@ def test_every_page_with_some_words_is_forgotten_in_one_go(cli: Cli, memory_root
 
 def test_pages_are_kept_as_long_as_the_rules_say(cli: Cli, memory_root: Path) -> None:
     at = ("--root", memory_root)
-    assert "everything is kept for ever" in cli(*at, "retention").out
+    assert "everything is kept forever" in cli(*at, "retention").out
     assert cli(*at, "retention", "set", "7d", "--dry-run", "--json").data["rules"] != []
     assert cli(*at, "retention", "--json").data == {"rules": [], "expired": []}
     cli(*at, "retention", "set", "90d")

@@ -296,7 +296,7 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                 tab.tell("document.querySelector('pre').focus()")
                 tab.until("document.querySelector('#live').textContent === 'live'")
                 wait(to.memory.forget(to.session, "msg_3"))  # no open page goes on showing it
-                tab.until(f"{says}.includes('There is no such page here')")
+                tab.until(f"{says}.includes('This page does not exist')")
                 tab.open(f"{to.url}/dashboard/search?q=number+2")
                 found = "document.querySelector('#part-found').innerText.includes('number 2.')"
                 tab.until(found)

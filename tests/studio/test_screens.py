@@ -61,5 +61,5 @@ async def test_in_words_there_are_sentences_in_place_of_bars(root: Path) -> None
     async with studio(root, size=(100, 34)) as seat:
         await seat.press("d", "left")
         await seat.sees("Window at request 13, turn 12:", "of 1,600 tokens. rules")
-        await seat.sees("Request 13 of 15, turn 12:", "as in the request before")
+        await seat.sees("Request 13 of 15, turn 12:", "same as in the previous request")
         assert not set(seat.screen()) & set("█▁▂▃▄▅▆▇░")

@@ -93,40 +93,40 @@ async def test_a_page_is_read_in_full_pinned_and_leads_to_others(root: Path) -> 
         await seat.types("msg_1")
         await seat.sees("Mira · 2026-03-01 09:00 · turn 0", "tasks  #42")
         await seat.press("enter")
-        await seat.sees("what happened to it", "faulted")
+        await seat.sees("history", "faulted")
         await seat.press("escape")
-        for said in ("msg_1 stays in the window", "msg_1 may leave the window again"):
+        for said in ("pinned msg_1: it stays", "unpinned msg_1: it may leave"):
             await seat.press("p")
             await seat.hears(said)
         await seat.sees("tasks  #42")
         await seat.press("t")
-        await seat.sees("What msg_1 leads to", "task   #42")
+        await seat.sees("Related to msg_1", "task   #42")
         await seat.press("enter")
         await seat.sees("1 found in this session")
         assert seat.app.pages.filter.value == "task:#42"
         await seat.press("escape", "w")
-        await seat.sees("pages, the newest first", "And goodbye.")
+        await seat.sees("pages, newest first", "And goodbye.")
 
 
 async def test_claims_are_validated_edited_retracted_and_brought_back(root: Path) -> None:
     async with studio(root) as seat:
         await seat.press("2")
-        await seat.sees("2 standing, 1 of them proposed", "v: hold it true on your own word")
+        await seat.sees("2 standing, 1 of them proposed", "v: confirm it on your own word")
         await seat.press("v")
-        await seat.sees("Validate clm_2? a brass lamp", "Yes, hold it true")
+        await seat.sees("Validate clm_2? a brass lamp", "Yes, confirm it")
         await seat.press("enter")
         await seat.sees("2 standing, 0 of them proposed")
         await seat.press("v")
-        await seat.hears("Validate is not for")
+        await seat.hears("Validate does not apply to")
         await seat.press("down")
         await seat.sees("clm_1 · standing", "msg_1  We decided on oak for the shelves")
         await seat.press("e")
         await seat.types("oak, oiled")
-        await seat.hears("clm_4 holds in place of clm_1")
+        await seat.hears("clm_4 replaces clm_1")
         await seat.press("home")
         await seat.sees("clm_4 · standing", "oak, oiled")
         await seat.press("x")
-        await seat.sees("Retract clm_4", "Yes, hold it true no more")
+        await seat.sees("Retract clm_4", "Yes, withdraw it")
         await seat.press("enter")
         await seat.sees("1 standing")
         await seat.press("u")
@@ -145,7 +145,7 @@ async def test_claims_are_told_below_what_they_rest_on(root: Path) -> None:
         )
     async with studio(root) as seat:
         await seat.press("2", "t")
-        await seat.sees("claims, each below what it rests on", "└ Decision: care", "rest on it")
+        await seat.sees("claims, each below the claims it rests on", "└ Decision: care", "supports")
         await seat.press("x", "enter")
         await seat.sees("clm_1 · retracted")
         await seat.press("down")
@@ -171,7 +171,7 @@ async def test_what_another_process_owns_is_not_written_and_that_is_said(root: P
 async def test_what_others_write_is_seen_without_being_asked_for(root: Path) -> None:
     async with open_memory(root) as theirs, studio(root) as seat:
         await seat.press("w")
-        await seat.sees("pages, the newest first")
+        await seat.sees("pages, newest first")
         await (await theirs.session("workshop")).user("Written elsewhere.")
         await seat.press("question_mark")  # a dialog is no reason not to look
         await seat.app._look()
@@ -188,9 +188,9 @@ async def test_a_review_says_what_changed_shipped_and_failed(root: Path) -> None
         await seat.sees("only failed", "failing    test_oak")
         assert "git commit" not in seat.screen()
         await seat.press("enter")
-        await seat.sees("what happened to it")
+        await seat.sees("history")
         await seat.press("escape", "y")
-        await seat.sees("What was said", "Less results of tools", "Mira · 2026-03-01 09:00 · msg_1")
+        await seat.sees("What was said", "Without tool results", "Mira · 2026-03-01 09:00 · msg_1")
         await seat.press("escape", "h")
         await seat.types(str(root.parent))
         await seat.hears("HANDOFF_workshop_")
@@ -205,17 +205,19 @@ async def test_a_review_says_what_changed_shipped_and_failed(root: Path) -> None
 async def test_imports_rules_and_modes_are_kept_from_here(root: Path) -> None:
     async with studio(root) as seat:
         await seat.press("4")
-        await seat.sees("1 imported session, 1 not approved", "waiting", "every session, and new")
+        await seat.sees(
+            "1 imported session, 1 not approved", "waiting", "all sessions, including new"
+        )
         await seat.press("end", "enter")
-        await seat.sees("Let the model be shown it")
+        await seat.sees("Let the model see it")
         await seat.press("enter")
         await seat.sees("0 not approved")
         await seat.press("home", "down", "down", "enter")
-        await seat.sees("How long are pages kept?")
+        await seat.sees("How long to keep pages:")
         await seat.types("90d")
         await seat.sees("90 days")
         await seat.press("home", "enter")
-        await seat.sees("What may memory do?", "incognito: likewise", "off: neither")
+        await seat.sees("Memory mode:", "incognito: likewise", "off: neither")
         await seat.press("down", "down", "enter")
         await seat.sees("memory paused")
     async with open_memory(root, read_only=True) as memory:
@@ -232,19 +234,19 @@ async def test_what_needs_a_look_leads_to_where_it_is_dealt_with(root: Path) -> 
         rows = seat.app.panes["concerns"].lines
         assert rows.row is not None
         await seat.press("end", "enter")
-        await seat.sees("Enter changes the chosen line")
+        await seat.sees("Enter changes the selected line")
 
 
 async def test_every_command_is_in_the_palette_and_every_key_in_the_help(root: Path) -> None:
     async with studio(root) as seat:
         await seat.press("question_mark")
-        await seat.sees("travel to the request before", "Claims", "validate, edit, retract")
+        await seat.sees("previous or next request", "Claims", "validate, edit, retract")
         await seat.press("escape", "ctrl+p")
         await seat.pilot.press(*"keeping")
         await seat.sees("Modes, retention, imports")
         await seat.pilot.pause(0.2)
         await seat.press("enter")
-        await seat.sees("Enter changes the chosen line")
+        await seat.sees("Enter changes the selected line")
 
 
 async def test_another_session_is_looked_at(root: Path) -> None:
@@ -255,7 +257,7 @@ async def test_another_session_is_looked_at(root: Path) -> None:
         options = seat.app.screen.query_one("OptionList")
         options.highlighted = options.get_option_index(row.session_id)  # type: ignore[attr-defined]
         await seat.press("enter")
-        await seat.sees("pagefault studio · another · 0 turns", "No request yet.")
+        await seat.sees("pagefault studio · another · 0 turns", "No requests yet.")
 
 
 async def test_hostile_text_is_neither_markup_nor_a_command_of_the_terminal(root: Path) -> None:

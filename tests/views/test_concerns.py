@@ -34,7 +34,10 @@ def test_a_missed_target_is_told_and_one_that_is_met_or_too_early_is_not() -> No
         BillRow("talk"),
         [],
     )
-    assert told.what == "The same pages leave and come back: 90%, where less than 50% is asked."
+    assert (
+        told.what
+        == "The same pages leave the window and come back: 90%; the target is less than 50%."
+    )
     assert told.figure == "thrash_index"
     assert "pin" in told.do
 
@@ -62,7 +65,7 @@ def test_claims_that_stand_and_contradict_one_another_are_told_once() -> None:
         held("clm_4", "8080", status="superseded"), held("clm_5", "blue", subject="Colour"),
     ]  # fmt: skip
     [told] = concerns(measured(), None, BillRow("talk"), claims)
-    assert told.what == "2 claims say different things about “Port”."
+    assert told.what == "2 claims disagree about “Port”."
 
 
 def test_a_client_that_edits_old_messages_is_told_what_that_lost() -> None:

@@ -98,7 +98,7 @@ async def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
 async def test_it_tells_what_was_brought_back_and_which_citations_hold() -> None:
     page = Elements(await page_of())
     assert "Which oak was first?" in page.text
-    assert "it cites msg_777: there is no such page" in page.text
+    assert "cites msg_777, which does not exist" in page.text
     async with a_session() as (memory, session):
         picture = await picture_of(memory, session, clean=str)
     assert [tag for tag, of in page.found if of.get("class") == "back"]
@@ -137,5 +137,5 @@ async def test_a_session_that_has_said_nothing_has_a_report() -> None:
     async with open_memory(":memory:") as memory:
         session = await memory.session("empty")
         page = rendered(await picture_of(memory, session, clean=str))
-    assert "Nothing was sent yet." in page
-    assert "Nothing had to be brought back." in page
+    assert "Nothing has been sent yet." in page
+    assert "Nothing was brought back." in page

@@ -86,7 +86,7 @@ def bill(
         return
     total = told.total
     if not total.requests:
-        app.term.note("no request was sent")
+        app.term.note("no requests were sent")
         return
     from pagefault.pack.bill import MISSES, PARTS
 
@@ -106,7 +106,7 @@ def bill(
         app.term.line("")
         missed = sorted(total.misses.items(), key=lambda one: -one[1].cost)
         app.term.table(
-            ["sent before, and not read from the cache", "requests", "tokens", "cost"],
+            ["sent before, but not read from the cache", "requests", "tokens", "cost"],
             [_part(MISSES.get(why, why.replace("_", " ")), of, total) for why, of in missed],
             right=_NUMBERS,
         )
@@ -165,9 +165,7 @@ def _part(name: str, part: BillPart, of: BillRow) -> list[str]:
 def _notes(told: Bill) -> list[str]:
     total = told.total
     priced = total.requests - total.unpriced
-    notes = [
-        f"{total.left_tokens:,} tokens of what clients sent were left out, summed over requests"
-    ]
+    notes = [f"{total.left_tokens:,} tokens that clients sent were left out, over all requests"]
     if total.reported.requests:
         notes.append(
             f"the provider reported {plural(total.reported.requests, 'request')}: "
@@ -175,25 +173,25 @@ def _notes(told: Bill) -> list[str]:
         )
     if total.estimated:
         notes.append(
-            f"estimated, as nothing of the cache was reported: {total.estimated} of {priced}"
+            f"estimated, because the provider reported no cache use: {total.estimated} of {priced}"
         )
     if total.impossible.requests:
         notes.append(
-            f"larger than the model's window without us, and not compared: "
+            f"would not fit the model without us, so not compared: "
             f"{plural(total.impossible.requests, 'request')}, {total.impossible.cost:,.0f}"
         )
     if total.unmarked.requests:
         notes.append(
-            f"{plural(total.unmarked.requests, 'request')} without a mark were not cached at all; "
-            f"marked, they would have cost {total.marking_saves:,.0f} less (`serve --mark`)"
+            f"{plural(total.unmarked.requests, 'request')} without cache marks were not cached; "
+            f"with marks they would have cost {total.marking_saves:,.0f} less (`serve --mark`)"
         )
     if total.marked_here.requests:
         notes.append(
-            f"{plural(total.marked_here.requests, 'request')} that no client marked were marked "
-            f"here: they cost {total.marks_saved:,.0f} less for it, which is in what was saved"
+            f"{plural(total.marked_here.requests, 'request')} got cache marks here: they cost "
+            f"{total.marks_saved:,.0f} less, which is included in the savings"
         )
     if total.unpriced:
-        notes.append(f"of models whose prices nobody knows, tokens alone: {total.unpriced}")
+        notes.append(f"without known prices, so only tokens are counted: {total.unpriced}")
     lists = sorted({f"{model or 'all'}: {name}" for model, name in told.prices.items()})
     notes.append(f"without us is an estimate always; prices: {', '.join(lists) or 'none'}")
     return notes

@@ -94,7 +94,7 @@ def _talk(proxy: Running, name: str, word: str) -> tuple[int, bool, bool]:
     filler = "The weather over the harbour was fair, and the ferry left on time once more. " * 20
     paged = False
     if word not in _seen(proxy, name, said):
-        raise Silent("what was said did not reach the end of the way")
+        raise Silent("what was said did not reach the provider's end")
     while not paged and len(said) < 2 * TURNS_MAX:
         said += [_answer(), {"role": "user", "content": f"Entry {len(said)}. {filler}"}]
         paged = word not in _seen(proxy, name, said)
@@ -113,7 +113,7 @@ def _seen(proxy: Running, name: str, said: list[dict[str, str]]) -> str:
     body = {"model": "canary", "messages": said}
     headers = _asked(proxy, "POST", f"/s/{name}/v1/chat/completions", body)
     if why := headers.get(NOT_LOGGED):
-        raise Silent(f"the proxy says that it was not logged: {why}")
+        raise Silent(f"the proxy reports that it was not logged: {why}")
     return headers.get(SEEN_HEADER, "")
 
 

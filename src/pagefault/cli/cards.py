@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pagefault.service.derived.cards import Card
 
 _TO_DO: Final = {
-    "proposed": "`claims confirm {id} {digest}` if it is right, else `claims retract {id}`",
-    "fail": "`claims edit {id}`, or `claims retract {id}`",
-    "stale": "look at what it rests on (`claims graph`), then edit or retract it",
-    "expired": "`claims validate {id}` if it is true still, else `claims retract {id}`",
+    "proposed": "if it is right, `claims confirm {id} {digest}`; otherwise `claims retract {id}`",
+    "fail": "`claims edit {id}` or `claims retract {id}`",
+    "stale": "check what it rests on (`claims graph`), then edit or retract it",
+    "expired": "if it still holds, `claims validate {id}`; otherwise `claims retract {id}`",
 }
 _JSON = """JSON is a list of objects: card_id, card_type, claim, scope: {project_id, branch, path},
     evidence: [{kind (event, command, test, file or card), ref, page_id, start, end, quote}],
@@ -97,7 +97,7 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
             app.term.line(f"  contradicts {', '.join(one.contradicts)}")
         if status in _TO_DO:
             app.term.line("  " + _TO_DO[status].format(id=one.card_id, digest=one.digest))
-    app.term.note(f"{plural(len(told), 'card')} to look at")
+    app.term.note(f"{plural(len(told), 'card')} to review")
 
 
 def _waits(card: Card) -> bool:

@@ -51,13 +51,13 @@ def run_checks(app: App, *, network: bool, canary: bool, live: bool) -> Iterator
     try:
         config = app.config()
         files = [str(path) for _, path in paths() if path.is_file()]
-        yield Check("config", "ok", f"valid; read {', '.join(files) or 'no files'}")
+        yield Check("config", "ok", f"valid; {', '.join(files) or 'no files'} read")
     except BadInput as bad:
         yield Check("config", "fail", bad.message, bad.hint)
     if config is not None:
         newest_ms = 0
         if config.root == MEMORY:
-            yield Check("root", "ok", "in memory: nothing is kept")
+            yield Check("root", "ok", "in memory: nothing is saved")
         else:
             for check, at_ms in _root(Path(os.path.realpath(config.root))):
                 newest_ms = max(newest_ms, at_ms)
@@ -102,7 +102,7 @@ def _sqlite() -> Check:
             "sqlite",
             "warn",
             f"{version}, whose write-ahead log can lose a commit",
-            "pip install --upgrade apsw: the index may need a `pagefault rebuild` else",
+            "pip install --upgrade apsw; otherwise the index may need a `pagefault rebuild`",
         )
     return Check("sqlite", "ok", f"{version} with FTS5")
 
@@ -117,7 +117,9 @@ def _tokenizer() -> Check:
         return Check("tokenizer", "fail", f"cannot be loaded: {error}", "pip install toktok-rs")
     took_ms = 1000 * (time.perf_counter() - began)
     if counted != 2:
-        return Check("tokenizer", "fail", f"counts {counted} for 2", "reinstall toktok-rs")
+        return Check(
+            "tokenizer", "fail", f"counts {counted} tokens instead of 2", "reinstall toktok-rs"
+        )
     return Check("tokenizer", "ok", f"o200k, loaded in {took_ms:.0f} ms")
 
 
@@ -130,7 +132,7 @@ def _root(path: Path) -> Iterator[tuple[Check, int]]:
         yield _unmade(path), 0
         return
     if not path.is_dir():
-        yield Check("root", "fail", f"{path} is not a folder", "name another: --root"), 0
+        yield Check("root", "fail", f"{path} is not a folder", "choose another: --root"), 0
         return
     yield _access(path), 0
     yield _space(path), 0
@@ -152,7 +154,7 @@ def _adopted(path: Path) -> Check:
 
     try:
         if is_adopted(path):
-            return Check("adopted", "ok", "made here by you, or adopted")
+            return Check("adopted", "ok", "created here by you, or adopted")
     except PagefaultError as error:
         return Check("adopted", "fail", error.message, error.hint)
     refusal = not_adopted(path)
@@ -168,7 +170,7 @@ def _strays(path: Path) -> Iterator[Check]:
         yield Check("log", "fail", error.message, error.hint)
         return
     for stray in strays:
-        yield Check("strays", "warn", str(stray), "look at it, and remove it")
+        yield Check("strays", "warn", str(stray), "inspect it, then remove it")
 
 
 def _no_root_file(path: Path) -> Check:
@@ -181,15 +183,15 @@ def _no_root_file(path: Path) -> Check:
         return Check("log", "fail", error.message, error.hint)
     except StoreMissing:
         pass
-    return Check("log", "ok", "no memory in this folder yet; the first chat makes it")
+    return Check("log", "ok", "no memory in this folder yet; the first chat creates it")
 
 
 def _unmade(path: Path) -> Check:
     parent = next(folder for folder in path.parents if folder.exists())
     if not os.access(parent, os.W_OK | os.X_OK):
-        advice = "choose another place: --root or PAGEFAULT_HOME"
-        return Check("root", "fail", f"{path} is not there and cannot be made", advice)
-    return Check("root", "ok", f"{path} is not there yet; the first chat makes it")
+        advice = "choose another folder: --root or PAGEFAULT_HOME"
+        return Check("root", "fail", f"{path} does not exist and cannot be created", advice)
+    return Check("root", "ok", f"{path} does not exist yet; the first chat creates it")
 
 
 def _access(path: Path) -> Check:
@@ -207,7 +209,7 @@ def _space(path: Path) -> Check:
     free = shutil.disk_usage(path).free
     found = f"{free / 1e9:,.1f} GB free"
     if free < FREE_WARN:
-        return Check("disk", "fail" if free < FREE_FAIL else "warn", found, "make room")
+        return Check("disk", "fail" if free < FREE_FAIL else "warn", found, "free some space")
     return Check("disk", "ok", found)
 
 
@@ -246,7 +248,7 @@ def _log(store: Store) -> Check:
         advice = SHORT_HINT if log.missing else StoreCorrupt.hint
         return Check("log", "fail", found, advice)
     if log.recovery:
-        advice = "the next command that writes cuts it off"
+        advice = "the next command that writes removes it"
         return Check("log", "warn", log.recovery, advice)
     return Check("log", "ok", f"{plural(head, 'record')}; `pagefault verify` reads them all")
 
@@ -266,8 +268,8 @@ def _index(store: Store, *, busy: bool) -> Check:
         advice = "the next command that writes catches up"
         return Check("index", "warn", f"{plural(behind, 'record')} behind the log", advice)
     if aside := store.index.set_aside():
-        found = f"current; {plural(len(aside), 'record')} that cannot be understood, set aside"
-        return Check("index", "warn", found, "`pagefault verify` names them")
+        found = f"current; {plural(len(aside), 'record')} that cannot be read, set aside"
+        return Check("index", "warn", found, "`pagefault verify` lists them")
     return Check("index", "ok", "current")
 
 
@@ -281,13 +283,13 @@ def _newest_ms(store: Store) -> int:
 def _clock(newest_ms: int) -> Check:
     now_ms = int(time.time() * 1000)
     if now_ms < EPOCH_2026_MS:
-        return Check("clock", "fail", f"{iso(now_ms)} is in the past", "set the system's clock")
+        return Check("clock", "fail", f"{iso(now_ms)} is in the past", "set the system clock")
     if newest_ms > now_ms + 60_000:
         return Check(
             "clock",
             "warn",
             f"{iso(now_ms)}, before the newest record ({iso(newest_ms)})",
-            "set the system's clock; the order of records is safe, their times are not",
+            "set the system clock; the order of records is safe, their times are not",
         )
     return Check("clock", "ok", iso(now_ms))
 
@@ -303,7 +305,7 @@ def _engine(config: Config) -> Check:
     except PagefaultError as error:
         return Check("engine", "warn", error.message, error.hint)
     told = f"{config.engine.model} at {config.shown('engine.base_url')}"
-    return Check("engine", "ok", f"{told} (not tried; --network tries it)")
+    return Check("engine", "ok", f"{told} (not tested; --network tests it)")
 
 
 def _embedder(app: App, config: Config, *, network: bool) -> Check:
@@ -316,21 +318,21 @@ def _embedder(app: App, config: Config, *, network: bool) -> Check:
         embedder = spec.make()
         try:
             if spec.is_remote and not network:
-                return Check("embedder", "ok", f"{embedder.name} (not tried; --network tries it)")
+                return Check("embedder", "ok", f"{embedder.name} (not tested; --network tests it)")
             width = embedder.embed(["Is anybody there?"], kind="query").shape[1]
             missing = app.run(_not_embedded(app, config)) if Path(config.root).is_dir() else 0
         finally:
             spec.close(embedder)
     except PagefaultError as error:
-        advice = error.hint or "search goes by words until it works"
+        advice = error.hint or "until it works, search uses words only"
         return Check("embedder", "warn", error.message, advice)
     except Exception as error:  # of the user's own code
         told = f"{config.embedder} fails: {type(error).__name__}: {error}"
-        return Check("embedder", "warn", told, "search goes by words until it works")
-    found = f"{embedder.name}, {width} numbers a page"
+        return Check("embedder", "warn", told, "until it works, search uses words only")
+    found = f"{embedder.name}, {width} dimensions"
     if missing:
         found = f"{found}; {plural(missing, 'page')} without a vector"
-        return Check("embedder", "warn", found, "`pagefault embed` makes them at once")
+        return Check("embedder", "warn", found, "`pagefault embed` creates them now")
     return Check("embedder", "ok", found)
 
 
@@ -348,24 +350,26 @@ def _redaction(config: Config) -> Check:
             layer.find("Nothing to see here: 0123456789abcdef0123456789")
         except Exception as error:
             told = f"{layer.name} fails: {type(error).__name__}: {error}"
-            return Check("redaction", "warn", told, "texts are withheld, not kept, until it works")
+            return Check(
+                "redaction", "warn", told, "until it works, texts are withheld and not stored"
+            )
         names.append(layer.name)
     if level is RedactLevel.KNOWN:
         return Check("redaction", "ok", f"{', '.join(names)} (redact.level is known)")
-    more = "" if is_installed() else " (pip install 'pagefault[scanner]' adds rules of a scanner)"
+    more = "" if is_installed() else " (pip install 'pagefault[scanner]' adds a scanner's rules)"
     return Check("redaction", "ok", f"{', '.join(names)}{more}")
 
 
 def _reranker(config: Config, *, network: bool) -> Check:
     """Whether it can be made; and whether it answers, if it needs no network, or may use it."""
-    advice = "search goes by words until it works"
+    advice = "until it works, search uses words only"
     try:
         spec = config.reranker_spec
         assert spec is not None
         reranker = spec.make()
         try:
             if spec.is_remote and not network:
-                return Check("reranker", "ok", f"{reranker.name} (not tried; --network tries it)")
+                return Check("reranker", "ok", f"{reranker.name} (not tested; --network tests it)")
             reranker.rerank("Is anybody there?", ["Yes.", "The lease ends in May."])
         finally:
             spec.close(reranker)

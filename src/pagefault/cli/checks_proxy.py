@@ -48,8 +48,8 @@ def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Itera
         yield Check(
             "mode",
             "warn",
-            f"{mode}: of new conversations {_MODES.get(mode, 'less than all is done')}",
-            "`pagefault mode assist` keeps them and brings them back",
+            f"{mode}: {_MODES.get(mode, 'new conversations are not fully handled')}",
+            "`pagefault mode assist` records conversations and brings memories back",
         )
     elif canary:
         yield from _canaries(app, config, running)
@@ -62,10 +62,10 @@ def proxy_checks(app: App, config: Config, *, canary: bool, live: bool) -> Itera
 
 
 _MODES: Final = {
-    "capture_only": "all is kept, and nothing is brought back",
-    "paused": "nothing is kept",
-    "incognito": "nothing is kept",
-    "off": "nothing is kept",
+    "capture_only": "new conversations are recorded, but nothing is brought back",
+    "paused": "new conversations are not recorded",
+    "incognito": "new conversations are not recorded",
+    "off": "new conversations are not recorded",
 }
 
 
@@ -74,10 +74,10 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
     from pagefault.proxy.listen import DEFAULT_PORT
 
     if not running:
-        yield Check("proxy", "ok", "none runs on this memory")
+        yield Check("proxy", "ok", "none running on this memory")
         if _answers("127.0.0.1", DEFAULT_PORT):
-            advice = "`serve --port 0` takes one that is free, as `wrap` does by itself"
-            found = f"{DEFAULT_PORT}, where `serve` would listen, is another's"
+            advice = "`serve --port 0` picks a free one, as `wrap` does"
+            found = f"{DEFAULT_PORT}, the default of `serve`, is in use"
             yield Check("port", "warn", found, advice)
         else:
             yield Check("port", "ok", f"{DEFAULT_PORT} is free")
@@ -88,17 +88,17 @@ def _proxies(running: list[Running], config: Config) -> Iterator[Check]:
         if told is None:
             advice = "`pagefault stop`, then start it again"
             yield Check(
-                "proxy", "fail", f"{found}: its process lives, and it does not answer", advice
+                "proxy", "fail", f"{found}: its process is alive but does not answer", advice
             )
         elif not told.get("ok"):
-            found = f"{found}: {plural(told['not_logged'], 'conversation')} could not be kept"
+            found = f"{found}: {plural(told['not_logged'], 'conversation')} could not be recorded"
             found += f": {told['problem']}" if told.get("problem") else ""
-            yield Check("proxy", "fail", found, one.log and f"its log says more: {one.log}")
+            yield Check("proxy", "fail", found, one.log and f"see its log: {one.log}")
         elif one.version != __version__:
             found = f"{found}, of version {one.version}"
             yield Check("proxy", "warn", found, "`pagefault stop`, then start it again")
         else:
-            paged = f"window {one.window:,}" if one.window else "kept, not paged"
+            paged = f"window {one.window:,}" if one.window else "recorded, not paged"
             yield Check("proxy", "ok", f"{found}, {paged}, {plural(told['requests'], 'request')}")
         if one.wants_token and told is not None:
             yield _token(one)
@@ -114,12 +114,12 @@ def _token(one: Running) -> Check:
     token = os.environ.get("PAGEFAULT_PROXY_TOKEN") or token.strip()
     advice = "`wrap` takes it from PAGEFAULT_PROXY_TOKEN"
     if not token:
-        found = f"{one.url} wants a token, and this environment has none"
+        found = f"{one.url} requires a token, and this environment has none"
         return Check("token", "warn", found, advice)
     if one.ask(headers={TOKEN_HEADER: token}) is None:
-        found = f"the token of this environment is not one that {one.url} takes"
+        found = f"{one.url} does not accept the token of this environment"
         return Check("token", "fail", found, advice)
-    return Check("token", "ok", f"{one.url} takes the one of this environment")
+    return Check("token", "ok", f"{one.url} accepts the token of this environment")
 
 
 def _answers(host: str, port: int) -> bool:
@@ -133,8 +133,8 @@ def _answers(host: str, port: int) -> bool:
 def _left_behind() -> Check:
     markers, orphans, _ = left_behind()
     if not markers and not orphans:
-        return Check("wrap", "ok", "nothing was left behind")
-    parts = [plural(len(markers), "file") + " to put back or remove"] if markers else []
+        return Check("wrap", "ok", "nothing left behind")
+    parts = [plural(len(markers), "file") + " to restore or remove"] if markers else []
     parts += [plural(len(orphans), "proxy", "proxies") + " without a client"] if orphans else []
     return Check("wrap", "warn", " and ".join(parts), "`pagefault unwrap`, or --fix")
 
@@ -155,14 +155,12 @@ def _canaries(app: App, config: Config, running: list[Running]) -> Iterator[Chec
     from pagefault.cli.canary import fly, started
 
     for one in running:
-        yield _flown(fly(app, one), f"{one.url}, which runs", config)
+        yield _flown(fly(app, one), f"{one.url} (running)", config)
     if running:
         return
     try:
         with started(app) as one:
-            check = _flown(
-                fly(app, one), "a proxy with a memory of its own, started for it", config
-            )
+            check = _flown(fly(app, one), "a temporary proxy with its own memory", config)
         if check.status == "ok":  # else its log says more
             log_file("doctor").unlink(missing_ok=True)
         yield check
@@ -180,7 +178,7 @@ def _flown(flight: Flight, where: str, config: Config) -> Check:
         is_home = True  # nothing is recalled: limits.recall_tokens_max
     if is_home:
         return Check("canary", "ok", words(flight, where))
-    advice = "conversations that go through it are not safe: its log says more"
+    advice = "conversations through this proxy are not safe: see its log"
     return Check("canary", "fail", words(flight, where), advice)
 
 
@@ -219,37 +217,43 @@ def _routed(client: Client, run: Launch, upstream: str, why: str, running: list[
     try:
         host, port = parts.hostname or "", parts.port or 80
     except ValueError:
-        return Check(client.name, "fail", f"{why}: {upstream!r} is no address")
+        return Check(client.name, "fail", f"{why}: {upstream!r} is not an address")
     here = next((one for one in all_running(proxies()) if one.is_at(upstream)), None)
     if here is not None:
         return _through(client, run, here, why, running)
     if not is_loopback(host):
-        found = f"goes to {upstream} ({why}), and not through pagefault"
-        return Check(client.name, "ok", found, f"`pagefault wrap {client.name}` takes it there")
+        found = f"goes to {upstream} ({why}), not through pagefault"
+        return Check(
+            client.name, "ok", found, f"`pagefault wrap {client.name}` sends it through pagefault"
+        )
     if _answers(host, port):
-        return Check(client.name, "ok", f"goes to {upstream} ({why}), which is no proxy of ours")
+        return Check(
+            client.name, "ok", f"goes to {upstream} ({why}), which is not a pagefault proxy"
+        )
     return Check(
         client.name,
         "fail",
-        f"is pointed at {upstream} ({why}), where nobody answers",
-        "start what was there (`pagefault serve --detach`), or take the address out",
+        f"points at {upstream} ({why}), where nothing answers",
+        "start the proxy (`pagefault serve --detach`), or remove the address",
     )
 
 
 def _through(client: Client, run: Launch, here: Running, why: str, running: list[Running]) -> Check:
     found = f"goes through {here.url} ({why})"
     if not here.parent and here not in running:
-        found = f"{found}, which keeps in another memory: {here.root}"
+        found = f"{found}, which uses another memory: {here.root}"
         return Check(client.name, "warn", found)
     if not here.window:
-        return Check(client.name, "ok", f"{found}, kept and not paged")
+        return Check(client.name, "ok", f"{found}, recorded, not paged")
     believes = client.believes(run)
-    found = f"{found}, window {here.window:,} of the {believes:,} tokens that it believes in"
+    found = f"{found}, window {here.window:,} of the {believes:,} tokens it assumes"
     if here.window > believes - client.compacts:
-        advice = f"it sums up by itself before: a window of {client.window(run):,} is better"
+        advice = f"it compacts by itself before that: a window of {client.window(run):,} is better"
         return Check(client.name, "warn", found, advice)
     if here.window < client.head + 15_000:
-        advice = f"about {client.head:,} tokens are its instructions and tools: take more"
+        advice = (
+            f"its instructions and tools take about {client.head:,} tokens: use a larger window"
+        )
         return Check(client.name, "warn", found, advice)
     return Check(client.name, "ok", found, client.note)
 
@@ -282,7 +286,9 @@ async def _cache(app: App, config: Config) -> Check | None:
         return None
     found = f"{cached / sent:.0%} of what {plural(told, 'session')} sent was read from a cache"
     if cached / sent < CACHE_WARN:
-        return Check("cache", "warn", found, "`pagefault ledger SESSION` says why of each request")
+        return Check(
+            "cache", "warn", found, "`pagefault ledger SESSION` shows why for each request"
+        )
     return Check("cache", "ok", found)
 
 
@@ -295,11 +301,9 @@ def _upstream(url: str) -> Iterator[Check]:
         answer = httpx2.head(url, timeout=_WAIT_S, follow_redirects=False)
     except httpx2.HTTPError as error:
         said = str(error)
-        advice = "the certificate is not one that this machine trusts" if "CERT" in said else ""
+        advice = "this machine does not trust its certificate" if "CERT" in said else ""
         found = f"cannot reach {url} ({type(error).__name__})"
-        yield Check(
-            "upstream", "fail", found, advice or "is the network up, and the address right?"
-        )
+        yield Check("upstream", "fail", found, advice or "check the network and the address")
         return
     took_s = time.time() - began
     secure = "TLS" if url.startswith("https") else "plain http"
@@ -310,4 +314,4 @@ def _upstream(url: str) -> Iterator[Check]:
         return
     if abs(skew_s) > SKEW_WARN_S:
         found = f"{abs(skew_s):,.0f} s {'behind' if skew_s > 0 else 'ahead of'} the provider's"
-        yield Check("clock", "warn", found, "set the system's clock")
+        yield Check("clock", "warn", found, "set the system clock")

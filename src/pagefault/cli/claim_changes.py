@@ -459,7 +459,7 @@ def would_be(app: App, claim_id: str, *, as_json: bool) -> None:
     if as_json:
         app.term.data({"claim_id": claim_id, "done": False})
     else:
-        app.term.note(f"it would be {claim_id}; nothing was changed")
+        app.term.note(f"would be {claim_id}; nothing was changed")
 
 
 def _changed(

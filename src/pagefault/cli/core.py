@@ -269,7 +269,7 @@ def import_(
         app.term.data(asdict(told))
         return
     brought = f"{plural(len(told.sections), 'section')} and {plural(told.notes, 'note')}"
-    app.term.line(f"{brought} {'would be' if dry_run else 'are'} brought in")
+    app.term.line(f"{brought} {'would be' if dry_run else 'are'} imported")
     for one in told.left_out:
         app.term.note(f"{one.what}: {one.why}")
 
@@ -295,4 +295,4 @@ def _print(app: App, told: CoreSection, *, as_json: bool, dry_run: bool = False)
     state = "proposed" if told.proposed else "the section's text"
     app.term.line(f"{told.page_id} {'would be' if dry_run else 'is'} {state}")
     if told.archived:
-        app.term.note(f"for want of room, notes: {', '.join(told.archived)}")
+        app.term.note(f"moved to notes to make room: {', '.join(told.archived)}")

@@ -70,7 +70,7 @@ def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json
     else:
         bad = [sum(c.status == status for c in checks) for status in ("warn", "fail")]
         app.term.note(
-            "all is well"
+            "no problems found"
             if worst == "ok"
             else f"{plural(bad[0], 'warning')}, {plural(bad[1], 'failure')}"
         )
@@ -84,7 +84,7 @@ def _fix(app: App) -> None:
 
     found = tidy()
     for file in found.files:
-        app.term.note(f"{file.path}: {'put back' if file.is_back else 'not ours any more'}")
+        app.term.note(f"{file.path}: {'restored' if file.is_back else 'changed since, left alone'}")
     for path in found.removed:
         app.term.note(f"{path}: removed")
     for one, stopped in found.proxies:
@@ -98,4 +98,4 @@ def _fix(app: App) -> None:
     mode = stat.S_IMODE(root.stat().st_mode)
     if mode & 0o077 and root.stat().st_uid == os.getuid():
         root.chmod(mode & 0o700)
-        app.term.note(f"{root}: nobody else can read it now")
+        app.term.note(f"{root}: now readable only by you")

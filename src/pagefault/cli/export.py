@@ -106,11 +106,11 @@ def export(
             if made[name]
         )
         if dry_run:
-            app.term.line(f"it would hold {what or 'nothing'}")
+            app.term.line(f"would export {what or 'nothing'}")
         else:
             mark = app.term.style("✓", "green", "bold")
             app.term.line(f"{mark} {made['path']}: {what or 'nothing'}, {made['bytes']:,} bytes")
-            app.term.note("a later `pagefault forget` does not reach into it")
+            app.term.note("a later `pagefault forget` does not change this file")
         if made["redacted"]:
             app.term.note(
                 f"{plural(int(str(made['redacted'])), 'text')} held what counts as a secret now: "

@@ -174,19 +174,19 @@ def _tell(app: App, name: str, plan: Forgetting, page: str, *, whole: bool) -> N
         f"  {plural(len(plan.pages), 'page')}, {plural(plan.records, 'record')}: {_few(plan.pages)}"
     )
     if plan.calls:
-        term.line(f"  with them {plural(plan.calls, 'call')} of the model")
+        term.line(f"  {plural(plan.calls, 'call')} of the model with them")
     if plan.seen_from:
-        term.line(f"  gone from these that see it too: {_few(plan.seen_from)}")
+        term.line(f"  also gone from sessions that see it: {_few(plan.seen_from)}")
     if plan.copies:
-        term.line(f"  with its copies in regions: {_few(plan.copies)}")
+        term.line(f"  copies in regions: {_few(plan.copies)}")
     if plan.quoted_by:
-        term.line(f"  these answers cite it, and their own words stay: {_few(plan.quoted_by)}")
+        term.line(f"  answers that cite it keep their own text: {_few(plan.quoted_by)}")
     for session_id in dict.fromkeys(one.session_id for one in plan.stays):
         here = [one for one in plan.stays if one.session_id == session_id]
-        term.line(f"  stays, until {here[0].session!r} is forgotten whole:")
+        term.line(f"  kept until all of {here[0].session!r} is forgotten:")
         for one in here:
             term.line(f"    - {_STAYS[one.what].format(count=one.count)}")
-        term.line(f"    by: {_command(app, ['--session-whole'], session_id)}")
+        term.line(f"    to erase that: {_command(app, ['--session-whole'], session_id)}")
 
 
 _STAYS: Final = {
@@ -195,8 +195,8 @@ _STAYS: Final = {
     "imports": "the titles and projects of its imports: {count:,}",
     "name": "its name",
     "system": "its system prompts: {count:,}",
-    "assignment": "whose it is, and of which project: {count:,}",
-    "counts": "how many tokens its requests had, and for which model: {count:,}",
+    "assignment": "its user and project: {count:,}",
+    "counts": "token counts and models of its requests: {count:,}",
 }
 
 

@@ -238,7 +238,7 @@ def recall(
         return
     _print(app, told.items)
     if not told.items:
-        app.term.note("nothing warm or cold bears on that")
+        app.term.note("no warm or cold items match")
     for page_id in told.promoted:
         app.term.note(f"{page_id} {'would be' if dry_run else 'is'} hot now")
 

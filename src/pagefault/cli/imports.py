@@ -129,7 +129,7 @@ async def _watch(app: App, paths: Sequence[Path], for_s: float | None, *, as_jso
     import asyncio
 
     until = None if for_s is None else time.monotonic() + for_s
-    app.term.note("watching; Ctrl-C ends it")
+    app.term.note("watching; press Ctrl-C to stop")
     async with app.writing() as memory:
         seen = _state(paths)
         while until is None or time.monotonic() < until:
@@ -218,31 +218,31 @@ def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
             term.warn(
                 f"{one.source}: {plural(one.messages, 'new message')} in "
                 f"{plural(one.conversations, 'conversation')}{when}"
-                + (f"; {one.known:,} are here already" if one.known else "")
+                + (f"; {one.known:,} already imported" if one.known else "")
             )
     if not report.done or talk or report.flaws:
         _tell_flaws(app, report)
     if report.done and not talk:
         term.note(
             f"imported {plural(report.messages, 'message')}"
-            + (f" as {report.run}: found by search, recalled once approved" if report.run else "")
+            + (f" as {report.run}: searchable now, recalled once approved" if report.run else "")
         )
         if report.run:
-            term.note(f"`pagefault import approve --import {report.run}` lets it be recalled")
+            term.note(f"`pagefault import approve --import {report.run}` allows recall")
     elif not report.sources:
-        term.note("nothing here that is known: `pagefault import read --help` lists the formats")
+        term.note("no known format found: `pagefault import read --help` lists the formats")
 
 
 def _tell_flaws(app: App, report: ImportReport) -> None:
     term = app.term
     if report.secrets:
         named = ", ".join(f"{name} ({count:,})" for name, count in report.secrets.items())
-        term.warn(f"looks like secrets, a mark takes their place: {named}")
+        term.warn(f"likely secrets, replaced by marks: {named}")
         for place in report.secret_places:
             term.warn(f"  in {place}")
     lost = [flaw for flaw in report.flaws if not flaw.kept]
     marred = [flaw for flaw in report.flaws if flaw.kept]
-    for what, flaws in (("not read", lost), ("read, less something", marred)):
+    for what, flaws in (("not read", lost), ("partly read", marred)):
         if flaws:
             term.warn(f"{what}: {len(flaws):,}")
             for flaw in flaws[:_FLAWS_SHOWN]:
@@ -250,9 +250,9 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
             if len(flaws) > _FLAWS_SHOWN:
                 term.warn(f"  and {len(flaws) - _FLAWS_SHOWN:,} more; --json lists them")
     if report.flaws_left_out:
-        term.warn(f"and {report.flaws_left_out:,} more of either")
+        term.warn(f"and {report.flaws_left_out:,} more problems")
     if report.ignored:
-        term.note(f"{plural(report.ignored, 'file')} of no known format left alone")
+        term.note(f"{plural(report.ignored, 'file')} of unknown format ignored")
 
 
 # --- approving ------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def _rule(app: App, run: str, session: str, source: str, *, as_json: bool, appro
     found = app.run(work())
     _print(app, found, as_json=as_json)
     if not as_json:
-        what = "may be recalled now" if approves else "are recalled no more"
+        what = "may now be recalled" if approves else "are no longer recalled"
         pages = sum(one.pages for one in found)
         app.term.note(f"{plural(pages, 'page')} of {plural(len(found), 'session')} {what}")
 

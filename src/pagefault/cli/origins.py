@@ -173,4 +173,4 @@ def _print(app: App, told: PageOrigin, names: dict[str, str], *, as_json: bool) 
     term.line()
     term.line(f"digest  {told.digest}")
     for one in told.descendants:
-        term.line(f"on it rest, in {names[one.session_id]}: {', '.join(one.pages)}")
+        term.line(f"based on it, in {names[one.session_id]}: {', '.join(one.pages)}")

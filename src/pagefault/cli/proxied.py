@@ -27,10 +27,10 @@ async def resident_pages(memory: Memory, session: Session) -> set[str] | None:
 def window_of(sent: Relayed) -> str:
     """The size of a request, and its window."""
     if not sent.window_tokens:
-        return f"{sent.tokens:,} tokens; no --window, so it went on as it came"
+        return f"{sent.tokens:,} tokens; passed on unchanged (no --window)"
     share = sent.tokens * sent.factor / sent.window_tokens
-    over = ", over the window: what it has to hold is" if sent.is_over else ""
-    counted = f" (as its provider counts, {sent.factor:.2f} ×)" if sent.factor != 1.0 else ""
+    over = ", over the window (what it must hold is larger)" if sent.is_over else ""
+    counted = f" (× {sent.factor:.2f} by the provider's count)" if sent.factor != 1.0 else ""
     return f"{sent.tokens:,} of {sent.window_tokens:,} tokens{counted}, {share:.0%}{over}"
 
 
@@ -47,12 +47,12 @@ def rows_of(told: Proxied) -> list[list[str]]:
             f"{sent.wire}, {sent.model or 'no model named'}: the client decides the window",
         ],
         ["last request", window_of(sent)],
-        ["it holds", shown],
-        ["left out of it", left if sent.hidden else "nothing"],
-        ["quoted so far", plural(told.recalled_pages, "page")],
+        ["messages", shown],
+        ["left out", left if sent.hidden else "nothing"],
+        ["quoted", plural(told.recalled_pages, "page")],
     ]
     if sent.offers:
-        asked = f"offered: it was asked again {plural(told.served, 'time')} after calls of them"
+        asked = f"offered; {plural(told.served, 'follow-up request')} after their calls"
         rows.append(["memory's tools", asked])
     counted = f"{told.reported_tokens:,} tokens" if told.reports else "nothing yet"
     rows.append(["the provider counted", counted])

@@ -124,7 +124,7 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
     rules, expired = app.run(work())
     _print(app, rules, expired, as_json=as_json)
     if expired and not yes and not as_json:
-        app.term.note("nothing was changed; --yes does it, which cannot be undone")
+        app.term.note("nothing was changed. To do it, which cannot be undone, pass --yes")
 
 
 async def _told(
@@ -172,7 +172,7 @@ def _print(
         rows = [[one["keep"], one["kind"] or "any", one["session"] or "any"] for one in rules]
         term.table(["keep", "kind", "session"], rows)
     else:
-        term.line("everything is kept for ever")
+        term.line("everything is kept forever")
     for one in expired:
         word = "forgotten" if one["done"] else "past its time"
         pages = plural(len(one["pages"]), "page")

@@ -37,7 +37,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "next.",
         "synopsis": "Summarise what a session or project is about, and how its work is run.",
         "digest": "Summarise what changed since some time: commits, files, tests, decisions.",
-        "status": "Show the state of a session: its window, what came back, and what needs a look.",
+        "status": "Show the state of a session: its window, what came back, what needs attention.",
         "studio": "Browse a memory, travel in time, and correct its claims.",
         "report": "Write a session as one page of HTML: what each request held, what came back, "
         "what it cost.",

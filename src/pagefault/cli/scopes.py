@@ -34,9 +34,9 @@ _REGION = """JSON: {name, region_id, scope, owner, project, read, write, promote
 _MOUNT = """JSON: {region, session, session_id, mode, open, why}."""
 _BROUGHT = """JSON: {region, pages, sources, origin, done}."""
 _WHY = {
-    "policy": "closed: the policy does not let it",
-    "consent": "waits for the owner",
-    "gone": "closed: there is no such region any more",
+    "policy": "closed: not allowed by the policy",
+    "consent": "waiting for the owner's consent",
+    "gone": "closed: the region no longer exists",
 }
 
 _dry_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
@@ -99,7 +99,7 @@ def list_(app: App, as_json: bool) -> None:
         ]
         app.term.table(["region", "for", "pages", "mounts", "consent"], rows)
     else:
-        app.term.line("there are no regions: each session sees itself alone")
+        app.term.line("no regions: each session sees only itself")
 
 
 @scopes.command("show", cls=Command, help=f"""Show a region: its policy, and who mounts it.
@@ -168,7 +168,7 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
         app.term.line(f"{one['page_id']}  {one['said_at']}  {who}")
         app.term.text(one["text"], indent="  ")
     if not told["pages"]:
-        app.term.line("nothing was brought there")
+        app.term.line("no pages in this region")
 
 
 @scopes.command("create", cls=Command, help=f"""Create a region.
@@ -344,7 +344,7 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
     if as_json:
         app.term.data(_mount_object(was, region=True))
     elif was.mode:
-        app.term.line(f"{was.session} does not look into {was.region} any more")
+        app.term.line(f"{was.session} no longer mounts {was.region}")
     else:
         app.term.line(f"{was.session} did not mount {was.region}")
     _note_dry(app, dry_run=dry_run, as_json=as_json)
@@ -540,7 +540,7 @@ def _print_region(app: App, one: Region, *, as_json: bool) -> None:
     told = {
         "region": one.name + (f", a fork of {one.fork_of}" if one.fork_of else ""),
         "for": _for(one),
-        "owner": one.owner or "whose memory this is",
+        "owner": one.owner or "owner of this memory",
         "may read": ", ".join(one.read) or "nobody",
         "may write": ", ".join(one.write) or "nobody",
         "may promote": ", ".join(one.promote) or "nobody",

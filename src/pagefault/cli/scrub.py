@@ -77,7 +77,7 @@ def scrub(
 def _tell(app: App, done: Scrubbing) -> None:
     term = app.term
     if not done.records:
-        term.line("nothing to redact was found")
+        term.line("nothing to redact")
     else:
         head = "redacted" if done.done else "would be redacted"
         count = f"{plural(sum(done.found.values()), 'place')} in {plural(done.records, 'record')}"
@@ -89,12 +89,12 @@ def _tell(app: App, done: Scrubbing) -> None:
             f"  in {one.session!r}: {plural(one.pages, 'page')}, {plural(one.records, 'record')}"
         )
         if one.stale:
-            term.line(f"    claims that rest on it, and are stale: {', '.join(one.stale)}")
+            term.line(f"    claims that rest on it, now stale: {', '.join(one.stale)}")
         if one.left:
-            term.line(f"    artifacts that hold it and are no text: {', '.join(one.left)}")
-            term.line("    they stay as they are: `pagefault forget PAGE_ID` erases one")
+            term.line(f"    non-text artifacts that contain it: {', '.join(one.left)}")
+            term.line("    these are left as they are: `pagefault forget PAGE_ID` erases one")
     if done.unread:
-        term.line(f"  not looked into, as they cannot be read: {plural(done.unread, 'record')}")
+        term.line(f"  not searched, because they cannot be read: {plural(done.unread, 'record')}")
     if done.records:
         term.line("  beyond reach:")
         for place in done.beyond_reach:

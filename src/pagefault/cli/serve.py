@@ -259,9 +259,9 @@ def _told(app: App, one: Running, *, started: bool, as_json: bool) -> None:
     if as_json:
         app.term.data(_object(one) | {"started": started})
         return
-    is_new = "listening on" if started else "runs already on"
+    is_new = "listening on" if started else "already running on"
     app.term.line(f"{is_new} {one.url}, passing on to {one.upstream}; pid {one.pid}")
-    app.term.note(f"its log: {one.log}; `pagefault stop` ends it")
+    app.term.note(f"log: {one.log}; `pagefault stop` ends it")
     if one.dashboard_url:
         app.term.way_in("dashboard", one.dashboard_url)
 
@@ -355,15 +355,13 @@ async def _serve(
         if one.dashboard_url:
             app.term.way_in("dashboard", one.dashboard_url)
         if not window:
-            app.term.note("logging only; --window TOKENS would page what is sent on")
+            app.term.note("recording only; pass --window TOKENS to page requests")
         if how.forms:
-            app.term.note(
-                "memory is formed of what passes, in extra requests on its user's account"
-            )
+            app.term.note("memory is formed in extra requests, billed to the user")
         if not is_loopback(host):
             app.term.note(
-                "other machines can reach it, and what they send it is not encrypted: keys, the "
-                "token, all that is said. A tunnel would be"
+                "other machines can reach it, and traffic is not encrypted, including keys and the "
+                "token: use an encrypted tunnel"
             )
 
     with ExitStack() as leaving:  # last of all: an unlisted proxy has released its memory

@@ -68,7 +68,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
         return
     if not moved.segments:
         app.term.line(
-            "there is nothing to archive: segments are moved once they are full (10 MB), and "
+            "nothing to archive: segments are moved once they are full (10 MB), and "
             f"--keep leaves the newest {keep:,} of those where they are"
         )
         return
@@ -94,7 +94,7 @@ async def _to_open(app: App) -> set[Seq]:
 def gc(app: App, yes: bool, as_json: bool) -> None:
     """Find unreferenced files, and with --yes delete them.
 
-    A process that is killed may leave bytes of an artifact that no record names, or a partly
+    A process that is killed may leave bytes of an artifact that no record references, or a partly
     written file. Files younger than an hour are left alone: another process may be about to name
     them. Without --yes it is a dry run, which needs no lock. JSON: {done, root, blobs, blob_bytes,
     leftovers, leftover_bytes, young, beside (partial copies beside the memory, which are never
@@ -121,23 +121,23 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
         return
     term = app.term
     if not (found.blobs or found.leftovers):
-        term.line("nothing to delete: every blob belongs to a record, every file is whole")
+        term.line("nothing to delete: every blob is referenced, and every file is complete")
     else:
         term.line("deleted:" if found.done else "would be deleted:")
         if found.blobs:
             blobs = plural(len(found.blobs), "blob")
-            term.line(f"  {blobs} that no record names, {found.blob_bytes:,} bytes")
+            term.line(f"  {blobs} that no record references, {found.blob_bytes:,} bytes")
         if found.leftovers:
             files = plural(len(found.leftovers), "file")
-            term.line(f"  {files} left half made, {found.leftover_bytes:,} bytes")
+            term.line(f"  {files} left unfinished, {found.leftover_bytes:,} bytes")
         for leftover in [*found.blobs, *found.leftovers]:
             term.detail(f"  {leftover}")
         if not found.done:
-            term.line("nothing was changed. To do it: the same command with --yes")
+            term.line("nothing was changed. To do it, pass --yes")
     if found.young:
-        term.note(f"{plural(found.young, 'file')} too young to be judged: look again in an hour")
+        term.note(f"{plural(found.young, 'file')} too recent to judge: try again in an hour")
     for partial in found.beside:
-        term.note(f"a copy that was cut short, which you may delete: {partial}")
+        term.note(f"an interrupted copy, which you may delete: {partial}")
 
 
 def _told(report: Archived | Garbage, root: Path, **names: str) -> dict[str, Any]:

@@ -39,31 +39,31 @@ _Read = tuple[
 
 _SHOWN = {  # the figures for people; JSON has them all
     "requests": "requests",
-    "request_tokens_mean": "request, tokens on average",
+    "request_tokens_mean": "mean request, tokens",
     "context_utilisation": "window used, share",
-    "live_fraction": "still needed, share of what is sent",
-    "effective_tokens": "tokens used by the answers, share",
+    "live_fraction": "still needed, share of the prompt",
+    "effective_tokens": "used by answers, share of the prompt",
     "page_references": "page references",
     "faults": "faults",
-    "fault_rate": "faults, share of references",
-    "pages_needed": "pages needed by an answer",
-    "fault_rate_needed": "faults, share of pages needed (judged)",
+    "fault_rate": "faults, share of page references",
+    "pages_needed": "pages needed by answers",
+    "fault_rate_needed": "faults, share of pages needed",
     "thrash_index": "thrash index",
     "recalls": "recalls",
-    "recall_success": "recalls the user did not correct, share",
+    "recall_success": "recalls not corrected by the user, share",
     "evictions": "pages evicted",
-    "compression_ratio": "summaries are shorter by",
-    "prefix_survival": "prefix that survives, share",
+    "compression_ratio": "compression by summaries, ratio",
+    "prefix_survival": "prefix kept between requests, share",
     "prefix_breaks_outside_epochs": "prefix changed outside epochs, calls",
     "epochs": "epochs",
     "epochs_share": "epochs, share of calls",
     "effective_input_cost": "cost, effective input tokens",
     "effective_input_cost_reported": "cost as reported",
-    "regret": "cost against the best possible, ratio",
+    "regret": "cost over the optimum, ratio",
     "tlb_hit_rate": "look-ups that hit, share",
     "prefetch_hit_rate": "prefetched and used, share",
-    "metadata_bytes_per_page": "metadata of a page, bytes",
-    "metadata_overhead": "records over texts, share of bytes",
+    "metadata_bytes_per_page": "metadata per page, bytes",
+    "metadata_overhead": "log overhead over text, share",
 }
 
 
@@ -76,7 +76,7 @@ _SHOWN = {  # the figures for people; JSON has them all
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:
-    """Show the state of a session: its window, what came back, and what needs a look.
+    """Show the state of a session: its window, what came back, what needs attention.
 
     Without SESSION, the last one used (forks excluded). All figures are folded from the log.
 
@@ -125,7 +125,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
     for one in amiss:
         app.term.warn(f"{one.what} {one.why} {one.do}")
     if not amiss:
-        app.term.note("nothing needs a look")
+        app.term.note("nothing needs attention")
 
 
 _WIDTH: Final = 16  # of the gauge
@@ -142,7 +142,7 @@ def _show(
 ) -> None:
     """What most people want to know, one line each."""
     told = metrics.figures
-    rows = [["said", f"{plural(now.turns, 'turn')}, {plural(now.pages, 'page')}"]]
+    rows = [["conversation", f"{plural(now.turns, 'turn')}, {plural(now.pages, 'page')}"]]
     if proxied is not None:
         rows += rows_of(proxied)[:4]
     else:
@@ -150,32 +150,30 @@ def _show(
         gauge = "█" * filled + "░" * (_WIDTH - filled)
         share = now.request_tokens / now.window_tokens
         size = f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"
-        rows += [["window", f"{gauge} {size}"], ["pages in it", pages_of(now)]]
+        rows += [["window", f"{gauge} {size}"], ["pages", pages_of(now)]]
         if now.pinned:
             rows.append(["pinned", ", ".join(now.pinned)])
     if now.control != "assist":
-        rows.append(["memory's mode", now.control])
+        rows.append(["memory mode", now.control])
     if told["requests"]:
         survival = told["prefix_survival"]
         is_followed = survival is not None and told["requests"] > 1
-        kept = f"; {survival:.0%} of each began as the one before" if is_followed else ""
+        kept = f"; {survival:.0%} of each prefix kept" if is_followed else ""
         times = f"rewritten {plural(told['epochs'], 'time')}"
         rows.append(["requests", f"{told['requests']:,}, {times}{kept}"])
     back = told["recalled_pages"] + told["faults"]
     if back:
-        how = f"{told['recalled_pages']:,} by memory itself, {told['faults']:,} by the model"
+        how = f"{told['recalled_pages']:,} by recall, {told['faults']:,} by the model"
         rows.append(["brought back", f"{plural(back, 'page')}: {how}"])
     if told["recalls"]:
         wrong = told["recalls_corrected"]
-        rows.append(
-            ["recalls", f"{told['recalls']:,}, of which the user corrected {wrong or 'none'}"]
-        )
+        rows.append(["recalls", f"{told['recalls']:,}, {wrong or 'none'} corrected by the user"])
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
     told = _formation(formed)
     if told["ranges"] != told["due"]:
         done = f"{told['formed']:,} of {plural(told['ranges'], 'range')} formed"
-        rows.append(["memory", f"{done}; asked for that: {told['tokens']:,} tokens"])
+        rows.append(["memory", f"{done}, at a cost of {told['tokens']:,} tokens"])
     rows += _quotas(one for one in uses if _matters(one))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
@@ -233,7 +231,7 @@ def _show_all(
     term.table(["measure", "value"], rows)
     term.line("")
     term.table(
-        ["target", "asked", "measured", "met"],
+        ["figure", "target", "measured", "met"],
         [
             [
                 one.target.name.replace("_", " "),
@@ -249,13 +247,13 @@ def _show_all(
 
 def pages_of(now: Status) -> str:
     """The number of pages, how many of them are in the window, and what else is."""
-    held = f"{now.resident_pages - now.resident_derived:,} of them in the window"
+    held = f"{now.resident_pages - now.resident_derived:,} in the window"
     beside = plural(now.resident_derived, "summary or claim", "summaries and claims")
-    return f"{now.pages:,}; {held}" + (f", and {beside}" if now.resident_derived else "")
+    return f"{now.pages:,}, {held}" + (f" with {beside}" if now.resident_derived else "")
 
 
 def _success(told: dict[str, Any]) -> str:
-    return f"{told['calls']:,} asked · {told['served']:,} served · {told['cited']:,} then cited"
+    return f"{told['calls']:,} requested · {told['served']:,} served · {told['cited']:,} cited"
 
 
 def _tiers(tiers: dict[str, dict[str, int]]) -> str:
@@ -265,17 +263,17 @@ def _tiers(tiers: dict[str, dict[str, int]]) -> str:
 
 def _vectors(now: EmbeddingStatus) -> str:
     failed = f"; the embedder fails: {now.failure}" if now.failure else ""
-    return f"of {now.embedded:,} pages, {now.missing:,} missing{failed}"
+    return f"{now.embedded:,} pages embedded, {now.missing:,} missing{failed}"
 
 
 def _met(one: Judged) -> str:
     if one.waits_for:
-        return f"too early: {one.waits_for} at least"
+        return f"too early: needs {one.waits_for}"
     if one.is_met is None:
         return "–"
     if one.is_met:
         return "yes"
-    return "no: a red flag" if one.is_aim else "n/a for this layout"
+    return "no: red flag" if one.is_aim else "n/a for this layout"
 
 
 @click.command(cls=Command)
@@ -331,10 +329,10 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
         )
     cost = sum(line.predicted_cost for line in lines)
     reports = [line.reported_cost for line in lines if line.reported_cost is not None]
-    said = f"{sum(reports):,.0f} by {plural(len(reports), 'report')} of the provider"
+    said = f"{sum(reports):,.0f} as reported by the provider for {len(reports):,}"
     app.term.note(
         f"{plural(len(lines), 'call')} in {name!r}, {cost:,.0f} by {prices.name!r}; "
-        + (said if reports else "the provider reported nothing of its cache")
+        + (said if reports else "the provider reported no cache use")
     )
 
 

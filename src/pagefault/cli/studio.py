@@ -33,9 +33,9 @@ def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
     """Browse a memory, travel in time, and correct its claims.
 
     It shows the window of each request, pages with filters, claims, what was done, imports that
-    await approval, and what needs a look. `?` shows the keys. Nothing is written except by what you
-    do there; if another process writes to the session, it says so. NO_COLOR is respected. Without
-    SESSION, the last one used (forks excluded).
+    await approval, and what needs attention. `?` shows the keys. Nothing is written except by what
+    you do there; if another process writes to the session, it says so. NO_COLOR is respected.
+    Without SESSION, the last one used (forks excluded).
     """
     from pagefault.studio import check_installed
 

@@ -275,7 +275,7 @@ def _tell(
     app: App, name: str, run: Launch, client: Client | None, proxy: Running, why: str
 ) -> None:
     kind = f"started for it, pid {proxy.pid}" if proxy.parent else f"runs, pid {proxy.pid}"
-    paged = f"window {proxy.window:,}" if proxy.window else "kept, not paged"
+    paged = f"window {proxy.window:,}" if proxy.window else "recorded, not paged"
     paged += ", memory formed" if proxy.forms else ""
     if client is not None and proxy.window:
         paged += f" of the {client.believes(run):,} tokens that it believes in"
@@ -294,13 +294,13 @@ def _tell(
     if proxy.window < client.head + ROOM_TOKENS:
         app.term.warn(
             f"warning: of a window of {proxy.window:,} tokens {name} takes about {client.head:,} "
-            f"before anything is said (its instructions and tools): little of the conversation "
-            f"stays. --window {client.head + ROOM_TOKENS:,} or more is better"
+            f"before anything is said (its instructions and tools), so little of the conversation "
+            f"fits. --window {client.head + ROOM_TOKENS:,} or more is better"
         )
     if proxy.window > client.believes(run) - client.compacts:
         app.term.warn(
-            f"warning: {name} sums up by itself before {proxy.window:,} tokens are reached: it "
-            f"believes in {client.believes(run):,}. --window {client.window(run):,} is better"
+            f"warning: {name} compacts by itself before {proxy.window:,} tokens are reached: it "
+            f"assumes {client.believes(run):,}. --window {client.window(run):,} is better"
         )
     if client.note and client.believes(run) < 1_000_000:
         app.term.note(f"note: {client.note}")
@@ -353,15 +353,15 @@ def unwrap(app: App, as_json: bool) -> None:
         app.term.data(found.to_dict())
     else:
         for file in found.files:
-            said = "is as it was" if file.is_back else "was changed since: look at it"
-            said = "was deleted: there is nothing to put back" if file.is_gone else said
+            said = "was restored" if file.is_back else "has changed since: check it"
+            said = "was deleted: nothing to restore" if file.is_gone else said
             app.term.line(f"{file.path} {said}")
         for path in found.removed:
             app.term.line(f"removed {path}")
         for one, stopped in found.proxies:
             app.term.line(f"{'ended' if stopped else 'could not end'} {one.url} (pid {one.pid})")
         for one in found.running:
-            app.term.note(f"{one.url} is of a run that lives (pid {one.parent})")
+            app.term.note(f"{one.url} belongs to a live run (pid {one.parent})")
         if not found.files and not found.removed and not found.proxies:
             app.term.note("nothing was left behind")
     if not found.is_clean:

@@ -155,11 +155,11 @@ class Dashboard:
     ) -> HttpAnswer | None:
         """The answer; None if it was already sent."""
         if not is_of_this_machine(headers.get("host", ""), scope["http_version"]):
-            raise Refused(421, "the dashboard answers to this machine's names only")
+            raise Refused(421, "the dashboard answers only to this machine's names")
         if not origin_is_of_this_machine(headers.get("origin")):
-            raise Refused(403, "the dashboard answers no other web page")
+            raise Refused(403, "other websites may not read the dashboard")
         if scope["method"] not in ("GET", "HEAD"):
-            raise Refused(405, "the dashboard changes nothing: GET it")
+            raise Refused(405, "the dashboard is read-only: use GET")
         query = {
             name: values[-1]
             for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()
@@ -176,7 +176,7 @@ class Dashboard:
                 "Open the address that `pagefault dashboard` or `pagefault serve` printed.",
             )
         if headers.get("sec-fetch-site") == "cross-site":
-            raise Refused(403, "the dashboard answers no other web page")
+            raise Refused(403, "other websites may not read the dashboard")
         asked = HttpRequest(parts, query)
         match parts:
             case ("static", name) if name in _STATIC:
@@ -271,9 +271,9 @@ class Dashboard:
             case ("s", session, "pages", page_id):
                 found = await feed.page(session, page_id)
                 if found is None:
-                    raise Refused(404, f"there is no page {page_id} that can be read here")
+                    raise Refused(404, f"page {page_id} does not exist or cannot be read")
                 return found
-        raise Refused(404, "there is nothing of this name")
+        raise Refused(404, "not found")
 
     # --- what changes -------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class Dashboard:
     ) -> None:
         """Server-sent events (WHATWG HTML § 9.2): `change`, whose id is the last record covered."""
         if self._followers >= FOLLOWERS_MAX:
-            raise Refused(503, "too many pages are open already")
+            raise Refused(503, "too many dashboard pages are open")
         last = headers.get("last-event-id", "")
         after = int(last) if last.isascii() and last.isdecimal() and len(last) < 12 else None
         after = asked.number("after") if after is None else after

@@ -33,7 +33,7 @@ class Pages:
         """The most recently used session that is not a fork."""
         cards = await feed.sessions(limit=LISTED)
         if not cards:
-            return await self._page(feed, "empty.html", "No session yet")
+            return await self._page(feed, "empty.html", "No sessions yet")
         card = next((one for one in cards if not one.parent), cards[0])
         return await self.session(feed, card.session_id, None, None)
 

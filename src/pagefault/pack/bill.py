@@ -58,10 +58,10 @@ MISSES: Final = {
 }
 """Why something that had been sent before was not read from the cache, in words."""
 PARTS: Final = {
-    "rewritten": "written again by rewrites",
-    "added": "quotes, notices and tools that pagefault put in",
-    "memory_calls": "asked again after calls of memory's tools",
-    "formation": "asked to form memory",
+    "rewritten": "resent after rewrites",
+    "added": "quotes, notices and tools added by pagefault",
+    "memory_calls": "follow-ups after calls of memory's tools",
+    "formation": "forming memory",
 }
 """The parts of what requests cost that would not have been without pagefault, in words."""
 _COSTS: Final = ("cost", "estimate", "marking_saves", "saved")  # in input tokens, of a part

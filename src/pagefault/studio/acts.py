@@ -40,7 +40,7 @@ def _is_standing(one: ClaimView) -> bool:
 def _validate(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         made = await session.confirm_claim(one.claim_id, one.digest)
-        return f"{made} holds on your word, in place of {one.claim_id}"
+        return f"{made} now stands on your word, replacing {one.claim_id}"
 
     return act
 
@@ -49,8 +49,8 @@ def _edit(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         made = await session.edit_claim(one.claim_id, value=text)
         if made == one.claim_id:
-            return f"{made} says the same already: nothing was changed"
-        return f"{made} holds in place of {one.claim_id}"
+            return f"{made} already says that: nothing was changed"
+        return f"{made} replaces {one.claim_id}"
 
     return act
 
@@ -58,7 +58,7 @@ def _edit(one: ClaimView, text: str) -> Act:
 def _retract(one: ClaimView, text: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         await session.retract(one.claim_id)
-        return f"{one.claim_id} holds no more; it is kept, and `u` takes this back"
+        return f"{one.claim_id} retracted; it is kept, and `u` undoes this"
 
     return act
 
@@ -67,18 +67,18 @@ CLAIM_ACTS: Final = (
     ClaimAct(
         "v",
         "Validate",
-        "hold it true on your own word",
+        "confirm it on your own word",
         lambda one: _is_standing(one) and one.authority != "user",
         _validate,
     ),
-    ClaimAct("e", "Edit", "say it in other words", _is_standing, _edit, asks=True),
-    ClaimAct("x", "Retract", "hold it true no more", _is_standing, _retract),
+    ClaimAct("e", "Edit", "change its text", _is_standing, _edit, asks=True),
+    ClaimAct("x", "Retract", "withdraw it", _is_standing, _retract),
 )
 
 
 async def undo(memory: Memory, session: Session) -> str:
     undone = await session.undo()
-    return f"taken back: {undone.what} {', '.join(undone.page_ids)}"
+    return f"undone: {undone.what} {', '.join(undone.page_ids)}"
 
 
 def pin(page_id: str) -> Act:
@@ -87,9 +87,9 @@ def pin(page_id: str) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         if page_id in (await session.status()).pinned:
             await session.unpin(page_id)
-            return f"{page_id} may leave the window again"
+            return f"unpinned {page_id}: it may leave the window again"
         await session.pin(page_id)
-        return f"{page_id} stays in the window"
+        return f"pinned {page_id}: it stays in the window"
 
     return act
 
@@ -100,9 +100,9 @@ def approve(session_id: str, *, is_approved: bool) -> Act:
     async def act(memory: Memory, session: Session) -> str:
         if is_approved:
             await memory.revoke_import(session=session_id)
-            return "nothing of it is recalled any more"
+            return "approval withdrawn: it is no longer recalled"
         await memory.approve_import(session=session_id)
-        return "approved: what it holds may be recalled"
+        return "approved: it may now be recalled"
 
     return act
 
@@ -110,7 +110,7 @@ def approve(session_id: str, *, is_approved: bool) -> Act:
 def retain(keep: str, *, session_id: str = "") -> Act:
     async def act(memory: Memory, session: Session) -> str:
         await memory.set_retention(None if keep == "none" else keep, session=session_id)
-        return "the rule is gone" if keep == "none" else f"pages are kept: {keep}"
+        return "rule removed" if keep == "none" else f"pages are kept: {keep}"
 
     return act
 
@@ -118,6 +118,6 @@ def retain(keep: str, *, session_id: str = "") -> Act:
 def control(mode: str, *, session_id: str = "") -> Act:
     async def act(memory: Memory, session: Session) -> str:
         await memory.set_control(mode, session=session_id)
-        return f"memory is in the mode {mode.replace('_', ' ')}"
+        return f"memory mode: {mode.replace('_', ' ')}"
 
     return act

@@ -67,7 +67,7 @@ class StudioApp(App[None]):
         Binding("left", "travel(-1)", "Earlier"),
         Binding("right", "travel(1)", "Later"),
         Binding("shift+left", "travel(-10)", "Ten back", show=False),
-        Binding("shift+right", "travel(10)", "Ten on", show=False),
+        Binding("shift+right", "travel(10)", "Ten forward", show=False),
         Binding("n", "travel(1000000)", "Now"),
         *(
             Binding(str(number), f"tab({tab!r})", title, show=False)
@@ -77,15 +77,15 @@ class StudioApp(App[None]):
                     ("claims", "Claims"),
                     ("review", "Review"),
                     ("keeping", "Keeping"),
-                    ("concerns", "Needs a look"),
+                    ("concerns", "Concerns"),
                 ),
                 1,
             )
         ),
         Binding("slash", "find", "Find", show=False),  # find pages, from any tab
-        Binding("a", "tab('concerns')", "Needs a look", show=False),
+        Binding("a", "tab('concerns')", "Concerns", show=False),
         Binding("S", "sessions", "Sessions"),
-        Binding("r", "reload", "Read again", show=False),
+        Binding("r", "reload", "Reload", show=False),
         Binding("d", "words", "In words", show=False),
         Binding("question_mark", "keys", "Help"),
         Binding("q", "quit", "Quit"),
@@ -284,7 +284,7 @@ class StudioApp(App[None]):
         views = [await b.page(ref.page_id) for b, ref in zip(browsers, event.refs, strict=True)]
         texts = [told(view) for view in views if view is not None]
         if not texts:
-            self.notify("It was forgotten, or cannot be read here.", severity="warning")
+            self.notify("This page was forgotten, or cannot be read here.", severity="warning")
             return
         screen = FullText(first.page_id, Text("\n\n").join(texts))
         await self.push_screen(screen)
@@ -293,7 +293,7 @@ class StudioApp(App[None]):
         except PagefaultError as error:
             story = [str(error)]
         if screen.is_attached:
-            screen.more(Text("what happened to it\n" + "\n".join(story), style="dim"))
+            screen.more(Text("history\n" + "\n".join(story), style="dim"))
 
     def action_sessions(self) -> None:
         self.reads(self._choose_session(), "sessions")
@@ -327,11 +327,11 @@ class StudioApp(App[None]):
         for name, title in _TABS.items():
             yield SystemCommand(title, _ABOUT[name], lambda name=name: self.action_tab(name))
         yield SystemCommand("Find pages", "Type a filter", self._find_pages)
-        yield SystemCommand("Look at another session", "Choose one", self.action_sessions)
+        yield SystemCommand("Open another session", "Choose one", self.action_sessions)
         yield SystemCommand("Travel to now", "The newest request", lambda: self._go(self._last))
         yield SystemCommand("Travel to the beginning", "The first request", lambda: self._go(0))
-        yield SystemCommand("In words", "Strip and timeline as sentences", self.action_words)
-        yield SystemCommand("Read again", "Everything that is shown", self.action_reload)
+        yield SystemCommand("In words", "Window and timeline as sentences", self.action_words)
+        yield SystemCommand("Reload", "Everything on screen", self.action_reload)
 
     def _find_pages(self) -> None:
         self.action_tab("pages")
@@ -364,12 +364,12 @@ _TABS: Final = {
     "claims": "Claims",
     "review": "Review",
     "keeping": "Keeping",
-    "concerns": "Needs a look",
+    "concerns": "Concerns",
 }
 _ABOUT: Final = {
     "pages": "Pages of the window and of the session",
     "claims": "What is held true: validate, edit, retract",
     "review": "What changed, what shipped, what failed",
-    "keeping": "Modes, retention, imports that wait for approval",
-    "concerns": "What is amiss, and what to do about it",
+    "keeping": "Modes, retention, imports waiting for approval",
+    "concerns": "Problems, and what to do about them",
 }

@@ -41,7 +41,7 @@ class ClaimsPane(Pane):
     ]
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, _COLUMNS, empty="Nothing is held true yet.", name="claims")
+        super().__init__(desk, _COLUMNS, empty="No claims yet.", name="claims")
         self.only_standing, self.as_tree = True, False
         self._view: ClaimsView | None = None
 
@@ -53,7 +53,7 @@ class ClaimsPane(Pane):
         count = counted(len(every), "claim")
         count += f" of {told.total:,}" if told.total > LISTED else ""
         if self.as_tree:
-            self.notes(f"{count}, each below what it rests on · t: the list")
+            self.notes(f"{count}, each below the claims it rests on · t: list")
             by_id = {one.claim_id: one for one in every}
             rows = [
                 self._line(by_id[branch.claim_id], branch.depth, is_again=branch.is_again)
@@ -62,7 +62,7 @@ class ClaimsPane(Pane):
         else:
             self.notes(
                 f"{count} · {len(standing):,} standing, {proposed:,} of them proposed · "
-                + ("o: all" if self.only_standing else "o: only the standing ones")
+                + ("o: all" if self.only_standing else "o: only standing")
             )
             rows = [self._line(one) for one in (standing if self.only_standing else every)]
         self.lines.show(Listed(rows), at=self.lines.cursor)
@@ -93,7 +93,7 @@ class ClaimsPane(Pane):
             ("said in", f"turn {one.turn}"),
         ]
         told += [("instead of", one.supersedes), ("closed by", one.closed_by)]
-        told += [("rests on", ", ".join(one.derived_from)), ("rest on it", ", ".join(resting))]
+        told += [("rests on", ", ".join(one.derived_from)), ("supports", ", ".join(resting))]
         told += [("against", ", ".join(one.contradicts))]
         for name, value in told:
             if value:
@@ -127,7 +127,7 @@ class ClaimsPane(Pane):
             return
         if not act.is_for(one):
             self.notify(
-                f"{act.name} is not for {one.claim_id}: it is {one.status}, {one.authority}."
+                f"{act.name} does not apply to {one.claim_id} ({one.status}, {one.authority})."
             )
             return
 
@@ -136,9 +136,9 @@ class ClaimsPane(Pane):
                 self.post_message(Do(act.act(one, text)))
 
         said = one.value
-        rests = f"It rests on {counted(len(one.evidence), 'quotation')}, which stay."
+        rests = f"Its evidence ({counted(len(one.evidence), 'quotation')}) stays the same."
         if act.asks:
             self.app.push_screen(Ask(f"{act.name} {one.claim_id}: {act.does}", said, rests), done)
         else:
-            options = [("yes", f"Yes, {act.does}"), ("", "No, leave it")]
+            options = [("yes", f"Yes, {act.does}"), ("", "No, cancel")]
             self.app.push_screen(Choose(f"{act.name} {one.claim_id}? {said}", options), done)

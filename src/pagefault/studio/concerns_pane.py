@@ -19,10 +19,10 @@ class ConcernsPane(Pane):
     """A line per concern; Enter goes to where it can be dealt with, or shows how."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, _COLUMNS, empty="Nothing needs a look.", name="concerns")
+        super().__init__(desk, _COLUMNS, empty="Nothing needs attention.", name="concerns")
 
     async def refill(self) -> None:
-        self.notes("reading the session's figures …")
+        self.notes("loading figures …")
         found = await self.desk.feed.concerns(self.desk.session_id)
         self.notes(f"{len(found)} to look at" if found else "All is well.")
         rows = [Row(one, ("!", one.what), SegmentKind.BROUGHT_BACK) for one in found]
@@ -43,7 +43,7 @@ class ConcernsPane(Pane):
         elif "`pagefault claims`" in one.do:
             self.post_message(GoTo("claims"))
         else:
-            self.app.push_screen(FullText("Needs a look", _told(one)))
+            self.app.push_screen(FullText("Needs attention", _told(one)))
 
 
 def _told(one: Concern) -> Text:

@@ -36,7 +36,7 @@ class Ask(ModalScreen[str | None]):
         with Vertical():
             yield Label(Text(self.question))
             yield Input(self.value)
-            yield Label(Text(self.hint or "Enter does it, Escape leaves it.", style="dim"))
+            yield Label(Text(self.hint or "Enter to confirm, Escape to cancel.", style="dim"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value.strip() or None)

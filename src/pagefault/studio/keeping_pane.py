@@ -24,11 +24,11 @@ _COLUMNS = (
     Column("of"),
 )
 MODES: Final = (
-    ("assist", "assist: keep what is said, and bring back what was kept"),
-    ("capture_only", "capture only: keep it, and bring nothing in"),
-    ("paused", "paused: bring back what was kept, and write nothing more"),
-    ("incognito", "incognito: likewise, for a conversation that leaves nothing behind"),
-    ("off", "off: neither"),
+    ("assist", "assist: record conversations, and bring memories back"),
+    ("capture_only", "capture only: record, but bring nothing back"),
+    ("paused", "paused: bring memories back, but record nothing"),
+    ("incognito", "incognito: likewise, for a conversation that leaves no trace"),
+    ("off", "off: neither record nor bring back"),
 )
 
 
@@ -54,7 +54,7 @@ class KeepingPane(Pane):
         keeping = await self.desk.feed.keeping(self.desk.session_id)
         self.notes(
             f"{counted(len(keeping.imports), 'imported session')}, {keeping.waiting:,} not approved"
-            " · Enter changes the chosen line"
+            " · Enter changes the selected line"
         )
         self.lines.show(Listed(self._rows(keeping)), at=self.lines.cursor)
 
@@ -62,7 +62,10 @@ class KeepingPane(Pane):
         mine = self.desk.session_id
         rows = [
             Row(_Mode(mine), ("mode", _words(keeping.control), "this session")),
-            Row(_Mode(""), ("mode", _words(keeping.control_of_all), "every session, and new ones")),
+            Row(
+                _Mode(""),
+                ("mode", _words(keeping.control_of_all), "all sessions, including new ones"),
+            ),
         ]
         rules = {(rule.session_id, rule.kind): rule.days for rule in keeping.rules}
         rules.setdefault(("", ""), 0)
@@ -73,8 +76,8 @@ class KeepingPane(Pane):
                 if session_id
                 else "all pages"
             )
-            of = f"pages of the kind {kind}" if kind else of
-            kept = "for ever" if days == 0 else "as the rest" if days < 0 else counted(days, "day")
+            of = f"pages of kind {kind}" if kind else of
+            kept = "forever" if days == 0 else "default" if days < 0 else counted(days, "day")
             told = None if days < 0 else days
             rows.append(Row(_Rule(session_id, kind, told), ("retention", kept, of)))
         for one in keeping.imports:
@@ -96,11 +99,11 @@ class KeepingPane(Pane):
                     f"{one.name}\nfrom {one.source}, imported {one.imported_at}\n"
                     f"{counted(one.pages, 'page')}"
                     + (f", project {one.project}" if one.project else "")
-                    + "\n\nYou find it when you search. "
+                    + "\n\nYou can find it by search. "
                     + (
-                        "The model may be shown it, too."
+                        "The model may be shown it as well."
                         if one.is_approved
-                        else "The model is not shown it until you approve it."
+                        else "The model sees it only once you approve it."
                     )
                 )
                 return Text(told)
@@ -108,8 +111,8 @@ class KeepingPane(Pane):
                 return Text("What memory may do:\n\n" + "\n".join(told for _, told in MODES))
             case _Rule():
                 return Text(
-                    "Pages past their time go when the memory is opened to be written, and within "
-                    "the hour where `serve` runs. What is gone cannot be brought back."
+                    "Expired pages are erased when the memory is opened for writing, and within "
+                    "the hour while `serve` runs. This cannot be undone."
                 )
             case _:
                 return Text("")
@@ -118,24 +121,24 @@ class KeepingPane(Pane):
         event.stop()
         match event.row.of if event.row is not None else None:
             case ImportedSession() as one:
-                does = "Take the approval back" if one.is_approved else "Let the model be shown it"
-                options = [("yes", does), ("", "Leave it")]
+                does = "Withdraw the approval" if one.is_approved else "Let the model see it"
+                options = [("yes", does), ("", "Cancel")]
                 act = acts.approve(one.session_id, is_approved=one.is_approved)
                 self._ask(Choose(one.title or one.name, options), lambda _: act)
             case _Mode(session_id=session_id):
                 self._ask(
-                    Choose("What may memory do?", MODES),
+                    Choose("Memory mode:", MODES),
                     lambda mode: acts.control(mode, session_id=session_id),
                 )
             case _Rule(kind="", session_id=session_id, days=days):
                 value = "forever" if days == 0 else "" if days is None else f"{days}d"
-                hint = "7d, 30d, 90d, any days, forever; none takes the rule away"
+                hint = "7d, 30d, 90d, any number of days, or forever; none removes the rule"
                 self._ask(
-                    Ask("How long are pages kept?", value, hint),
+                    Ask("How long to keep pages:", value, hint),
                     lambda keep: acts.retain(keep, session_id=session_id),
                 )
             case _Rule():
-                self.notify("`pagefault retention set --kind` changes rules of a kind.")
+                self.notify("`pagefault retention set --kind` changes rules for a kind.")
 
     def _ask(self, screen: Ask | Choose, act: Callable[[str], acts.Act]) -> None:
         def done(answer: str | None) -> None:

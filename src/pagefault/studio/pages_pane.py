@@ -54,7 +54,7 @@ class PagesPane(Pane):
     ]
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, _COLUMNS, empty="No page here.", name="pages")
+        super().__init__(desk, _COLUMNS, empty="No pages.", name="pages")
         self.filter = Input(
             placeholder="/ words, topic:oak, task:#42, on:2026-03-05, source:web, scope:all",
             id="filter",
@@ -86,7 +86,7 @@ class PagesPane(Pane):
             self.lines.show(found)
         elif self.in_window:
             if self.window is None or not self.window.segments:
-                self.notes("reading what the window holds … w: all pages")
+                self.notes("loading the window … w: all pages")
                 return
             pages = [one for one in self.window.segments if one.pages]
             browser = await self.desk.browser()
@@ -95,7 +95,7 @@ class PagesPane(Pane):
         else:
             browser = await self.desk.browser()
             every = AllPages(browser, await browser.count())
-            self.notes(f"{counted(every.count, 'page')}, the newest first · w: the window's")
+            self.notes(f"{counted(every.count, 'page')}, newest first · w: window only")
             self.lines.show(every)
 
     async def _found(self, query: PageQuery) -> tuple[Listed, int]:
@@ -157,7 +157,7 @@ class PagesPane(Pane):
         if self._view is None:
             return
         if self._ref.session_id:
-            self.notify("It is of another session: S opens that one.")
+            self.notify("This page belongs to another session: S opens it.")
         else:
             self.post_message(Do(acts.pin(self._ref.page_id)))
 
@@ -170,11 +170,11 @@ class PagesPane(Pane):
         options += [(f"topic:{one}", f"topic  {one}") for one in view.topics]
         options += [(f'"{one}"', f"named  {one}") for one in view.names]
         options += [(str(one), f"page   {one}") for one in view.rests_on]
-        question = f"What {view.page.page_id} leads to"
+        question = f"Related to {view.page.page_id}"
         if options:
             self.app.push_screen(Choose(question, options), self._follow)
         else:
-            self.notify("It names no topic, task or file.")
+            self.notify("This page has no topics, tasks or names.")
 
     def _follow(self, chosen: str | None) -> None:
         if chosen:
@@ -186,12 +186,14 @@ def told(view: PageView, *, most: int | None = None) -> Text:
     page = view.page
     about = f"{page.who} · {minute_of(page.at_ms)} · turn {page.turn} · "
     about += f"{counted(page.tokens, 'token')} · {view.origin}"
-    about += " · other words stand in its place now" if view.is_superseded else ""
+    about += " · superseded by an edit" if view.is_superseded else ""
     text = Text(page.page_id, style="bold").append(f"\n{about}\n\n", style="dim not bold")
     words = view.text if most is None else view.text[:most]
     text.append(words, style="not bold")
     if len(words) < len(view.text):
-        text.append(f"\n… {len(view.text) - len(words):,} more characters: Enter", style="dim")
+        text.append(
+            f"\n… {len(view.text) - len(words):,} more characters: press Enter", style="dim"
+        )
     for name, found in (
         ("rests on", view.rests_on),
         ("topics", view.topics),

@@ -24,7 +24,7 @@ _COLUMNS = (
     Column("", 8),
     Column("what"),
 )
-_NONE = "No command, change of a file or run of tests in this session."
+_NONE = "No commands, file changes or test runs in this session."
 
 
 class ReviewPane(Pane):
@@ -34,7 +34,7 @@ class ReviewPane(Pane):
         Binding("c", "only('changed')", "Changed"),
         Binding("s", "only('shipped')", "Shipped"),
         Binding("f", "only('failed')", "Failed"),
-        Binding("o", "pages", "Its pages"),
+        Binding("o", "pages", "Pages"),
         Binding("y", "replay", "Replay"),
         Binding("h", "hand_over", "Hand over"),
     ]
@@ -45,7 +45,7 @@ class ReviewPane(Pane):
         self._work: WorkView | None = None
 
     async def refill(self) -> None:
-        self.notes("reading what was done …")
+        self.notes("loading events …")
         self._work = await self.desk.feed.work(self.desk.session_id)
         self._show()
 
@@ -82,7 +82,7 @@ class ReviewPane(Pane):
                     text.append(f"\n{name:<11}", style="dim not bold")
                     text.append(value, style="not bold")
             if one.withdrawn:
-                text.append("\nA person withdrew what tells how it went.", style="not bold")
+                text.append("\nIts result was withdrawn by a person.", style="not bold")
         self.says(text)
 
     def on_lines_opened(self, event: Lines.Opened) -> None:
@@ -108,7 +108,7 @@ class ReviewPane(Pane):
 
     async def _replay(self) -> None:
         said = await (await self.desk.browser()).replay()
-        text = Text("Less results of tools, what strangers wrote, and what was withdrawn.\n", "dim")
+        text = Text("Without tool results, third-party text, and withdrawn text.\n", "dim")
         for one in said:
             text.append(f"\n{one.page.who} · {minute_of(one.page.at_ms)}", style="bold not dim")
             text.append(f" · {one.page.page_id}\n", style="dim").append(f"{one.text}\n", "not dim")
@@ -121,8 +121,8 @@ class ReviewPane(Pane):
             if folder:
                 self.reads(self._hand_over(Path(folder).expanduser()), "hand-over")
 
-        hint = "HANDOFF_SESSION_DAY.md is written there, in place of one that is there."
-        self.app.push_screen(Ask("Hand this session over: into which folder?", ".", hint), done)
+        hint = "Writes HANDOFF_SESSION_DAY.md there, replacing an existing one."
+        self.app.push_screen(Ask("Folder for the handoff of this session:", ".", hint), done)
 
     async def _hand_over(self, folder: Path) -> None:
         feed, session_id = self.desk.feed, self.desk.session_id

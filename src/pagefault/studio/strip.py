@@ -31,7 +31,7 @@ class WindowStrip(Widget):
     def render(self) -> Text:
         shows = self.shows
         if shows is None:
-            return Text("reading what the window holds …", style="dim")
+            return Text("loading the window …", style="dim")
         if self.in_words:
             return Text(sentence(shows))
         width = max(self.content_size.width, 10)
@@ -79,7 +79,7 @@ def _legend(shows: WindowView, width: int) -> Text:
     of = f" of {shows.window_tokens:,}" if shows.window_tokens else ""
     lines = [Text(f"{shows.request.tokens:,}{of} tokens")]
     if not shows.segments:
-        lines[-1].append("  reading …", style="dim")
+        lines[-1].append("  loading …", style="dim")
     for kind, words in WORDS.items():
         tokens = shows.tokens_of(kind)
         if not tokens:

@@ -40,9 +40,9 @@ class Timeline(Widget):
     def render(self) -> Text:
         shows = self.shows
         if shows is None:
-            return Text("reading the requests …", style="dim")
+            return Text("loading requests …", style="dim")
         if not shows.map.columns:
-            return Text("No request yet.", style="dim")
+            return Text("No requests yet.", style="dim")
         if self.in_words:
             return Text(sentence(shows, self.at))
         width, height = max(self.content_size.width, 8), max(self.content_size.height - 1, 1)
@@ -65,7 +65,7 @@ def sentence(shows: MapView, at: int) -> str:
     one, back = shows.map.columns[at], shows.brought[at]
     told = f"Request {one.last} of {shows.map.requests:,}, turn {one.turn}: {one.tokens:,} tokens"
     if one.tokens:
-        told += f", {one.shared_tokens / one.tokens:.0%} as in the request before"
+        told += f", {one.shared_tokens / one.tokens:.0%} same as in the previous request"
     if back:
         told += f", {counted(back, 'message')} brought back"
     return told + (f". Rewritten: {why_rewritten(one.rewrite)}." if one.rewrite else ".")

@@ -167,7 +167,7 @@ def draw_requests(picture: Mapped) -> Drawing | None:
 
 
 def _request(one: MapColumn) -> str:
-    told = f"request {one.last}: {one.tokens:,} tokens, {one.shared_tokens:,} as in the one before"
+    told = f"request {one.last}: {one.tokens:,} tokens, {one.shared_tokens:,} same as before"
     if one.reported_cached_tokens is not None:
         told += f"; the provider read {one.reported_cached_tokens:,} from its cache"
     told += f"; without paging {one.without_tokens:,}"

@@ -46,44 +46,44 @@ def concerns(
     if proxied is not None and proxied.over_window:
         yield Concern(
             what=f"{counted(proxied.over_window, 'request')} larger than the window.",
-            why="The client's own tools and instructions, with what it just said, took more room "
-            "than the limit leaves.",
-            do="Give `--window` more tokens, or take tools out of the client.",
+            why="The client's tools, instructions and newest messages alone exceed the limit.",
+            do="Raise `--window`, or remove tools from the client.",
         )
     if bill.unmarked.requests:
         yield Concern(
             what=f"{counted(bill.unmarked.requests, 'request')} without a cache mark.",
-            why="This provider caches only what a client marks, so every token was paid in full; "
-            f"marked, they would have cost {bill.marking_saves:,.0f} input tokens less.",
-            do="Turn prompt caching on in the client, or have it done: `pagefault serve --mark`.",
+            why="This provider caches only what a client marks, so every token cost the full "
+            f"price. With marks they would have cost {bill.marking_saves:,.0f} input tokens less.",
+            do="Turn on prompt caching in the client, or run `pagefault serve --mark`.",
         )
     edited = bill.misses.get("edited")
     if edited is not None:
         yield Concern(
             what=f"The client edited old messages in {counted(edited.requests, 'request')}.",
-            why=f"The provider's cache was lost each time: {edited.tokens:,} tokens had to be read "
-            "again.",
-            do="Look which hook or setting of the client changes what was said before.",
+            why=f"Each edit invalidated the provider's cache: {edited.tokens:,} tokens had to be "
+            "processed again.",
+            do="Find the hook or setting of the client that changes earlier messages.",
         )
     for subject, number in _conflicts(claims):
         yield Concern(
-            what=f"{number} claims say different things about “{subject}”.",
-            why="All of them stand, so the model may be told either.",
-            do="Retract those that are wrong: `pagefault claims retract ID`.",
+            what=f"{number} claims disagree about “{subject}”.",
+            why="All of them stand, so the model may be shown any of them.",
+            do="Retract the wrong ones: `pagefault claims retract ID`.",
         )
     lapsed = [one for one in claims if one.status in ("stale", "expired")]
     if lapsed:
         yield Concern(
-            what=f"Of {len(claims)} claims {len(lapsed)} hold{'s' * (len(lapsed) == 1)} no more.",
-            why="What one rests on changed or is gone, or nobody checked it for too long, so no "
-            "request shows it as if it held.",
-            do="Check, edit or retract what is listed: `pagefault cards review`.",
+            what=f"{len(lapsed)} of {counted(len(claims), 'claim')} no longer hold"
+            f"{'s' * (len(lapsed) == 1)}.",
+            why="Their evidence changed or is gone, or they were not checked for too long. "
+            "Requests no longer present them as true.",
+            do="Check, edit or retract them: `pagefault cards review` lists them.",
         )
     if bill.unpriced and proxied is not None:  # unproxied, it may be no provider's model at all
         yield Concern(
-            what=f"{counted(bill.unpriced, 'request')} to a model whose prices are not known.",
-            why="The bill counts their tokens, and no cost.",
-            do="Say which price list applies: `pagefault config`, `prices`.",
+            what=f"{counted(bill.unpriced, 'request')} to a model with unknown prices.",
+            why="The bill counts their tokens but not their cost.",
+            do="Choose a price list: the setting `prices` in `pagefault config`.",
         )
     for judged in metrics.red_flags if metrics is not None else ():
         yield _missed(judged)
@@ -105,8 +105,8 @@ def _missed(judged: Judged) -> Concern:
     target = judged.target
     what, why, do = WORDS[target.name]
     return Concern(
-        what=f"{what}: {_figure(judged.value, target)}, where {_RELATIONS[target.relation]} "
-        f"{_figure(target.bound, target)} is asked.",
+        what=f"{what}: {_figure(judged.value, target)}; the target is "
+        f"{_RELATIONS[target.relation]} {_figure(target.bound, target)}.",
         why=why,
         do=do,
         figure=target.name,
@@ -124,84 +124,84 @@ def _figure(value: float | None, target: Target) -> str:
 
 WORDS: Final = {
     "fault_rate_needed": (
-        "Many needed pages had to be asked for",
-        "Each costs the model a call before it can answer.",
-        "A larger window, or more room for recall, keeps more of them there.",
+        "The model had to load many of the pages it needed",
+        "Each costs it a call before it can answer.",
+        "Use a larger window, or raise the recall limit, so that more of them stay in it.",
     ),
     "thrash_index": (
-        "The same pages leave and come back",
-        "What is talked about does not fit the window.",
-        "Give the session a larger window, or pin what is always needed.",
+        "The same pages leave the window and come back",
+        "The current topic does not fit the window.",
+        "Use a larger window, or pin what is always needed.",
     ),
     "recall_success": (
-        "Answers about the past are often corrected",
-        "The user's next message said that they were wrong.",
-        "Look at what was brought back for them, above.",
+        "The user often corrects answers about the past",
+        "The next message said that the answer was wrong.",
+        "Check what was brought back for those answers.",
     ),
     "compression_ratio": (
         "Summaries save little",
-        "They are not much shorter than what they stand for.",
-        "Short messages have short summaries: nothing to do, if the talk is like that.",
+        "They are not much shorter than what they summarise.",
+        "If the messages themselves are short, there is nothing to do.",
     ),
     "context_utilisation": (
         "The window stays half empty",
-        "In this layout it is meant to be full.",
+        "This layout is meant to fill it.",
         "A smaller window costs less.",
     ),
     "effective_tokens": (
-        "Answers use little of what is sent",
-        "Most of the prompt is neither cited nor asked for.",
+        "Answers use little of the prompt",
+        "Most of it is neither cited nor asked for.",
         "A smaller window costs less.",
     ),
     "prefetch_hit_rate": (
-        "What is read ahead is not used",
-        "Reading ahead costs time on disk, and no tokens.",
-        "Turn it off: `prefetch = none`.",
+        "Prefetched pages are rarely used",
+        "Prefetching costs disk time, but no tokens.",
+        "Turn it off with `prefetch = none`.",
     ),
     "fault_p95_ms": (
         "Bringing a page back is slow",
-        "One in twenty takes longer than this, in milliseconds.",
-        "Look at the disk that the memory is on.",
+        "One in twenty takes longer than this many milliseconds.",
+        "Check the disk that the memory is on.",
     ),
     "tlb_hit_rate": (
-        "Look-ups of pages miss the table in memory",
-        "Each goes to the disk.",
-        "Nothing is wrong with the answers; the session reads far back.",
+        "Many page look-ups miss the cache in memory",
+        "Each miss reads from disk.",
+        "Answers are not affected: the session just reads far back.",
     ),
     "prefix_breaks_outside_epochs": (
-        "The beginning of requests changed when it should not",
-        "The provider's cache was lost each time.",
-        "This is a mistake of pagefault's: please report it with `pagefault ledger --json`.",
+        "The prefix of requests changed when it should not have",
+        "Each change invalidated the provider's cache.",
+        "This is a bug in pagefault: please report it, with `pagefault ledger --json`.",
     ),
     "epochs_share": (
         "The window is rewritten often",
-        "Each rewrite makes the provider read it all again.",
-        "Give the session a larger window.",
+        "After each rewrite, the provider must process the prompt from scratch.",
+        "Use a larger window.",
     ),
     "regret": (
-        "Rewrites came at a bad time",
-        "In hindsight the same requests could have cost less.",
-        "If prices are not the provider's, set them: `pagefault config`, `prices`.",
+        "Rewrites came at bad times",
+        "In hindsight, the same requests could have cost less.",
+        "If the prices are not your provider's, change the setting `prices`.",
     ),
     "user_requested_recall": (
-        "Few pages are asked for because the user wants them",
-        "The model loads pages for reasons of its own, a share of them for nothing.",
-        "Look at `pagefault faults --by reason`.",
+        "Few pages are loaded because the user asked for them",
+        "The model loads pages for its own reasons, some of them in vain.",
+        "See `pagefault faults --by reason`.",
     ),
     "resolve_reference": (
-        "Most pages are asked for to find out what something refers to",
+        "Most pages are loaded to resolve a reference",
         "What is referred to leaves the window too early.",
-        "A larger window, or more room for recall, keeps more of it there.",
+        "Use a larger window, or raise the recall limit, so that more of it stays there.",
     ),
     "tool_prereq": (
-        "Many pages are asked for because a tool needs them",
-        "Tools read what the window no longer has.",
+        "Many pages are loaded because a tool needs them",
+        "Tools use what has left the window.",
         "Pin what tools always need.",
     ),
     "speculative": (
-        "Many pages are asked for in case they are needed",
-        "Each is paid for, needed or not.",
-        "Look at `pagefault faults --by reason`.",
+        "Many pages are loaded just in case",
+        "Each costs tokens, needed or not.",
+        "See `pagefault faults --by reason`.",
     ),
 }
 """Each missed target in words, for readers who do not know its name."""

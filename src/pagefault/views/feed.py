@@ -341,7 +341,7 @@ class Feed:
         """The current concerns of a session and of its memory."""
         found = list((await self.session(name)).concerns)
         found += [
-            Concern(what=one, why="Opening the memory found it.", do="`pagefault doctor`")
+            Concern(what=one, why="Found when the memory was opened.", do="`pagefault doctor`")
             for one in (await self.health()).notices
         ]
         waiting = (await self.keeping(name)).waiting
@@ -349,8 +349,8 @@ class Feed:
             found.append(
                 Concern(
                     what=f"{counted(waiting, 'imported session')} not approved yet.",
-                    why="You find them when you search; the model is not shown them by itself.",
-                    do="Approve them under Keeping in the studio, or leave them as they are.",
+                    why="You can find them by search; the model sees them only once approved.",
+                    do="Approve them under Keeping, or leave them as they are.",
                     figure="imports",
                 )
             )

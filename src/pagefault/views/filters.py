@@ -12,14 +12,14 @@ from pagefault.model.kinds import ORIGINS, Kind, is_tools
 from pagefault.model.wanted import TOOL, SearchFilter
 
 HELP: Final = (
-    ("words", "pages that bear on them, best first"),
-    ("topic:oak", "a word among a page's topics"),
-    ("task:#42", "a task that a page names"),
-    ("on:2026-03-05", "a day; since: and until: take days, too"),
+    ("words", "pages about them, best first"),
+    ("topic:oak", "pages on a topic"),
+    ("task:#42", "pages that mention a task"),
+    ("on:2026-03-05", "pages of a day; since: and until: work too"),
     ("kind:artifact", f"one of {', '.join(Kind)}"),
-    ("source:web", "the channel it came through, or an import: chatgpt, claude, …"),
-    ("scope:all", "every session, not only this one"),
-    ("history:yes", "also what other words have taken the place of"),
+    ("source:web", "where it came from: a channel, or an import (chatgpt, claude, …)"),
+    ("scope:all", "search every session, not just this one"),
+    ("history:yes", "include earlier versions of edited text"),
     ("msg_16", "that page"),
 )
 _WORD: Final = re.compile(r'(?:(\w+):)?("[^"]*"|\S+)')

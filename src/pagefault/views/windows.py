@@ -38,10 +38,10 @@ _DID: Final = {
 }
 _WHY: Final = {
     None: "recalled for this message",
-    FaultReason.USER_REQUESTED_RECALL: "the model asked: the user wants to be reminded",
-    FaultReason.RESOLVE_REFERENCE: "the model asked: something refers to it",
-    FaultReason.TOOL_PREREQ: "the model asked: a tool needs it",
-    FaultReason.SPECULATIVE: "the model asked, in case it is needed",
+    FaultReason.USER_REQUESTED_RECALL: "loaded by the model: the user asked",
+    FaultReason.RESOLVE_REFERENCE: "loaded by the model: to resolve a reference",
+    FaultReason.TOOL_PREREQ: "loaded by the model: a tool needs it",
+    FaultReason.SPECULATIVE: "loaded by the model: just in case",
 }
 _KINDS: Final = {
     "core": SegmentKind.CLAIMS,
