@@ -65,7 +65,7 @@ def test_claims_that_stand_and_contradict_one_another_are_told_once() -> None:
         held("clm_4", "8080", status="superseded"), held("clm_5", "blue", subject="Colour"),
     ]  # fmt: skip
     [told] = concerns(measured(), None, BillRow("talk"), claims)
-    assert told.what == "2 claims disagree about “Port”."
+    assert (told.what, told.figure) == ("2 claims disagree about “Port”.", "claims")
 
 
 def test_a_client_that_edits_old_messages_is_told_what_that_lost() -> None:

@@ -13,6 +13,7 @@ from pagefault.views.concerns import Concern
 from pagefault.views.shown import SegmentKind
 
 _COLUMNS = (Column("", 1), Column("what"))
+_TABS = {"imports": "keeping", "claims": "claims"}  # by the figure of a concern
 
 
 class ConcernsPane(Pane):
@@ -38,10 +39,8 @@ class ConcernsPane(Pane):
         one = event.row.of if event.row is not None else None
         if not isinstance(one, Concern):
             return
-        if one.figure == "imports":
-            self.post_message(GoTo("keeping"))
-        elif "`pagefault claims`" in one.do:
-            self.post_message(GoTo("claims"))
+        if one.figure in _TABS:
+            self.post_message(GoTo(_TABS[one.figure]))
         else:
             self.app.push_screen(FullText("Needs attention", _told(one)))
 

@@ -21,8 +21,8 @@ from pagefault.service.session import Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """`what` is wrong, `why` it matters, and what to `do`; `figure` names the missed target, if
-    that is the problem.
+    """`what` is wrong, `why` it matters, and what to `do`. `figure` names the missed target if that
+    is the problem, `claims` or `imports` if it is one of them.
     """
 
     what: str
@@ -69,6 +69,7 @@ def concerns(
             what=f"{number} claims disagree about “{subject}”.",
             why="All of them stand, so the model may be shown any of them.",
             do="Retract the wrong ones: `pagefault claims retract ID`.",
+            figure="claims",
         )
     lapsed = [one for one in claims if one.status in ("stale", "expired")]
     if lapsed:
@@ -78,6 +79,7 @@ def concerns(
             why="Their evidence changed or is gone, or they were not checked for too long. "
             "Requests no longer present them as true.",
             do="Check, edit or retract them: `pagefault cards review` lists them.",
+            figure="claims",
         )
     if bill.unpriced and proxied is not None:  # unproxied, it may be no provider's model at all
         yield Concern(
