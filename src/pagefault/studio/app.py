@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, ClassVar, Final
+from functools import partial
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.app import App, ComposeResult, SystemCommand
@@ -18,6 +19,7 @@ from pagefault.model.reprs import counted
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.studio.acts import Act
+from pagefault.studio.background import begin
 from pagefault.studio.claims_pane import ClaimsPane
 from pagefault.studio.concerns_pane import ConcernsPane
 from pagefault.studio.desk import Desk
@@ -126,7 +128,7 @@ class StudioApp(App[None]):
         self.pages.lines.focus()
         self.strip.in_words = self.timeline.in_words = self.in_words
         self.call_after_refresh(self._begin)  # reading competes with drawing
-        self.run_worker(self._travel(), group="travel")
+        begin(self, self._travel, "travel")
         self.set_interval(LOOK_S, self._look)
 
     async def on_unmount(self) -> None:
@@ -139,18 +141,18 @@ class StudioApp(App[None]):
         for pane in self.panes.values():
             pane.is_stale = True
         self.panes[self.tab].look()
-        self.reads(self._tell_title(), "title")
-        self.reads(self._read_requests(), "requests")
+        self.reads(self._tell_title, "title")
+        self.reads(self._read_requests, "requests")
 
-    def reads(self, work: Coroutine[Any, Any, None], group: str) -> None:
+    def reads(self, work: Callable[[], Awaitable[None]], group: str) -> None:
         """Run in the background, replacing the task last started under this name. Read errors are
         shown.
         """
-        self.run_worker(self._told(work), group=group, exclusive=True)
+        begin(self, partial(self._told, work), group, only=True)
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _told(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except PagefaultError as error:
             self._warn(error)
 
@@ -241,12 +243,12 @@ class StudioApp(App[None]):
         seq = await self.desk.feed.seq()
         if seq != self._seen:
             self._seen = seq
-            await self._told(self._tell_title())
+            await self._told(self._tell_title)
             for pane in self.panes.values():
                 pane.is_stale = True
             if self.pages.lines.cursor == 0 or self.tab != "pages":
                 self.panes[self.tab].look()
-            self.reads(self._read_requests(), "requests")
+            self.reads(self._read_requests, "requests")
 
     # --- tabs and dialogs -------------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ class StudioApp(App[None]):
         self.pages.find(event.text)
 
     def on_show_pages(self, event: ShowPages) -> None:
-        self.reads(self._read_pages(event), "reading")
+        self.reads(partial(self._read_pages, event), "reading")
 
     async def _read_pages(self, event: ShowPages) -> None:
         """Show pages in full; the first one's history follows once it is read."""
@@ -296,7 +298,7 @@ class StudioApp(App[None]):
             screen.more(Text("history\n" + "\n".join(story), style="dim"))
 
     def action_sessions(self) -> None:
-        self.reads(self._choose_session(), "sessions")
+        self.reads(self._choose_session, "sessions")
 
     async def _choose_session(self) -> None:
         options = [
@@ -340,7 +342,7 @@ class StudioApp(App[None]):
     # --- writing ----------------------------------------------------------------------------------
 
     def on_do(self, event: Do) -> None:
-        self.run_worker(self._do(event.act), group="do")
+        begin(self, partial(self._do, event.act), "do")
 
     async def _do(self, act: Act) -> None:
         """Open the memory for writing, perform the act, and close it; on failure, show why."""

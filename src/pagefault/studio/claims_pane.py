@@ -111,11 +111,11 @@ class ClaimsPane(Pane):
 
     def action_standing(self) -> None:
         self.only_standing = not self.only_standing
-        self.reads(self.refill(), "refill")
+        self.reads(self.refill, "refill")
 
     def action_tree(self) -> None:
         self.as_tree = not self.as_tree
-        self.reads(self.refill(), "refill")
+        self.reads(self.refill, "refill")
 
     def action_undo(self) -> None:
         self.post_message(Do(acts.undo))

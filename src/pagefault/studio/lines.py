@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 from typing import ClassVar, Final
 
@@ -24,6 +25,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from pagefault.model.errors import PagefaultError
+from pagefault.studio.background import begin
 from pagefault.studio.rows import LineSource, Listed, Row
 from pagefault.studio.tones import COLOURS, has_colours
 from pagefault.views.shown import SegmentKind
@@ -125,7 +127,7 @@ class Lines(ScrollView):
         if chunk is None:
             if number not in self._asked and index < self.count:
                 self._asked.add(number)
-                self.run_worker(self._fetch(number, self._shows), group=f"lines-{self.id}")
+                begin(self, partial(self._fetch, number, self._shows), f"lines-{self.id}")
             return _PENDING
         return chunk[offset] if offset < len(chunk) else None  # gone or unreadable
 

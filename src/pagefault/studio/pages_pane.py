@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -73,7 +74,7 @@ class PagesPane(Pane):
         """Follow to another moment."""
         self.window = window
         if self.in_window and not self.filter.value and window.segments:
-            self.reads(self.refill(), "refill")
+            self.reads(self.refill, "refill")
 
     async def refill(self) -> None:
         query = parsed(self.filter.value)
@@ -109,7 +110,7 @@ class PagesPane(Pane):
     def find(self, text: str) -> None:
         self.filter.value = text
         self.lines.focus()
-        self.reads(self.refill(), "refill")
+        self.reads(self.refill, "refill")
 
     # --- the filter -------------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ class PagesPane(Pane):
             self._view = None
             self.says(Text("" if event.row is None else "…", style="dim"))
             return
-        self.reads(self._preview(event.row), "preview")
+        self.reads(partial(self._preview, event.row), "preview")
 
     async def _preview(self, row: Row) -> None:
         ref: PageRef = row.of

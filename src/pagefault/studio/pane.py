@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from pagefault.model.errors import PagefaultError
 from pagefault.studio.acts import Act
+from pagefault.studio.background import begin
 from pagefault.studio.desk import Desk
 from pagefault.studio.lines import Column, Lines
 from pagefault.studio.rows import PageRef
@@ -81,15 +82,15 @@ class Pane(Vertical):
         """Read the contents, if they have changed."""
         if self.is_stale:
             self.is_stale = False
-            self.reads(self.refill(), "refill")
+            self.reads(self.refill, "refill")
 
-    def reads(self, work: Coroutine[Any, Any, None], group: str) -> None:
+    def reads(self, work: Callable[[], Awaitable[None]], group: str) -> None:
         """Run in the background, replacing the task last started under this name."""
-        self.run_worker(self._told(work), group=f"{self.id}-{group}", exclusive=True)
+        begin(self, partial(self._told, work), f"{self.id}-{group}", only=True)
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _told(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except PagefaultError as error:
             told = f"{error}" + (f"\n{error.hint}" if error.hint else "")
             self.notify(self.desk.clean(told), severity="warning", markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -104,7 +105,7 @@ class ReviewPane(Pane):
 
     def action_replay(self) -> None:
         """Replay the conversation."""
-        self.reads(self._replay(), "replay")
+        self.reads(self._replay, "replay")
 
     async def _replay(self) -> None:
         said = await (await self.desk.browser()).replay()
@@ -119,7 +120,7 @@ class ReviewPane(Pane):
 
         def done(folder: str | None) -> None:
             if folder:
-                self.reads(self._hand_over(Path(folder).expanduser()), "hand-over")
+                self.reads(partial(self._hand_over, Path(folder).expanduser()), "hand-over")
 
         hint = "Writes HANDOFF_SESSION_DAY.md there, replacing an existing one."
         self.app.push_screen(Ask("Folder for the handoff of this session:", ".", hint), done)
