@@ -141,4 +141,5 @@ class Intake:
         told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
         if mode is not ControlMode.ASSIST:
             told.words += f", {mode}"
+        self._conversations.under_way[conversation.name] += 1  # until `AnswerLog` has its end
         return AcceptedRequest(conversation, passed, chain, mark)
