@@ -13,13 +13,14 @@ import httpx2
 import uvicorn
 
 import pagefault
-from pagefault.model.clock import SystemClock
+from pagefault.model.clock import Clock, SystemClock
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.http.upstreams import Upstreams
 from pagefault.proxy.listen import bound
 from pagefault.proxy.server import Proxy
+from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from tests.proxy.histories import COUNTER, body, long_talk
 from tests.proxy.upstream import Upstream
@@ -70,12 +71,18 @@ async def standing(
     limits: pagefault.Limits | None = None,
     quotas: pagefault.Quotas | None = None,
     compaction: str | None = None,
+    memory_clock: Clock | None = None,
     **more: Any,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
-    async with pagefault.open(
-        root, sync="os", limits=limits, quotas=quotas, compaction=compaction
+    async with open_memory(
+        root,
+        sync="os",
+        limits=limits,
+        quotas=quotas,
+        compaction=compaction,
+        clock=memory_clock or SystemClock(),
     ) as memory:
         relay = relay or Relay(url or upstream.url, patience or Patience())
         proxy = Proxy(

@@ -302,6 +302,23 @@ def test_bytes_that_are_no_request_are_passed_on_as_they_are(
         assert told[NOT_LOGGED] == b"unread"
 
 
+def test_json_that_is_nested_too_deeply_is_unread_which_is_not_the_memorys_fault(
+    bench: Bench,
+) -> None:
+    bench.answer, bench.kind = answer_of("messages", streams=False), "application/json"
+    for at in (("messages", 0, "content", 0, "odd"), ("tools", 0, "input_schema"), ("odd",)):
+        for depth in (100, 600, 800, 3_000):  # where those between fail depends on the stack
+            raw = replaced(REQUESTS["messages"], at, "[" * depth + "]" * depth)
+            status, told, got = bench.ask(PATHS["messages"], raw)
+            assert (status, got) == (200, b"".join(bench.answer))
+            [line] = bench.log
+            assert ("nested too deeply" in line) is (NOT_LOGGED in told)
+            assert told.get(NOT_LOGGED, b"unread") == b"unread"
+            if depth in (100, 3_000):
+                assert (NOT_LOGGED in told) is (depth == 3_000)
+            assert bench.seen == [raw] or NOT_LOGGED not in told
+
+
 # --- answers --------------------------------------------------------------------------------------
 
 ANSWERS: Final = {

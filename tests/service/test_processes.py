@@ -12,6 +12,7 @@ import pytest
 
 import pagefault
 from pagefault.model.clock import SystemClock
+from pagefault.model.defaults import LEASE_IDLE_S
 from pagefault.model.errors import (
     NoSuchPage,
     RecordGone,
@@ -22,6 +23,7 @@ from pagefault.model.errors import (
 from pagefault.model.events import Draft, Event, SessionOpened
 from pagefault.model.kinds import Mode
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.idle_leases import give_up_idle
 from pagefault.service.journal import Journal
 from pagefault.service.session import Session
 from pagefault.service.turn.auto_recall import TurnRecall
@@ -210,6 +212,36 @@ async def test_control_without_the_fence_it_writes(tmp_path: Path) -> None:
     weakened = "Store._check_fence = lambda self, session: None"
     with pytest.raises(AssertionError, match="wrote all the same"):
         await check_a_suspended_writer_writes_nothing(tmp_path / "m", weakened)
+
+
+async def test_a_session_that_is_idle_is_given_up_and_taken_up_again_with_what_others_wrote(
+    tmp_path: Path,
+) -> None:
+    later_ms = 0
+
+    class Clock(SystemClock):
+        def now_ms(self) -> int:
+            return super().now_ms() + later_ms
+
+    async with (
+        open_memory(tmp_path, sync="os", clock=Clock()) as first,
+        open_memory(tmp_path, sync="os", clock=Clock()) as second,
+    ):
+        here = await first.session("talk")
+        await here.user("It was said here.")
+        there = await second.session("talk")
+        await give_up_idle(first)
+        with pytest.raises(SessionBusy):
+            await there.user("It was said too early.")
+        later_ms = int(LEASE_IDLE_S * 1_000)
+        await give_up_idle(first)
+        await there.user("It was said there.")
+        later_ms *= 2
+        await give_up_idle(second)
+        await here.user("It was said here again.")
+    said = ["It was said here.", "It was said there.", "It was said here again."]
+    assert await _said(tmp_path, "talk") == said
+    await check_sound(tmp_path)
 
 
 async def test_a_lost_lease_concerns_no_other_session(

@@ -13,7 +13,8 @@ import pagefault
 from pagefault.model.events import RetentionRule
 from pagefault.model.kinds import Kind
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.retention import a_period_days, changed, days_kept, hourly, told_days
+from pagefault.service.periodic import periodically
+from pagefault.service.retention import a_period_days, changed, days_kept, told_days
 from tests.service.traces import Files, canary
 
 DAY_MS = 86_400_000
@@ -188,7 +189,7 @@ async def test_a_rule_for_nothing_that_is_there_is_refused() -> None:
             await memory.set_retention("7d", session="nobody")
 
 
-async def test_a_server_looks_once_an_hour_and_says_what_went() -> None:
+async def test_a_server_looks_again_and_again_and_says_what_went() -> None:
     said: list[str] = []
     told = iter(["forgot two", "", "forgot one"])
     enough = asyncio.Event()
@@ -199,7 +200,7 @@ async def test_a_server_looks_once_an_hour_and_says_what_went() -> None:
             enough.set()
         return found or ""
 
-    async with hourly(keep, said.append, every_s=0):
+    async with periodically(keep, said.append, every_s=0):
         await enough.wait()
     assert said == ["forgot two", "forgot one"]
 

@@ -44,9 +44,10 @@ async def _serve(
     from pagefault.cli.git_range import commits_of
     from pagefault.mcp_server.reach import Reach, VisibleSessions
     from pagefault.mcp_server.server import serve_stdio
+    from pagefault.service.idle_leases import giving_up_idle
 
     reach = Reach(sessions=sessions, user=user, project=project)
-    async with app.writing() if write else app.reading() as memory:
+    async with app.writing() if write else app.reading() as memory, giving_up_idle(memory):
         seen = VisibleSessions(memory, reach, principal_in)
         for name in sessions:
             await seen.row(name)  # a missing session is a typo, and is reported at once

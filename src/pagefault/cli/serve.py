@@ -335,7 +335,7 @@ async def _serve(
     from pagefault.proxy.http.client import principal_in
     from pagefault.proxy.listen import bound, serve
     from pagefault.proxy.running import dashboard_token
-    from pagefault.service.retention import hourly
+    from pagefault.service.periodic import periodically
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
@@ -369,7 +369,7 @@ async def _serve(
             app.writing(config, secrets=who.secrets) as memory,
             mcp_path(memory, principal_in, writes=who.mcp_writes) as mcp,
             dashboard_beside(memory, config, token=dashboard_token(desk.key)) as dashboard,
-            hourly(memory.keep_retention, app.term.note),
+            periodically(memory.keep_retention, app.term.note, every_s=3600),
         ):
             desk.memory = _memory_id(config.root)
             requests = await serve(

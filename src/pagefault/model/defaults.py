@@ -54,6 +54,7 @@ PAGE_TOKENS: Final = 1_024
 SEGMENT_BYTES: Final = 10_000_000
 LOCK_WAIT_S: Final = 5.0
 LEASE_S: Final = 30.0
+LEASE_IDLE_S: Final = 60.0
 ROOM_TOKENS_MIN: Final = 256
 MANIFEST_WINDOW_SHARE: Final = 0.05
 REPACK_WINDOW_SHARE: Final = 0.04
@@ -419,6 +420,14 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "longer than any pause of a process that is well; a killed one loses its leases at once",
+    ),
+    Default(
+        "lease_idle_s",
+        "seconds",
+        LEASE_IDLE_S,
+        None,
+        "",
+        "a proxy and an MCP server then let others write to a session; each time costs two records",
     ),
     Default("eviction_cooldown_turns", "turns", EVICTION_COOLDOWN_TURNS, 3, "000 §2.4"),
     Default(

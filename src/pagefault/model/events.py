@@ -78,6 +78,7 @@ class SessionOpened:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLeased:
     """An opening of the memory took over a session: from here on it alone may write there.
+    Without a `holder`, the last one gave it up: any may take it.
 
     `fence` is one more than that of the lease before; a session's first lease, in `session_opened`,
     has 0. A holder whose lease is not the last one has lost it, and writes nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -61,7 +62,10 @@ class AnswerLog:
 
         async def settle() -> None:
             before = conversation.problem
-            await work
+            try:
+                await work
+            finally:
+                self._conversations.under_way -= Counter([conversation.name])
             if conversation.problem != before and not told.not_logged:
                 told.not_logged = conversation.full or THE_MEMORY
                 told.words += f" · not logged: {conversation.problem}"

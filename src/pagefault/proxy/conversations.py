@@ -6,7 +6,7 @@ recognised by its history, word for word (`unnamed.py`).
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
 from pagefault.model.clock import Clock
@@ -49,6 +49,7 @@ class Conversations:
         self._mint = mint
         self._chains = Chains(secret)
         self._cached: OrderedDict[str, Conversation] = OrderedDict()
+        self.under_way: Counter[str] = Counter()  # requests that are not answered yet, by name
 
     def __len__(self) -> int:
         return len(self._cached)

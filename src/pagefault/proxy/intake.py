@@ -27,6 +27,7 @@ from pagefault.proxy.unnamed import Chain
 from pagefault.proxy.wires.wire import Unreadable, Wire
 from pagefault.service.memory import Memory
 
+_TOO_DEEP: Final = "not read: its JSON is nested too deeply"
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
 
 
@@ -91,8 +92,11 @@ class Intake:
         before = self._readings.find(lane, plain)
         try:
             parsed = parse(plain, before.parsed if before is not None else None)
-        except (ValueError, RecursionError):
+        except ValueError:
             told.words, told.not_logged = "not read: no JSON object", UNREAD
+            return None
+        except RecursionError:
+            told.words, told.not_logged = _TOO_DEEP, UNREAD
             return None
         await self._keeping.try_again()
         try:
@@ -132,6 +136,9 @@ class Intake:
             told.words = f"not logged: {error.message}"
             told.not_logged = THE_MEMORY
             return None
+        except RecursionError:  # its words may be logged by then; nothing behind them is
+            told.words, told.not_logged = _TOO_DEEP, UNREAD
+            return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
             told.words = f"not read: {type(bug).__name__}"
             told.not_logged = THE_MEMORY
@@ -141,4 +148,5 @@ class Intake:
         told.not_logged = conversation.full or (THE_MEMORY if conversation.problem else "")
         if mode is not ControlMode.ASSIST:
             told.words += f", {mode}"
+        self._conversations.under_way[conversation.name] += 1  # until `AnswerLog` has its end
         return AcceptedRequest(conversation, passed, chain, mark)

@@ -23,6 +23,7 @@ from pagefault.proxy.desk import Desk
 from pagefault.proxy.http.relay import Patience, Relay
 from pagefault.proxy.http.upstreams import opened
 from pagefault.proxy.server import MemoryPath, Proxy, Viewer
+from pagefault.service.idle_leases import giving_up_idle
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import hurry
 
@@ -120,7 +121,8 @@ async def serve(
     warming = asyncio.create_task(asyncio.to_thread(_warm, counter))
     leaving = dashboard.stop if dashboard is not None else _nothing
     try:
-        await run(proxy, listening, ready=ready, leaving=leaving, is_wanted=is_wanted)
+        async with giving_up_idle(memory, proxy.under_way):
+            await run(proxy, listening, ready=ready, leaving=leaving, is_wanted=is_wanted)
         await warming
         await proxy.settled()
     finally:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any, Final, Protocol
 
 from pagefault.model.clock import Clock
@@ -189,6 +189,11 @@ class Proxy:
             status = told.status or "---"
             self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
+
+    @property
+    def under_way(self) -> Container[str]:
+        """The sessions that have a request under way, by name; it follows what happens."""
+        return self._conversations.under_way
 
     async def settled(self) -> None:
         """Wait until every request is served and logged, and every answer too."""

@@ -226,6 +226,17 @@ class Journal:
 
         return await self._committer.run(leased)
 
+    async def give_up(self, session: SessionNo) -> Leased | None:
+        """Give up the lease of a session, if it is ours: `Store.give_up`. Raises `StoreBusy` if
+        nothing of it is kept by now.
+        """
+
+        def given_up() -> Leased | None:
+            self._store.check_kept(session)
+            return self._store.give_up(session)
+
+        return await self._committer.run(given_up)
+
     async def look(self) -> None:
         """Notice what other processes wrote. Never waits for them."""
         if self._below is not None:

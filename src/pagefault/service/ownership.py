@@ -184,6 +184,18 @@ class Owned:
             await self._restore()
         return changed
 
+    async def give_up(self) -> None:
+        """Let other processes write to this session; the next verb that writes leases it again."""
+
+        async def verb() -> None:
+            await self.flush()
+            given_up = await self._runtime.journal.give_up(self.session)
+            self._is_leased = False
+            if given_up is not None and given_up.before <= self.folded:
+                self.folded = given_up.seq
+
+        await self.whole(verb)
+
     async def _restore(self) -> None:
         """Fold this session again, from the log."""
         await self.drain()

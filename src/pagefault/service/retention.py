@@ -11,10 +11,9 @@ does. A session of which nothing is left is erased whole, with its name, its pro
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -92,27 +91,6 @@ def days_kept(rules: Sequence[RetentionRule], kind: str, session_id: str) -> int
         if name in by_name:
             return by_name[name]
     return 0
-
-
-@asynccontextmanager
-async def hourly(
-    keep: Callable[[], Awaitable[str]], say: Callable[[str], None], *, every_s: float = 3600.0
-) -> AsyncIterator[None]:
-    """Within the block, erase what is past its time once an hour, and report it."""
-
-    async def keeping() -> None:
-        while True:
-            await asyncio.sleep(every_s)
-            if told := await keep():
-                say(told)
-
-    task = asyncio.ensure_future(keeping())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def find_expired(runtime: Runtime, rules: Sequence[RetentionRule], now_ms: int) -> Expired:

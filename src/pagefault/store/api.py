@@ -672,6 +672,10 @@ class Presence(Protocol):
         """The unique name of this opening, never reused."""
         ...
 
+    def now_ms(self) -> int:
+        """The time now, as records have it: milliseconds since 1970, UTC."""
+        ...
+
     def find(self, instance: str) -> Opening | None:
         """The opening of this name, if it is alive and not this one."""
         ...

@@ -157,7 +157,8 @@ class SessionTally:
     def absorb(self, event: Event) -> None:
         """Fold in one record of this session, in log order."""
         self.last_seq = event.seq
-        self.last_used_ms = event.at_ms
+        if not (isinstance(event.body, SessionLeased) and not event.body.holder):
+            self.last_used_ms = event.at_ms  # giving up a lease is no use
         match event.body:
             case PageBody(order=order):
                 self.paged(event.seq, event.at_ms, event.turn, order)

@@ -3,17 +3,24 @@
 A session has one writer at a time: the opening that its last lease in the log names. A lease is
 taken over when its holder has ended, or has not beaten for the length of a lease. The record that
 does so is the fence: before it writes anything, a writer checks, under the root's lock, that the
-last lease is still its own.
+last lease is still its own. A holder that lives long gives up leases that it does not use, by a
+record that names nobody.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
+from typing import Final
 
+from pagefault.model.defaults import LEASE_IDLE_S
 from pagefault.model.errors import SessionBusy
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import SessionRow
 from pagefault.store.api import Presence
+
+GIVE_UP_EVERY_S: Final = LEASE_IDLE_S / 6
+"""Between two looks of a long-lived process for leases that it no longer uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,10 @@ class Leases:
         self._ours.pop(session, None)
         self._doubted.discard(session)
 
+    def held(self) -> list[SessionNo]:
+        """The sessions whose lease is ours, as far as is known."""
+        return list(self._ours)
+
     def doubt(self) -> None:
         """Others wrote: any of our leases may have been taken over."""
         self._doubted = set(self._ours)
@@ -68,14 +79,18 @@ class Leases:
             return
         other = self.presence.find(instance)
         if other is not None and other.beat_age_s <= self._lease_s:
-            raise self.busy(row.name or row.session_id, str(other))
+            idle_s = max(0.0, (self.presence.now_ms() - row.last_used_ms) / 1_000)
+            raise self._busy(row.name or row.session_id, str(other), idle_s)
 
-    def busy(self, name: str, who: str) -> SessionBusy:
+    def _busy(self, name: str, who: str, idle_s: float) -> SessionBusy:
         """The error for a session that another opening writes to."""
+        again_s = ceil(max(0.0, LEASE_IDLE_S - idle_s) + GIVE_UP_EVERY_S)
         return SessionBusy(
             f"session {name!r} is being written to by {who}",
-            hint="close it there (a running proxy keeps its sessions), write to another session, "
-            f"or fork this one; a process that is stopped loses it after {self._lease_s:g} seconds",
+            hint=f"if that is a proxy, try again in {again_s} seconds: it gives up a session "
+            f"{LEASE_IDLE_S:g} seconds after its last answer. Otherwise close it there, write to "
+            "another session, or fork this one; a process that is stopped loses it after "
+            f"{self._lease_s:g} seconds",
         )
 
     def taken_over(self, name: str, instance: str) -> SessionBusy:

@@ -281,32 +281,52 @@ class Store:
         row = self._row(session)
         if self.leases.is_still_ours(row):
             return Leased(row.last_seq, row.lease_seq)
-        body = self.log.get(row.lease_seq).body
-        holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+        holder, seq = self._holder(row), row.lease_seq
         if holder != self.leases.instance:
             self.leases.check_free(row, holder)
-            fence = body.fence + 1 if isinstance(body, SessionLeased) else 1
-            draft = Draft(
-                session=session,
-                turn=TurnNo(max(row.turns - 1, 0)),
-                actor=Actor.SYSTEM,
-                origin=RUNTIME,
-                body=SessionLeased(holder=self.leases.instance, fence=fence),
-            )
-            events = self.log.append([draft])
-            self.settle(events, sync=True)
-            self.leases.took(session, events[0].seq)
-            return Leased(row.last_seq, events[0].seq)
-        self.leases.took(session, row.lease_seq)
-        return Leased(row.last_seq, row.lease_seq)
+            seq = self._hand_over(row, self.leases.instance)
+        self.leases.took(session, seq)
+        return Leased(row.last_seq, seq)
+
+    def give_up(self, session: SessionNo) -> Leased | None:
+        """Give up the lease of a session, so that any process may write to it; returns the record
+        of that. None if it is not ours, or no other process can write here. In `writing`.
+        """
+        row = self.index.session(session)
+        if row is None or self.leases.presence is None or not self.leases.is_still_ours(row):
+            self.leases.lost(session)
+            return None
+        self.check_writable()
+        seq = self._hand_over(row, "")
+        self.leases.lost(session)
+        return Leased(row.last_seq, seq)
+
+    def _hand_over(self, row: SessionRow, holder: str) -> Seq:
+        """Record another holder of a session's lease, or none."""
+        body = self.log.get(row.lease_seq).body
+        fence = body.fence + 1 if isinstance(body, SessionLeased) else 1
+        draft = Draft(
+            session=row.session,
+            turn=TurnNo(max(row.turns - 1, 0)),
+            actor=Actor.SYSTEM,
+            origin=RUNTIME,
+            body=SessionLeased(holder=holder, fence=fence),
+        )
+        events = self.log.append([draft])
+        self.settle(events, sync=True)
+        return events[0].seq
+
+    def _holder(self, row: SessionRow) -> str:
+        """The opening that a session's last lease names; "" if that was given up."""
+        body = self.log.get(row.lease_seq).body
+        return body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
 
     def check_free(self, session: SessionNo) -> None:
         """Raise what `lease` would, without leasing. In `writing`."""
         self.check_writable()
         row = self._row(session)
         if not self.leases.is_still_ours(row):
-            body = self.log.get(row.lease_seq).body
-            holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+            holder = self._holder(row)
             if holder != self.leases.instance:
                 self.leases.check_free(row, holder)
 
@@ -316,9 +336,7 @@ class Store:
             return
         row = self._row(session)
         if not self.leases.is_still_ours(row):
-            body = self.log.get(row.lease_seq).body
-            holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
-            raise self.leases.taken_over(row.name or row.session_id, holder)
+            raise self.leases.taken_over(row.name or row.session_id, self._holder(row))
 
     def check_kept(self, session: SessionNo) -> None:
         """Raise `StoreBusy` if another process has, since this opening, set a control mode that

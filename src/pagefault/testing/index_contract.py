@@ -686,6 +686,12 @@ class PageIndexContract:
         row = index.session(SessionNo(1))
         assert row is not None
         assert row.lease_seq == last.seq
+        given_up = records.add(1, SessionLeased(holder="", fence=3))
+        index.apply(records.events[-1:])
+        now = index.session(SessionNo(1))
+        assert now is not None
+        assert now.lease_seq == now.last_seq == given_up.seq
+        assert now.last_used_ms == row.last_used_ms, "nobody used it"
 
     def test_the_numbers_of_pages_are_counted_by_prefix(self, index: PageIndex) -> None:
         records = Records()

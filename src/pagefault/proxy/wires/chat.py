@@ -140,14 +140,17 @@ class ChatGatherer:
         if not isinstance(call, dict):
             return
         index = call.get("index", 0)
-        whole = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        whole = self._calls.setdefault(index, {"id": "", "name": "", "arguments": []})
         told = call.get("function") or {}
         whole["id"] = whole["id"] or str(call.get("id") or "")
         whole["name"] = whole["name"] or str(told.get("name") or "")
-        whole["arguments"] += str(told.get("arguments") or "")
+        whole["arguments"].append(str(told.get("arguments") or ""))
 
     def answered(self) -> Answered:
-        calls = [{"id": call["id"], "function": call} for _, call in sorted(self._calls.items())]
+        calls = [
+            {"id": call["id"], "function": {**call, "arguments": "".join(call["arguments"])}}
+            for _, call in sorted(self._calls.items())
+        ]
         message = {"content": "".join(self._text), "tool_calls": calls}
         return Answered(
             tuple(_said(message, Role.ASSISTANT, 0)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
@@ -129,7 +130,7 @@ class ChatEditor(Replies):
     def __init__(self, names: Collection[str]) -> None:
         super().__init__(names)
         self._text: list[str] = []  # of the whole answer
-        self._theirs: list[Json] = []  # calls of the client's tools, of the whole answer
+        self._theirs = 0  # calls of the client's tools, of the whole answer
         self._head: Json | None = None  # the fields that identify the answer
 
     def _begin(self) -> None:
@@ -139,7 +140,7 @@ class ChatEditor(Replies):
         self._growing: dict[int, Json] = {}  # those that may continue, by the provider's index
         self._places: dict[int, int] = {}  # of the client's calls, by the provider's index
         self._unknown: dict[int, list[Json]] = {}  # whose names are incomplete
-        self._extra: Json = {}
+        self._extra: dict[str, list[Any]] = {}  # other fields, in pieces
         self._finish = ""
         self._last: Json | None = None  # the chunk that ends the reply
         self._usage_chunk: Json | None = None
@@ -237,14 +238,13 @@ class ChatEditor(Replies):
             if any(one.startswith(name) for one in self._names):
                 return
             self._has_others = True
-            self._places[index] = len(self._theirs)
-            self._theirs.append({"id": "", "arguments": "", "extra": {}})
+            self._places[index] = self._theirs
+            self._theirs += 1
             held = self._unknown.pop(index)
         else:
             held = [call]
         place = self._places[index]
         for one in held:
-            _grow(self._theirs[place], one)
             yield one if one.get("index") == place else {**one, "index": place}
 
     def _take_words(self, delta: Json) -> None:
@@ -253,9 +253,10 @@ class ChatEditor(Replies):
         for name, value in delta.items():
             if name in _KNOWN or not value:
                 continue
-            before = self._extra.get(name)
-            joins = isinstance(value, (str, list)) and type(before) is type(value)
-            self._extra[name] = before + value if joins else value
+            pieces = self._extra.setdefault(name, [])
+            if not (pieces and isinstance(value, (str, list)) and type(value) is type(pieces[0])):
+                pieces.clear()
+            pieces.append(value)
 
     def _written(self, data: Json) -> bytes:
         """A chunk, as one of the whole answer."""
@@ -345,7 +346,7 @@ class ChatEditor(Replies):
             end=self._cut(),
             usage=usage_from(self._usage or None),
             is_whole=is_whole,
-            extra=dict(self._extra),
+            extra={name: _joined(pieces) for name, pieces in self._extra.items()},
         )
 
     def so_far(self) -> list[Any]:
@@ -354,7 +355,7 @@ class ChatEditor(Replies):
 
     def _cut(self) -> Cut:
         text = "".join(self._text)
-        return Cut(len(text.lstrip()), len(self._theirs))
+        return Cut(len(text.lstrip()), self._theirs)
 
 
 def _grow(whole: Json, piece: Json) -> None:
@@ -362,6 +363,17 @@ def _grow(whole: Json, piece: Json) -> None:
     whole["id"] = whole["id"] or str(piece.get("id") or "")
     whole["arguments"] += _arguments(told.get("arguments"))
     whole["extra"] |= {name: value for name, value in piece.items() if name not in _CALL and value}
+
+
+def _joined(pieces: list[Any]) -> Any:
+    """The value of a field that came in pieces, all of one kind: only texts and lists have many."""
+    match pieces[0]:
+        case str():
+            return "".join(pieces)
+        case list():
+            return list(chain.from_iterable(pieces))
+        case value:
+            return value
 
 
 def _name_in(piece: Json) -> str:

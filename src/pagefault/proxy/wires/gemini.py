@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
@@ -161,16 +162,19 @@ def _field(value: Any, name: str) -> Any:
     if not isinstance(value, Mapping):
         return None
     found = value.get(name)
-    return value.get(_snake(name)) if found is None else found
+    return value.get(_second(name)) if found is None else found
 
 
 def _spelt(value: Mapping[str, Any], name: str) -> str:
     """The name that a field has there."""
-    return name if name in value else _snake(name)
+    return name if name in value else _second(name)
 
 
 def _snake(name: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+
+
+_second: Final = cache(_snake)  # of this file's own names alone: a client's would stay for ever
 
 
 def _parts(content: Any) -> list[Json]:
@@ -187,18 +191,23 @@ def _items(contents: Sequence[Json]) -> list[Item]:
     """
     items: list[Item] = []
     begun = -1  # where the model's text that may continue begins
+    pieces: dict[int, list[str]] = {}  # of such texts
     for number, content in enumerate(contents):
         for part in content.get("parts", ()):
             item = _item(part, content, number)
             if item.part is Part.TEXT and item.role is Role.ASSISTANT:
                 if begun >= 0:
-                    items[begun] = replace(items[begun], text=items[begun].text + item.text)
+                    pieces[begun].append(item.text)
                     item = replace(item, part=Part.DRESS, text="")
                 else:
                     begun = len(items)
+                    pieces[begun] = [item.text]
             elif item.part is not Part.DRESS:
                 begun = -1
             items.append(item)
+    for at, told in pieces.items():
+        if len(told) > 1:
+            items[at] = replace(items[at], text="".join(told))
     return items
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
@@ -118,9 +119,32 @@ class Messages:
         return {"type": "error", "error": {"type": kind, "message": f"pagefault: {message}"}}
 
 
+class Pieces:
+    """The deltas of a block, joined once: to join each would copy all before it."""
+
+    def __init__(self) -> None:
+        self._of: defaultdict[str, list[str]] = defaultdict(list)
+
+    def add(self, delta: Json) -> None:
+        """Take a delta: of any kind, it extends the field of its name."""
+        for name, more in delta.items():
+            if name != "type" and isinstance(more, str):
+                self._of[name].append(more)
+
+    def joined(self, begun: Json) -> tuple[Json, str]:
+        """The block that began so, and the JSON that a call's input was written in, or ""."""
+        told = {}
+        for name, pieces in self._of.items():
+            before = begun.get(name)
+            told[name] = "".join([before, *pieces] if isinstance(before, str) else pieces)
+        written = told.pop("partial_json", "")
+        return {**begun, **told}, written
+
+
 class MessagesGatherer:
     def __init__(self) -> None:
         self._blocks: dict[int, Json] = {}
+        self._pieces: dict[int, Pieces] = {}  # of their fields
         self._usage: Json = {}
         self._stop = ""
 
@@ -131,25 +155,18 @@ class MessagesGatherer:
                 message = data.get("message") or {}
                 self._usage = dict(message.get("usage") or {})
             case "content_block_start":
-                self._blocks[index] = {**(data.get("content_block") or {}), "json": ""}
+                self._blocks[index] = dict(data.get("content_block") or {})
+                self._pieces[index] = Pieces()
             case "content_block_delta" if index in self._blocks:
-                self._add(self._blocks[index], data.get("delta") or {})
+                self._pieces[index].add(data.get("delta") or {})
             case "message_delta":
                 self._stop = str((data.get("delta") or {}).get("stop_reason") or self._stop)
                 self._usage |= {k: v for k, v in (data.get("usage") or {}).items() if v}
 
-    def _add(self, block: Json, delta: Json) -> None:
-        if delta.get("type") == "input_json_delta":
-            block["json"] += str(delta.get("partial_json", ""))
-            return
-        for name, more in delta.items():  # a delta of any kind extends the field of its name
-            if name != "type" and isinstance(more, str):
-                block[name] = (block.get(name) or "") + more
-
     def answered(self) -> Answered:
         content = []
-        for _, block in sorted(self._blocks.items()):
-            written = block.pop("json", "")
+        for index, started in sorted(self._blocks.items()):
+            block, written = self._pieces[index].joined(started)
             if written:
                 try:
                     block["input"] = json.loads(written)

@@ -7,6 +7,7 @@ client's tools were called too, memory's results go into the message with which 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history.history import CACHE_MARKS, Json
+from pagefault.proxy.wires.messages import Pieces
 from pagefault.proxy.wires.pairs import (
     Apart,
     Cut,
@@ -139,7 +141,7 @@ class MessagesEditor(Replies):
         self._places: dict[int, int] = {}  # of the client's blocks, by the provider's index
         self._ours: dict[int, Json] = {}
         self._cuts: dict[int, Cut] = {}
-        self._written: dict[int, str] = {}  # JSON of calls so far
+        self._pieces: defaultdict[int, Pieces] = defaultdict(Pieces)  # of open blocks
         self._stop = ""
         self._last: Json | None = None  # the event with the reason why the reply ends
         self._is_done = False
@@ -200,22 +202,14 @@ class MessagesEditor(Replies):
     def _add(self, index: int, block: Json, delta: Any) -> None:
         if not isinstance(delta, dict):
             return
-        match delta.get("type"):
-            case "text_delta":
-                block["text"] = str(block.get("text") or "") + str(delta.get("text") or "")
-            case "thinking_delta":
-                told = str(block.get("thinking") or "")
-                block["thinking"] = told + str(delta.get("thinking") or "")
-            case "signature_delta":
-                block["signature"] = str(delta.get("signature") or "")
-            case "citations_delta":
-                block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
-            case "input_json_delta":
-                told = self._written.get(index, "")
-                self._written[index] = told + str(delta.get("partial_json") or "")
+        if delta.get("type") == "citations_delta":
+            block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+        else:
+            self._pieces[index].add(delta)
 
     def _close(self, index: int, block: Json) -> None:
-        written = self._written.pop(index, "")
+        told, written = self._pieces.pop(index, Pieces()).joined(block)
+        block |= told
         if written:
             try:
                 block["input"] = json.loads(written)
@@ -266,11 +260,12 @@ class MessagesEditor(Replies):
     # --- what it says -------------------------------------------------------------------------
 
     def round(self) -> Round:
+        for index, place in self._places.items():  # whose end was left out
+            self._close(index, self._blocks[place])
         calls = []
         for index, block in sorted(self._ours.items()):
-            told = self._written.get(index) or json.dumps(
-                block.get("input") or {}, ensure_ascii=False
-            )
+            _, written = self._pieces[index].joined(block)
+            told = written or json.dumps(block.get("input") or {}, ensure_ascii=False)
             call = ToolCall(str(block.get("id") or ""), str(block.get("name")), told)
             extra = {n: v for n, v in block.items() if n not in _SAID["tool_use"] and v}
             calls.append(OurCall(call, self._cuts[index], extra))

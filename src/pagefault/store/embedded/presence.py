@@ -82,6 +82,10 @@ class Presence:
         with suppress(OSError):
             os.pwrite(self._fd, _beat(self._clock.monotonic_s()), TEXT_BYTES)
 
+    def now_ms(self) -> int:
+        """The time now, as records have it."""
+        return self._clock.now_ms()
+
     def find(self, instance: str) -> Instance | None:
         """The opening of this name, if it is alive and not this one."""
         return None if instance == self.instance else living(self.directory, instance, self._clock)
