@@ -11,7 +11,7 @@ import click
 from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
-from pagefault.cli.term import Term, plural
+from pagefault.cli.term import Term, named, plural
 from pagefault.model import defaults
 from pagefault.views.concerns import Concern, concerns_of
 
@@ -117,7 +117,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
         told |= {"formation": _formation(formed)}
         app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
-    app.term.line(app.term.style(now.name or now.session_id, "bold"))
+    app.term.line(app.term.style(named(now.name) or now.session_id, "bold"))
     if every:
         _show_all(app.term, now, metrics, proxied, embedding, uses)
     else:
