@@ -161,9 +161,10 @@ def _show(
         kept = f"; {survival:.0%} of each prefix kept" if is_followed else ""
         times = f"rewritten {plural(told['epochs'], 'time')}"
         rows.append(["requests", f"{told['requests']:,}, {times}{kept}"])
-    back = told["recalled_pages"] + told["faults"]
+    back = told["brought_back"]
     if back:
-        how = f"{told['recalled_pages']:,} by recall, {told['faults']:,} by the model"
+        by_model = told["faults"]
+        how = f"{back - by_model:,} by recall, {by_model:,} by the model"
         rows.append(["brought back", f"{plural(back, 'page')}: {how}"])
     if told["recalls"]:
         wrong = told["recalls_corrected"]
