@@ -185,7 +185,7 @@ class SegmentLog:
                 return
             if self._read_only and self._head and not os.path.lexists(self._directory):
                 raise StoreMissing(
-                    f"{self._directory.parent} was deleted while open, so nothing of it can be read",
+                    f"{self._directory.parent} was deleted while open, so it cannot be read",
                     hint="end this process, and restore the memory if you have a copy",
                 )
             self._shut()
