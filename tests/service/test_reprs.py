@@ -61,7 +61,7 @@ def test_a_session_its_status_and_what_it_finds_can_be_read_at_a_prompt() -> Non
         rows = [memory.sessions()[0], memory.pages(session, limit=1)[0]]
         then = [session.at(turn=6), session.sent(6), session.history("msg_1")[0]]
         values = [*rows, *then, session.known("oak"), session.known("Was it pine?")]
-        told = [repr(one).splitlines() for one in values]
+        printed = [repr(one).splitlines() for one in values]
         begun = (
             r"ses_\w+ · 'planning' · 7 turns · \d+ pages · last used 20",
             r"msg_1 · user · 20.* · transcript · \d+ tokens$",
@@ -71,7 +71,7 @@ def test_a_session_its_status_and_what_it_finds_can_be_read_at_a_prompt() -> Non
             rf"known · {claim}",
             r"never_said · not in memory: nobody said it here$",
         )
-        for shape, [first, *more] in zip(begun, told, strict=True):
+        for shape, [first, *more] in zip(begun, printed, strict=True):
             assert re.match(shape, first), (shape, first)
             assert len(more) <= 6
             assert all(one.isprintable() and len(one) < 240 for one in (first, *more))
