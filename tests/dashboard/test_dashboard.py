@@ -238,7 +238,10 @@ async def test_json_says_the_same_and_what_is_not_there_is_said(tmp_path: Path) 
 async def test_what_is_gone_is_said_to_be_gone_in_each_form(tmp_path: Path) -> None:
     async with shown(tmp_path / "m", turns=1) as to:
         of = f"/s/{to.session.session_id}"
-        for path, words in ((f"{of}/pages/msg_99", "no such page here"), ("/s/nobody", "nobody")):
+        for path, words in (
+            (f"{of}/pages/msg_99", "This page does not exist"),
+            ("/s/nobody", "nobody"),
+        ):
             page = await to.get(path)
             assert page.status_code == (await to.get(f"/api{path}")).status_code == 404
             assert words in page.text
