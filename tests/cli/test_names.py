@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,24 @@ def test_a_name_that_is_nearly_right_is_guessed_and_not_taken(cli: Cli, memory_r
     told = cli("--root", memory_root, "pages", "ls", "tlak")
     assert told.code == 3
     assert "did you mean 'talk'?" in told.err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["two  blanks", " before", "it's  odd", "so\\  so", "tur\u202ened"],
+)
+def test_a_name_is_found_as_it_was_printed(cli: Cli, tmp_path: Path, name: str) -> None:
+    root = tmp_path / "m"
+    with pagefault.sync.open(root, sync="os") as memory:
+        memory.session(" ".join(name.split()) + "!")  # as it would read without its blanks
+        memory.session(name)
+    here = ("--root", root)
+    listed = cli(*here, "sessions").out.splitlines()[1]
+    hint = cli(*here, "status", "x" + name).err.partition("did you mean ")[2]
+    for told in (listed, cli(*here, "status", name).out.splitlines()[0], hint):
+        quoted = re.match(r"""'[^']*'|"[^"]*\"""", told)
+        typed = quoted[0][1:-1] if quoted else told.split("  ")[0]
+        assert cli(*here, "status", typed, "--json").data["name"] == name, typed
 
 
 def test_what_cannot_be_taken_back_is_named_in_full(cli: Cli, memory_root: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+import pagefault.sync
+from pagefault.cli.term import plural
+from pagefault.service.bootstrap import open_memory
+from pagefault.views.feed import Feed
 from tests.cli.conftest import Cli
+from tests.service.memories import fault, words
 
 
 def test_status_says_how_a_session_stands_and_what_it_misses(cli: Cli, memory_root: Path) -> None:
@@ -32,6 +38,47 @@ def test_status_says_how_a_session_stands_and_what_it_misses(cli: Cli, memory_ro
     assert shown.err == "nothing needs attention\n"
     turns = cli("--root", memory_root, "status", "--per-turn", "--json").data["metrics"]["per_turn"]
     assert len(turns) == 27
+
+
+def test_a_page_is_told_to_be_brought_back_and_a_new_claim_is_not(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "m"
+
+    def told() -> tuple[str, int, int]:
+        [row] = [one for one in shown().splitlines() if "brought back" in one] or [""]
+        answers = cli("--root", root, "report", "s", "--json").data["answers"]
+        return row, sum(len(one["brought"]) for one in answers), asyncio.run(on_the_dashboard())
+
+    def shown() -> str:
+        return cli("--root", root, "status", "s").out
+
+    async def on_the_dashboard() -> int:
+        async with open_memory(root, read_only=True) as memory:
+            return (await Feed(memory).session("s")).brought_back
+
+    with pagefault.sync.open(root, window=1_600, sync="os") as memory:
+        session = memory.session("s")
+        for text in ("Let's use PostgreSQL 16 for the database.", "I prefer tabs over spaces."):
+            session.user(text)
+            session.request()
+            session.assistant("Noted.")
+        session.user("Thanks!")
+        session.request()
+        figures = session.metrics().figures
+        assert (figures["recalled_pages"], figures["brought_back"]) == (2, 0), "or it shows nothing"
+    assert told() == ("", 0, 0)
+    with pagefault.sync.open(root, window=1_600, sync="os") as memory:
+        session = memory.session("s")
+        for number in range(9):
+            session.assistant(f"Noted {number}.")
+            session.user(f"Topic {number}: {words(60, f't{number}w')}")
+            session.request()
+        before = session.metrics().figures["brought_back"]
+        session.call(fault("msg_1"))
+    row, *counts = told()
+    assert counts == [before + 1] * 2
+    assert row.split("  ")[-1] == f"{plural(before + 1, 'page')}: {before} by recall, " + (
+        "1 by the model"
+    )
 
 
 def test_the_window_of_a_turn_is_listed_and_compared(cli: Cli, memory_root: Path) -> None:

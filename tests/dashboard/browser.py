@@ -94,6 +94,7 @@ def browser(profile: Path) -> Iterator[Browser]:
     to_it, from_it = os.pipe(), os.pipe()
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-popup-blocking",
         "--disable-background-networking", "--disable-sync", "--remote-debugging-pipe",
         f"--user-data-dir={profile}", "about:blank",
     ]  # fmt: skip

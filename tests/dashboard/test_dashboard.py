@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -234,6 +235,29 @@ async def test_json_says_the_same_and_what_is_not_there_is_said(tmp_path: Path) 
             assert (await to.get(path)).status_code == status, path
 
 
+async def test_what_is_gone_is_said_to_be_gone_in_each_form(tmp_path: Path) -> None:
+    async with shown(tmp_path / "m", turns=1) as to:
+        of = f"/s/{to.session.session_id}"
+        for path, words in (
+            (f"{of}/pages/msg_99", "This page does not exist"),
+            ("/s/nobody", "nobody"),
+        ):
+            page = await to.get(path)
+            assert page.status_code == (await to.get(f"/api{path}")).status_code == 404
+            assert words in page.text
+            assert page.headers["content-type"].startswith("text/html")
+        events = f"{to.url}/dashboard/events"
+        async with to.http.stream("GET", events, headers={"x-pagefault-token": TOKEN}) as answer:
+            shutil.rmtree(tmp_path / "m")
+            assert "event: change" not in "".join([one async for one in answer.aiter_text()])
+        paths = [*paths_of(to.session.session_id), "/api/health", "/api/sessions", f"/api{of}"]
+        for path in paths:
+            gone = await to.get(path)
+            assert gone.status_code == 503, path
+            assert "was deleted while open" in gone.text
+            assert "restore the memory if you have a copy" in gone.text
+
+
 async def test_a_record_is_told_of_as_it_is_written(tmp_path: Path) -> None:
     async with shown(tmp_path / "m", turns=1) as to:
         asked = to.http.stream(
@@ -302,7 +326,22 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                 tab.until(found)
                 wait(to.memory.forget(to.session, "msg_5"))
                 tab.until(f"!{found}")
-                assert to.page._followers == 1
+                tab.tell(
+                    "window.more = [...Array(7)].map(() => open('/dashboard/', '', 'popup')); 0"
+                )
+                every = "more.every(one => one.document?.querySelector('#live')?.textContent"
+                tab.until(f"{every} === 'live')")
+                wait(say(to.session, 11))
+                says = (
+                    f"more.every(one => one.{window}.startsWith('Window of request {TURNS + 4}'))"
+                )
+                tab.until(says)
+                assert to.page._followers == 1, "one of all windows has the stream"
+                tab.tell("leave()")  # the next one has it
+                wait(say(to.session, 12))
+                tab.until(says.replace(str(TURNS + 4), str(TURNS + 5)))
+                tab.tell("more.forEach(one => one.close()); follow()")
+                wait(followed_by(1))
                 for hidden in ("true", "false"):  # a tab that nobody sees holds no connection
                     tab.tell(
                         "Object.defineProperty(document, 'hidden', {configurable: true, value: "
@@ -314,7 +353,8 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                     assert tab.tell("document.documentElement.scrollWidth") <= width
                     tab.open(report.as_uri(), width=width)
                     assert tab.tell("document.documentElement.scrollWidth") <= width
-                assert tab.complaints == []  # of its policy, above all
+                gone = "404 (Not Found)"  # the page that was forgotten while it was open
+                assert [one for one in tab.complaints if gone not in one] == []
 
         await asyncio.to_thread(drive)
 

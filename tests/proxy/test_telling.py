@@ -121,6 +121,16 @@ async def test_figures_of_a_proxied_session_are_those_of_what_was_sent(upstream:
         assert figures["regret"] is None
 
 
+async def test_the_status_line_counts_as_brought_back_what_the_log_does(upstream: Upstream) -> None:
+    async with standing(upstream, window=600) as to:
+        await in_requests(to, [*decided(16), user("Who keeps the launch code of project Heron?")])
+        session = await the_session(to)
+        figures = (await session.metrics()).figures
+        assert figures["recalled_pages"] > figures["brought_back"] > 0, "claims are quoted, too"
+        [line] = [one.words() for one in to.proxy._desk._standing.values()]
+        assert f" · {figures['brought_back']} brought back" in line
+
+
 async def test_after_a_restart_requests_are_numbered_on(upstream: Upstream, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     async with standing(upstream, root=root) as to:

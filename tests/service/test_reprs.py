@@ -58,6 +58,23 @@ def test_a_session_its_status_and_what_it_finds_can_be_read_at_a_prompt() -> Non
         claim = session.remember("Oak 6")
         [check] = session.validate_claims(dry_run=True)
         assert repr(check).splitlines()[0] == f"{claim} · pass · not recorded"
+        rows = [memory.sessions()[0], memory.pages(session, limit=1)[0]]
+        then = [session.at(turn=6), session.sent(6), session.history("msg_1")[0]]
+        values = [*rows, *then, session.known("oak"), session.known("Was it pine?")]
+        printed = [repr(one).splitlines() for one in values]
+        begun = (
+            r"ses_\w+ · 'planning' · 7 turns · \d+ pages · last used 20",
+            r"msg_1 · user · 20.* · transcript · \d+ tokens$",
+            r"Moment \d+ · turn 6 · 20.* · request 6 · [\d,]+ of 1,600 tokens · \d+ pages$",
+            r"Request 6 · turn 6 · 20.* · \d+ messages · [\d,]+ of 1,600 tokens$",
+            r"msg_1 · created · turn 0 · 20.* · user · - → L0 · chat_turn$",
+            rf"known · {claim}",
+            r"never_said · not in memory: nobody said it here$",
+        )
+        for shape, [first, *more] in zip(begun, printed, strict=True):
+            assert re.match(shape, first), (shape, first)
+            assert len(more) <= 6
+            assert all(one.isprintable() and len(one) < 240 for one in (first, *more))
         pack = session.pack("oak")
         change = repr(replace(pack, sections={}).since(pack))
         assert re.match(r"Pack difference · 0 added · [1-9]\d* removed\n", change)

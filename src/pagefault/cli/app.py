@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 import click
 
 from pagefault.cli.outcome import worded
-from pagefault.cli.term import Term
+from pagefault.cli.term import Term, named, spellings
 from pagefault.cli.wording import SESSION
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
         return row
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
-    found = by_id or by_name
+    found = by_id or by_name or [row for row in rows if name in spellings(row.name)]
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
     if not found and not in_full:
@@ -188,7 +188,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     if len(found) > 1:
         raise BadInput(
             f"{name!r} matches {len(found)} sessions",
-            hint=f"say which: {', '.join(_told_apart(found)[:_NAMES_TOLD])}"
+            hint=f"say which: {', '.join(map(named, _told_apart(found)[:_NAMES_TOLD]))}"
             + (", …" if len(found) > _NAMES_TOLD else ""),
         )
     return found[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, complete_session, json_option, pass_app, short_names
-from pagefault.cli.term import plural
+from pagefault.cli.term import named, plural
 from pagefault.cli.wording import LAYOUT, MODE, WINDOW
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ async def _session(
     if not any(name in (row.name, row.session_id) for row in rows):
         check_name(name)
         others = [row.name for row in rows if name in short_names(row.name)]
-        besides = f"; of a proxy there is {', '.join(others)}" if others else ""
+        besides = f"; of a proxy there is {', '.join(map(named, others))}" if others else ""
         if not as_json:
-            app.term.note(f"a new session: {name}{besides}")
+            app.term.note(f"a new session: {named(name)}{besides}")
     return await memory.session(name, **setting)
 
 

@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from pagefault.cli import INTERRUPTED
-from pagefault.cli.term import json_text, prepare, printable, redacted
+from pagefault.cli.term import joined_lines, json_text, prepare, redacted
 from pagefault.model import errors
 
 OK: Final = 0
@@ -132,20 +132,21 @@ def describe(error: Exception) -> tuple[str, str]:
     """What happened, and what to do next."""
     match error:
         case errors.PagefaultError():
-            return _flat(error.message), worded(_flat(error.hint))
+            return joined_lines(error.message), worded(joined_lines(error.hint))
         case click.UsageError(ctx=ctx) if ctx is not None:
-            return _flat(error.format_message()), f"`{ctx.command_path} --help` explains the usage"
+            hint = f"`{ctx.command_path} --help` explains the usage"
+            return joined_lines(error.format_message()), hint
         case click.ClickException():
-            return _flat(error.format_message()), ""
+            return joined_lines(error.format_message()), ""
         case UnicodeError():
             return "a name or text is not valid UTF-8", "convert it first"
         case OSError(errno=errno.ENOSPC):
             return "the disk is full", "make room and try again"
         case OSError(filename=name, strerror=why) if why:
-            return _flat(f"{name}: {why}" if name else why), ""
+            return joined_lines(f"{name}: {why}" if name else why), ""
         case _:
             return (
-                f"this is a bug in pagefault ({type(error).__name__}: {_flat(str(error))})",
+                f"this is a bug in pagefault ({type(error).__name__}: {joined_lines(str(error))})",
                 "PAGEFAULT_DEBUG=1 shows where; please report it",
             )
 
@@ -210,10 +211,6 @@ def worded(hint: str) -> str:
 
 def _adopting(found: re.Match[str]) -> str:
     return f"`pagefault adopt {shlex.quote(ast.literal_eval(found[1]))}`"
-
-
-def _flat(text: str) -> str:
-    return " ".join(printable(text).split())
 
 
 def _say(text: str, *, as_json: bool, bare: bool = False) -> None:

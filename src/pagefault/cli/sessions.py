@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app, titles_of
-from pagefault.cli.term import iso, local, plural
+from pagefault.cli.term import iso, local, named, plural
 from pagefault.model.kinds import ControlMode
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
             ],
             [
                 [
-                    row.name or "(no name)",
+                    named(row.name) or "(no name)",
                     f"{row.turns:,}",
                     f"{row.pages:,}",
                     local(row.last_used_ms),
@@ -100,4 +100,4 @@ def _parent(row: SessionRow, by_number: dict[Any, SessionRow]) -> str:
     if not row.parent:
         return ""
     parent = by_number.get(row.parent)
-    return (parent.name or parent.session_id) if parent else "(forgotten)"
+    return (named(parent.name) or parent.session_id) if parent else "(forgotten)"

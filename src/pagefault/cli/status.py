@@ -11,7 +11,7 @@ import click
 from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
-from pagefault.cli.term import Term, plural
+from pagefault.cli.term import Term, named, plural
 from pagefault.model import defaults
 from pagefault.views.concerns import Concern, concerns_of
 
@@ -117,7 +117,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
         told |= {"formation": _formation(formed)}
         app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
-    app.term.line(app.term.style(now.name or now.session_id, "bold"))
+    app.term.line(app.term.style(named(now.name) or now.session_id, "bold"))
     if every:
         _show_all(app.term, now, metrics, proxied, embedding, uses)
     else:
@@ -161,9 +161,10 @@ def _show(
         kept = f"; {survival:.0%} of each prefix kept" if is_followed else ""
         times = f"rewritten {plural(told['epochs'], 'time')}"
         rows.append(["requests", f"{told['requests']:,}, {times}{kept}"])
-    back = told["recalled_pages"] + told["faults"]
+    back = told["brought_back"]
     if back:
-        how = f"{told['recalled_pages']:,} by recall, {told['faults']:,} by the model"
+        by_model = told["faults"]
+        how = f"{back - by_model:,} by recall, {by_model:,} by the model"
         rows.append(["brought back", f"{plural(back, 'page')}: {how}"])
     if told["recalls"]:
         wrong = told["recalls_corrected"]

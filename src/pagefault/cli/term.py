@@ -63,6 +63,8 @@ _UNSEEN_ROW: Final = re.compile(
 )
 """One or two shape their neighbours; a row of them is a hidden message."""
 
+_LINE_END: Final = re.compile(r" *[\t\n][\t\n ]*")
+
 _MARK: Final = f"\ufdd0{secrets.token_hex(8)}:"
 _STYLE: Final = re.compile(_MARK + "([0-9;]{1,16})m")
 """`Term.style`'s placeholder for a terminal's own sequence, which is inserted once the text is
@@ -92,6 +94,23 @@ def one_line(text: str) -> str:
     """The text as `printable` makes it, with line ends and tabs spelled out, too."""
     spelled = (_spelled(char) if char in "\r\n\t" else char for char in text)
     return printable(text if text.isprintable() else "".join(spelled))
+
+
+def joined_lines(text: str) -> str:
+    """The text as `printable` makes it, its lines as one. Blanks stay: a name may have several."""
+    return _LINE_END.sub(" ", printable(text))
+
+
+def named(name: str) -> str:
+    """A name as it is printed; in quotes if its blanks could be misread. `find_row` takes either
+    spelling back.
+    """
+    return name if name == " ".join(name.split()) else repr(name)
+
+
+def spellings(name: str) -> set[str]:
+    """A name, and how it is printed: with what acts on a terminal spelled out."""
+    return {name, one_line(name), repr(name)[1:-1]}
 
 
 def _escaped(char: str) -> str:
@@ -248,7 +267,7 @@ class Term:
         """A text as the line under a row of a table: cut to the terminal's width, if there is a
         terminal.
         """
-        line = " ".join(printable(text).split())
+        line = joined_lines(text)
         return cut(line, max(self.width - 2, 20)) if sys.stdout.isatty() else line
 
     def table(
@@ -261,7 +280,7 @@ class Term:
         """Columns under their names; those named in `right` are right-aligned, the last one is cut
         to the terminal's width. Under each row comes its line of `below`, printable and styled.
         """
-        cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+        cells = [[joined_lines(cell) for cell in row] for row in rows]
         rights = set(right.split())
         widths = [
             max([cells_wide(name), *(cells_wide(row[column]) for row in cells)])

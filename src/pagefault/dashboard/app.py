@@ -55,9 +55,10 @@ _HEADERS: Final = (
 class Refused(Exception):
     """Raised to send an error answer instead."""
 
-    def __init__(self, status: int, why: str, hint: str = "") -> None:
+    def __init__(self, status: int, why: str, hint: str = "", *, page: str = "") -> None:
+        """`page` is HTML that says it already."""
         super().__init__(why)
-        self.status, self.why, self.hint = status, why, hint
+        self.status, self.why, self.hint, self.page = status, why, hint, page
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ class Dashboard:
         if is_json:
             told = {"error": refused.why, "hint": refused.hint}
             return HttpAnswer(json.dumps(told).encode(), "application/json", refused.status)
-        page = self._pages.refusal(refused.why, refused.hint)
+        page = refused.page or self._pages.refusal(refused.why, refused.hint)
         return HttpAnswer(page.encode(), status=refused.status)
 
     # --- pages --------------------------------------------------------------------------------
@@ -237,7 +238,10 @@ class Dashboard:
             case ("s", session, "claims"):
                 return await pages.claims(feed, session)
             case ("s", session, "pages", page_id):
-                return await pages.page(feed, session, page_id)
+                page, is_found = await pages.page(feed, session, page_id)
+                if not is_found:
+                    raise Refused(404, _no_page(page_id), page=page)
+                return page
         raise Refused(404, "There is no such page of the dashboard.")
 
     # --- JSON ---------------------------------------------------------------------------------
@@ -271,7 +275,7 @@ class Dashboard:
             case ("s", session, "pages", page_id):
                 found = await feed.page(session, page_id)
                 if found is None:
-                    raise Refused(404, f"page {page_id} does not exist or cannot be read")
+                    raise Refused(404, _no_page(page_id))
                 return found
         raise Refused(404, "not found")
 
@@ -301,7 +305,10 @@ class Dashboard:
                             event.cancel()
                             await asyncio.gather(event, return_exceptions=True)
                             break
-                        body = event.result()
+                        try:
+                            body = event.result()
+                        except PagefaultError:  # a page says it: this answer has begun
+                            break
                         await send({"type": "http.response.body", "body": body, "more_body": True})
             finally:
                 leaving.cancel()
@@ -338,6 +345,10 @@ def _event(told: list[NewRecord]) -> bytes:
         "records": len(told),
     }
     return f"id: {told[-1].seq}\nevent: change\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def _no_page(page_id: str) -> str:
+    return f"page {page_id} does not exist or cannot be read"
 
 
 def _static(name: str) -> HttpAnswer:

@@ -94,11 +94,13 @@ class Pages:
             resting={one.claim_id: descendants(told.edges, one.claim_id) for one in told.claims},
         )
 
-    async def page(self, feed: Feed, name: str, page_id: str) -> str:
+    async def page(self, feed: Feed, name: str, page_id: str) -> tuple[str, bool]:
+        """Also whether there is a page of this id that can be read."""
         view, found = await feed.session(name), await feed.page(name, page_id)
-        return await self._page(
+        page = await self._page(
             feed, "page.html", page_id, tab="page", card=view.card, page_id=page_id, found=found
         )
+        return page, found is not None
 
     async def search(self, feed: Feed, words: str) -> str:
         found = await feed.search(words) if words.strip() else []

@@ -47,6 +47,11 @@ class PageRow:
     occurred_ms: int | None = None  # when it was said, if its record says
     superseded: Seq = Seq(0)  # the record that made it historical by replacing its text
 
+    def __repr__(self) -> str:
+        part = f"part {self.part + 1} of {self.parts}" if self.parts > 1 else ""
+        size = counted(self.tokens, "token")
+        return outline(self.page_id, self.role, minute(self.said_ms), self.kind, size, part)
+
     @property
     def said_ms(self) -> int:
         """When it was said, or, if unknown, when it was logged."""
@@ -282,6 +287,11 @@ class SessionRow:
     lease_seq: Seq = Seq(0)  # the record that says who may write to it
     own_pages: int = 0  # pages that it holds itself, at present; including derived ones
     bytes: int = 0  # of content in its own records, at present
+
+    def __repr__(self) -> str:
+        held = counted(self.turns, "turn"), counted(self.pages, "page")
+        used = f"last used {minute(self.last_used_ms)}"
+        return outline(self.session_id, self.name and repr(self.name), *held, used)
 
 
 @dataclass(frozen=True, slots=True)

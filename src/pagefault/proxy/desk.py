@@ -73,10 +73,14 @@ class Desk:
         """Note a request of a session that goes on."""
         one = self._of(name)
         one.window_tokens = window_tokens
-        one.brought_back += passed.recalled
+        one.brought_back += passed.brought_back
         if passed.composed is not None:
             one.tokens = passed.composed.tokens
             one.left_tokens = passed.composed.left_tokens
+
+    def loaded(self, name: str, pages: int) -> None:
+        """Note how many pages the model loaded by its calls."""
+        self._of(name).brought_back += pages
 
     def answered(self, name: str, usage: Usage | None) -> None:
         """Note the provider's count for a request."""

@@ -168,11 +168,14 @@ class Forwarder:
 
         async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
             nonlocal passed
+            known = len(passed.pairs)
             asked = await conversation.served(passed, reply, so_far, is_last=is_last)
             told.metrics.served(len(reply.calls))
             if asked is None:
                 return None
             passed = asked
+            pairs = passed.pairs[known:]
+            self._desk.loaded(conversation.name, sum(len(one.loaded) for one in pairs))
             if reply.usage is not None:
                 told.metrics.reported(reply.usage)
                 self._desk.answered(conversation.name, reply.usage)

@@ -26,9 +26,9 @@ async function show(address, { push = false } = {}) {
   let page;
   try {
     const answer = await fetch(address, { signal: mine.signal, headers: { accept: "text/html" } });
-    if (answer.status === 404) location.reload(); // what was shown is gone: the server says so
-    if (!answer.ok) return false;
+    if (!answer.ok && answer.status !== 404) return false;
     page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.status === 404 && !page.querySelector("[id^=part-]")) location.reload(); // no session
   } catch (error) {
     if (error.name === "AbortError") return false;
     throw error;
@@ -65,7 +65,6 @@ async function show(address, { push = false } = {}) {
 const live = document.getElementById("live");
 let due = false;
 let timer = null;
-let events = null;
 
 function say(words, on) {
   live.textContent = words;
@@ -84,23 +83,58 @@ async function now() {
   if (due) refresh();
 }
 
-// A browser opens six connections to a server at most, and a stream is one: only pages that are seen
-// have one, or the seventh tab would wait for ever.
+// A browser opens six connections to a server at most, and a stream is one. So of all windows that are
+// seen one has the stream, while it holds the lock, and tells the others.
+const windows = new BroadcastChannel("pagefault");
+const ASKED = "asked", CHANGED = "changed"; // else a message is what `live` says
+let turn = null; // ends this window's wait for the lock, or its stream
+let said = null; // by the window with the stream
+
+function hear({ data }) {
+  if (data === CHANGED) return refresh();
+  if (data !== ASKED) return say(data, data === "live");
+  if (said !== null) windows.postMessage(said);
+}
+
+function tell(data) {
+  if (data !== CHANGED) said = data;
+  hear({ data });
+  windows.postMessage(data);
+}
+
+function stream(signal) {
+  return new Promise((done) => {
+    const events = new EventSource(`${base}/events`);
+    events.onopen = () => {
+      tell("live");
+      tell(CHANGED); // perhaps: while nobody had the stream
+    };
+    events.onerror = () => tell("not connected");
+    events.addEventListener("change", () => tell(CHANGED));
+    signal.onabort = () => {
+      events.close();
+      said = null;
+      done();
+    };
+  });
+}
+
 function follow() {
-  if (document.hidden === (events === null)) return;
+  if (document.hidden === (turn === null)) return;
   if (document.hidden) return leave();
-  events = new EventSource(`${base}/events`);
-  events.onopen = () => say("live", true);
-  events.onerror = () => say("not connected", false);
-  events.addEventListener("change", refresh);
+  turn = new AbortController();
+  const { signal } = turn;
+  navigator.locks.request("pagefault", { signal }, () => stream(signal)).catch(() => {});
+  windows.postMessage(ASKED);
 }
 
 function leave() {
-  events?.close();
-  events = null;
+  turn?.abort();
+  turn = null;
 }
 
-if ("EventSource" in window) {
+if ("locks" in navigator) {
+  windows.onmessage = hear;
   follow();
   document.addEventListener("visibilitychange", () => {
     follow();

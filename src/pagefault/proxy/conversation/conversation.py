@@ -165,6 +165,7 @@ class Conversation:
                 passed,
                 composed=layout.composed,
                 recalled=len(layout.quotes.pages),
+                brought_back=layout.quotes.brought_back,
                 evicted=self._note_window(match, layout.composed),
                 offer=layout.offer,
                 history=layout.history if layout.offer is not None else None,

@@ -21,7 +21,8 @@ class Passed:
     match: Match
     composed: Composed | None = None
     body: Json | None
-    recalled: int = 0  # pages
+    recalled: int = 0  # pages and claims that are quoted
+    brought_back: int = 0  # pages
     aside: bool = False  # asks for a summary: no part of the conversation, nor is its answer
     relayed: Relayed | None = None  # its record, if it could be logged
     record: Seq = NOTHING  # where the record is in the log

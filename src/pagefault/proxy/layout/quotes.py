@@ -63,6 +63,11 @@ class Chosen:
     def pages(self) -> list[Page]:
         return [*self.core, *self.here]
 
+    @property
+    def brought_back(self) -> int:
+        """How many pages these bring back, as `inspection/brought.py` defines it."""
+        return sum(page.derived is None for page in self.here)
+
 
 class Quotes:
     """For one conversation. `problem` is called with the reason if nothing could be found."""

@@ -15,6 +15,7 @@ Definitions, where the requirement leaves a choice:
   judged. Most references are of pages that are merely in a request, again in each: two faults in
   each of 60 turns were 0.4 % of them. What a program touches, and so the base of a processor's
   fault rate, are the pages needed here: how many of them did the model have to ask for?
+- brought back: a fault, or a page that the runtime fetched: see `inspection/brought.py`
 - success of a call of `page_fault`: it was served, and an answer of its turn cites the page
 - thrash: a fault within 5 turns of another on the same topic (a shared tag, or the page)
 - used tokens of an answered turn: its message, the pages cited, the pages faulted
@@ -86,6 +87,7 @@ from pagefault.model.page import PageRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
 from pagefault.represent.topics import topic_tags
+from pagefault.service.inspection.brought import BroughtFold
 from pagefault.service.inspection.residents import Residents
 from pagefault.service.limits import Limits
 from pagefault.store.codec import encode
@@ -110,6 +112,7 @@ class Tally:
     prefetch_used: int = 0  # those of them wanted later
     recalled_pages: int = 0
     recalled_tokens: int = 0
+    brought_back: int = 0
     faults: int = 0
     fault_tokens: int = 0
     faults_by_reason: Counter[str] = field(default_factory=Counter)  # of every call
@@ -168,6 +171,7 @@ class Tally:
             "prefetch_hit_rate": _share(self.prefetch_used, self.prefetched),
             "recalled_pages": self.recalled_pages,
             "recalled_tokens": self.recalled_tokens,
+            "brought_back": self.brought_back,
             "recalls": self.recalls,
             "recalls_corrected": self.recalls_corrected,
             "recall_success": _share(self.recalls - self.recalls_corrected, self.recalls),
@@ -240,6 +244,7 @@ class Meter:
         self.residents = Residents(limits)
         self.rows: dict[PageId, PageRow] = {}  # of every page that the session sees
         self.sizes: dict[PageId, int] = {}  # of its content, in bytes
+        self._brought = BroughtFold()
         self._topics: deque[_Topic] = deque()
         self._recall_turn: int | None = None  # the one that asked for something said before
         self._is_answered = False
@@ -261,6 +266,7 @@ class Meter:
         is_own = event.session == self._session
         tally = self._tally(event.turn) if is_own else Tally()
         self.residents.fold(event)
+        tally.brought_back += len(self._brought.fold(event))
         if self._turn != (event.session, event.turn):
             self._turn = event.session, event.turn
             self._needed, self._served = set(), {}

@@ -5,15 +5,15 @@ A fold of the log. Blocks on the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pagefault.model.events import DerivedBody, Event, Faulted, OriginalBody, Packed, Relayed, Said
+from pagefault.model.events import Event, OriginalBody, Relayed, Said
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Role
 from pagefault.model.page import SessionRow
 from pagefault.pack.citations import cited_pages
+from pagefault.service.inspection.brought import BroughtFold
 from pagefault.service.inspection.residents import Residents
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
@@ -30,10 +30,10 @@ class CitedAs(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """A turn in which pages were brought back: messages, documents, results, but no claims, which
-    are in the window anyway. `question` is the page of the user's message, "" if the turn has none;
-    `answer` the last page of the answer, "" until there is one. `asked` are the pages that the
-    model asked for; the runtime brought the others.
+    """A turn in which pages were brought back, as `inspection/brought.py` defines it. `question` is
+    the page of the user's message, "" if the turn has none; `answer` the last page of the answer,
+    "" until there is one. `asked` are the pages that the model asked for; the runtime brought the
+    others.
     """
 
     turn: TurnNo
@@ -71,20 +71,20 @@ class RecollectionFold:
     session: SessionRow
     residents: Residents
     _pages: set[PageId] = field(default_factory=set)
-    _derived: set[PageId] = field(default_factory=set)
+    _brought: BroughtFold = field(default_factory=BroughtFold)
     _turns: dict[TurnNo, _Turn] = field(default_factory=dict)
     _is_proxied: bool = False
 
     def fold(self, event: Event) -> None:
         self.residents.fold(event)
-        body = event.body
+        body, brought = event.body, self._brought.fold(event)
         if isinstance(body, OriginalBody):
             self._pages.add(body.page_id)
-        elif isinstance(body, DerivedBody):
-            self._derived.add(body.page_id)
         if event.session != self.session.session or event.turn < 0:
             return
         turn = self._turns.setdefault(event.turn, _Turn(event.turn, event.at_ms))
+        turn.brought |= dict.fromkeys(one.page_id for one in brought)
+        turn.asked |= dict.fromkeys(one.page_id for one in brought if one.reason is not None)
         match body:
             case Said(role=Role.USER, part=0) if not turn.question:
                 turn.question, turn.at_ms = body.page_id, event.at_ms
@@ -92,19 +92,10 @@ class RecollectionFold:
                 turn.answer = body.page_id
                 for page_id in cited_pages(body.text):
                     turn.cited[page_id] = self._cited_as(turn, page_id)
-            case Packed(recalled=recalled):
-                self._bring(turn, (one.page_id for one in recalled))
-            case Relayed(recalled=quoted, core=core):
+            case Relayed():
                 self._is_proxied = True
-                self._bring(turn, (one for one in quoted if one not in core))
-            case Faulted(refusal="", already_mapped=False, page_id=page_id):
-                self._bring(turn, [page_id])
-                turn.asked[page_id] = None
             case _:
-                pass  # it neither brings a page back nor answers
-
-    def _bring(self, turn: _Turn, page_ids: Iterable[PageId]) -> None:
-        turn.brought |= dict.fromkeys(one for one in page_ids if one not in self._derived)
+                pass  # it neither asks nor answers
 
     def _cited_as(self, turn: _Turn, page_id: PageId) -> CitedAs:
         if page_id in turn.brought:

@@ -17,14 +17,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.model.events import DerivedBody, Event, Faulted, Packed, Relayed
+from pagefault.model.events import Event, Faulted, Packed, Relayed
 from pagefault.model.ids import NOTHING, PageId, Seq
-from pagefault.model.kinds import FaultReason, Level
+from pagefault.model.kinds import Level
 from pagefault.model.page import SessionRow
 from pagefault.pack.bill import Bill, BillItem, add_up
 from pagefault.pack.count import tools_tokens
 from pagefault.paging.pressure import Callback, Gauge, Pressure
 from pagefault.service.inspection.bill import RequestFold
+from pagefault.service.inspection.brought import Brought, BroughtFold
 from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.memory_map import COLUMNS, MemoryMap, map_fold
 from pagefault.service.inspection.recollections import Recollection, RecollectionFold
@@ -38,16 +39,6 @@ from pagefault.service.runtime import Runtime
 AT_ONCE: Final = 128
 """Records folded before others are let in: some ten milliseconds of work."""
 JUDGED_MAX: Final = 30_000
-
-
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """A page that a request was the first to show again. `reason` is the model's, if it asked for
-    the page; None if the runtime brought it.
-    """
-
-    page_id: PageId
-    reason: FaultReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +69,7 @@ class SessionFold:
         self.upto = NOTHING  # the last folded record
         self.row = row
         self.requests = RequestFold(runtime, row)
-        self.brought: list[tuple[Brought, ...]] = []  # by request
+        self.brought: list[tuple[Brought, ...]] = []  # by the first request to show it again
         self.brought_pages = self.brought_tokens = 0
         self.gauge = Gauge()  # the pressure on the window, request by request
         self.runtime = runtime
@@ -89,8 +80,8 @@ class SessionFold:
         is_judged = len(runtime.index.events(row.session)) <= judged_max
         self._report = Folding(runtime, row.session, self.requests.ledger) if is_judged else None
         self._partial: list[tuple[Seq, str, tuple[PageId, Level, int]]] = []
-        self._derived: set[PageId] = set()
-        self._asked: list[Brought] = []  # since the previous request
+        self._brought = BroughtFold()
+        self._unsent: list[Brought] = []  # since the previous request
         self._window_tokens = 0
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
@@ -127,36 +118,30 @@ class SessionFold:
         self._recollections.fold(event)
         if self._report is not None:
             self._report.fold(event)
-        body = event.body
-        if isinstance(body, DerivedBody):
-            self._derived.add(body.page_id)
+        brought = self._brought.fold(event)
         if event.session != self.row.session:
             return
-        match body:
-            case Packed() if isinstance(self._map.window, Residents):
-                self._window_tokens = self._map.window.window_tokens
-                self._sent(body.tokens, (one.page_id for one in body.recalled))
-            case Relayed() if isinstance(self._map.window, RelayedWindow):
-                self._window_tokens = body.window_tokens
-                core = frozenset(body.core)
-                self._sent(body.tokens, (one for one in body.recalled if one not in core))
-            case Faulted(refusal="", already_mapped=False):
-                self._asked.append(Brought(body.page_id, body.reason))
-                if body.level and not body.relayed:
-                    part = body.page_id, Level(body.level), body.tokens
-                    self._partial.append((event.seq, body.call_id, part))
-            case _:
-                pass  # it is not a request, and brings nothing
-
-    def _sent(self, tokens: int, recalled: Iterable[PageId]) -> None:
-        by_itself = (Brought(one) for one in recalled if one not in self._derived)
-        brought = (*self._asked, *by_itself)
-        self.brought.append(brought)
+        self._unsent += brought
         self.brought_pages += len(brought)
         self.brought_tokens += sum(self.requests.size_of(one.page_id) for one in brought)
-        if self._window_tokens:
-            self.gauge.note(tokens / self._window_tokens, len(self._asked))
-        self._asked = []
+        match event.body:
+            case Packed(tokens=tokens) if isinstance(self._map.window, Residents):
+                self._sent(tokens, self._map.window.window_tokens)
+            case Relayed() as body if isinstance(self._map.window, RelayedWindow):
+                self._sent(body.tokens, body.window_tokens)
+            case Faulted(refusal="", already_mapped=False, relayed=False) as body if body.level:
+                part = body.page_id, Level(body.level), body.tokens
+                self._partial.append((event.seq, body.call_id, part))
+            case _:
+                pass  # it is not a request, and shows no page in part
+
+    def _sent(self, tokens: int, window_tokens: int) -> None:
+        self._window_tokens = window_tokens
+        self.brought.append(tuple(self._unsent))
+        if window_tokens:
+            asked = sum(one.reason is not None for one in self._unsent)
+            self.gauge.note(tokens / window_tokens, asked)
+        self._unsent = []
 
     # --- results ------------------------------------------------------------------------------
 

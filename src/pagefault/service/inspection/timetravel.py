@@ -65,6 +65,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import Actor, Level, Role, RulingKind, Tier
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.reprs import counted, minute, outline
 from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
 from pagefault.pack.citations import cited_pages
@@ -112,6 +113,13 @@ class Moment:
     pages: tuple[InWindow, ...]
     pinned: tuple[PageId, ...]
     relayed: Relayed | None = None
+
+    def __repr__(self) -> str:
+        request = f"request {self.request}" if self.request >= 0 else "no request yet"
+        size = f"{self.request_tokens:,} of {self.window_tokens:,} tokens"
+        pages = [f"{one.page_id} · L{one.level} · {one.place}" for one in self.pages]
+        when = f"turn {self.turn}", minute(self.at_ms), request, size
+        return outline(f"Moment {self.seq}", *when, counted(len(pages), "page"), lines=pages)
 
 
 def find_seq(
@@ -314,6 +322,12 @@ class Sent:
     missing: tuple[str, ...] = ()
     forgotten: tuple[Seq, ...] = ()
 
+    def __repr__(self) -> str:
+        told = [counted(len(self.request.messages), "message")]
+        told += [f"{self.request.tokens:,} of {self.request.window_tokens:,} tokens"]
+        when = f"turn {self.turn}", minute(self.at_ms)
+        return outline(f"Request {self.number}", *when, *told, lines=self.missing)
+
     @property
     def is_exact(self) -> bool:
         """Whether it is the request byte for byte."""
@@ -463,6 +477,13 @@ class Movement:
     actor_id: str = ""
     tier_before: Tier | None = None
     tier_after: Tier | None = None
+
+    def __repr__(self) -> str:
+        tiers = (self.tier_before, self.tier_after)
+        moved = " → ".join(str(one or "-") for one in tiers) if tiers[0] is not tiers[1] else ""
+        who = self.actor_id or str(self.actor)
+        when = f"turn {self.turn}", minute(self.at_ms)
+        return outline(self.page_id, self.what, *when, who, moved, self.by)
 
 
 def history(

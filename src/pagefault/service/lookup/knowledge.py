@@ -16,6 +16,7 @@ from pagefault.language.analyzer import forms_of, query_words
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import ClaimType
 from pagefault.model.page import Scope
+from pagefault.model.reprs import outline
 from pagefault.recall.gate import QUESTION_MARK
 from pagefault.recall.search import SearchHit
 from pagefault.service.derived.claims import ClaimInfo
@@ -52,6 +53,10 @@ class Knowledge:
     pages: tuple[PageId, ...] = ()
     reason: str = ""
     told: str = ""
+
+    def __repr__(self) -> str:
+        found = ", ".join([*self.claims, *self.pages])
+        return outline("known" if self.is_known else self.reason, found, self.told)
 
 
 _TOLD: Final = {

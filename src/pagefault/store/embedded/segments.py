@@ -28,6 +28,7 @@ from pagefault.model.errors import (
     StoreCorrupt,
     StoreError,
     StoreLatched,
+    StoreMissing,
     StoreReadOnly,
 )
 from pagefault.model.events import Draft, Event
@@ -182,6 +183,11 @@ class SegmentLog:
                 return
             if not (owned and self._fd < 0) and self._take_in_the_end(owned=owned):
                 return
+            if self._read_only and self._head and not os.path.lexists(self._directory):
+                raise StoreMissing(
+                    f"{self._directory.parent} was deleted while open, so it cannot be read",
+                    hint="end this process, and restore the memory if you have a copy",
+                )
             self._shut()
             self._handles.close()
             known = self._acknowledged = max(self._acknowledged, acknowledged or NOTHING)
