@@ -110,9 +110,9 @@ def test_status_and_doctor_tell_how_far_it_is(
     assert check["status"] == "warn"
     assert "56 pages without a vector" in check["found"]
     cli("--root", memory_root, "embed")
-    assert "of 56 pages, 0 missing" in cli("--root", memory_root, "status").out
+    assert "56 pages embedded, 0 missing" in cli("--root", memory_root, "status").out
     checks = cli("--root", memory_root, "doctor", "--json").data["checks"]
-    assert {"name": "embedder", "status": "ok", "found": "words, 128 numbers a page"}.items() <= {
+    assert {"name": "embedder", "status": "ok", "found": "words, 128 dimensions"}.items() <= {
         (key, value) for one in checks if one["name"] == "embedder" for key, value in one.items()
     }
 

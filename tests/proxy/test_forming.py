@@ -446,3 +446,16 @@ async def test_a_way_of_compaction_that_is_named_sums_up_without_consent_and_ask
             again = unnamed(*history, user("And now?")) | {"model": MODEL}
             await to.http.post("/v1/messages", json=again, headers=SESSION)
             assert provider.turns[-1].body["messages"][0] == last[0], "the same after a restart"
+
+
+async def test_under_a_window_smaller_than_a_usual_range_turns_are_formed_before_they_leave() -> (
+    None
+):
+    provider = Model()
+    with Upstream(provider) as upstream:
+        async with standing(upstream, window=600, faults=False) as to:
+            await talk(to, 14)
+            ranges = await (await the_session(to)).formations()
+        assert provider.forming
+        assert {one.outcome for one in ranges[:-1]} == {"formed"}
+        assert b"S (sum_" in provider.turns[-1].raw

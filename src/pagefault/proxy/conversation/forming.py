@@ -42,7 +42,7 @@ from pagefault.represent.extractive_former import ExtractiveFormer
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.formation import Told
 from pagefault.service.turn.lived import words_max
-from pagefault.service.window.ranges import Ranges
+from pagefault.service.window.ranges import Ranges, size_within
 from pagefault.service.window.state import SessionState
 
 CACHED_PRICE: Final = 0.1  # of plain input: what most providers take
@@ -225,10 +225,11 @@ class RelayedFormation:
         if session is None or relayed is None or passed.aside or not (answer and lived):
             return
         tokens = relayed.tokens + self._counter.count(answer)
+        window_tokens = state.verbatim.window_tokens
         former: Former | None = None
         if fork is not None:
             former = self._asking(fork, passed, answer, tokens, written)
-        elif session.owned.runtime.names_compaction and state.verbatim.window_tokens:
+        elif session.owned.runtime.names_compaction and window_tokens:
             former, tokens = ExtractiveFormer(self._counter.count), 0
         if former is None:
             return
@@ -244,8 +245,8 @@ class RelayedFormation:
                 model=passed.model,
                 tokens=tokens,
                 factor=relayed.factor,
-                window_tokens=state.verbatim.window_tokens,
-                range_tokens=folded.limits.summarised_tokens_max,
+                window_tokens=window_tokens,
+                range_tokens=size_within(window_tokens, folded.limits.summarised_tokens_max),
             )
 
         session._formation.begin(former, now, told)

@@ -12,7 +12,7 @@ from pagefault.model.page import Page
 from pagefault.model.segments import RenderedSegment
 from pagefault.pack.layout import Entry, Exchange, Shown, said_in
 from pagefault.service.turn.admission import summary_room
-from pagefault.service.window.ranges import FormedRange, Ranges, closed, runs
+from pagefault.service.window.ranges import FormedRange, Ranges, closed, runs, size_within
 from pagefault.service.window.state import SessionState
 
 _WORDS_PER_TOKEN: Final = 0.6  # a limit in words is enforced in tokens
@@ -97,7 +97,8 @@ class OwnWindow:
 
     @property
     def size(self) -> int:
-        return self.state.limits.summarised_tokens_max
+        state = self.state
+        return size_within(state.window_tokens, state.limits.summarised_tokens_max)
 
     @property
     def is_answered(self) -> bool:

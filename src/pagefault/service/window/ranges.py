@@ -21,6 +21,8 @@ from pagefault.model.kinds import PAGE_PREFIX, FormationOutcome, Kind, Role
 from pagefault.model.page import Page
 
 _SUMMARY = PAGE_PREFIX["summary"] + "_"
+WINDOW_RANGES = 4
+"""Ranges that fit a window, at least: turns of one that never closes leave before it is formed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,11 @@ class Ranges:
             for one in sorted(self, key=lambda one: one.order_from)
             if one.summary and one.turn + after_turns <= turn
         ]
+
+
+def size_within(window_tokens: int, tokens_max: int) -> int:
+    """The size of ranges under a window; of 0 tokens, there is none."""
+    return min(tokens_max, window_tokens // WINDOW_RANGES or tokens_max)
 
 
 def closed(pages: Iterable[Page], tokens_max: int) -> list[list[Page]]:
