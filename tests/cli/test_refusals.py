@@ -45,6 +45,14 @@ BAD_INPUT = [
     (["chat", "--window", "many"], 2, "not a valid integer"),
     (["chat", "--engine", "oracle"], 2, "is not one of"),
     (["bench", "kernel", "--pages", "0"], 2, "not in the range"),
+    (
+        ["search", "hello", "--in", "chagpt"],
+        2,
+        "there is no source 'chagpt'; there are pagefault, ",
+    ),
+    (["export", "x", "--in", "chagpt"], 2, "there is no source"),
+    (["forget", "--in", "chagpt"], 2, "there is no source"),
+    (["import", "list", "--in", "chagpt"], 2, "there is no source"),
     (["config", "show", "extra"], 2, "unexpected extra argument"),
 ]
 
