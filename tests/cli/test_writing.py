@@ -14,7 +14,6 @@ import pagefault
 from tests.cli.conftest import Cli, Outcome
 from tests.store.roots import make_segments_tiny
 
-
 ROOT = Path(__file__).parents[2]
 
 
