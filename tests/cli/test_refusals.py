@@ -53,6 +53,7 @@ BAD_INPUT = [
     (["core", "add", "we fly"], 2, "has no verb 'add'; did you mean append?"),
     (["scopes", "zzz", "talk", "x"], 2, "has no verb 'zzz'; the verbs are "),
     (["import", "aprove", "--import", "imp_1"], 2, "did you mean approve?"),
+    (["import", "nope.zip"], 2, "'nope.zip' does not exist"),
     (["export", "x", "--in", "chagpt"], 2, "there is no source"),
     (["forget", "--in", "chagpt"], 2, "there is no source"),
     (["import", "list", "--in", "chagpt"], 2, "there is no source"),
@@ -99,7 +100,7 @@ def test_a_memory_that_is_not_there_is_not_found(cli: Cli, tmp_path: Path) -> No
     assert told.code == 3
     assert str(tmp_path / "none") in told.err
     assert "hint: " in told.err
-    assert "makes one" in told.err
+    assert "`pagefault import PATH` makes one" in told.err
 
 
 def test_a_memory_without_a_session_says_how_to_begin(cli: Cli) -> None:

@@ -120,7 +120,8 @@ class App:
 
 
 MAKE_ONE = (
-    "`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where"
+    "`pagefault chat`, `pagefault replay FILE` or `pagefault import PATH` makes one; "
+    "--root or PAGEFAULT_HOME says where"
 )
 
 

@@ -32,7 +32,7 @@ def import_() -> None:
 
 
 @import_.command(cls=Command)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--yes", is_flag=True, help="Import without asking first.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @click.option("--watch", is_flag=True, help="Keep running, and import what is added.")
