@@ -75,7 +75,8 @@ def test_it_is_approved_and_that_is_taken_back(cli: Cli, root: Path, talk: Path,
     assert approved["approved"]
     [revoked] = cli("--root", root, "import", "revoke", by, what, "--json").data
     assert not revoked["approved"]
-    assert cli("--root", root, "import", "approve", by, "another").code == 3
+    other = "codex" if by == "--in" else "another"
+    assert cli("--root", root, "import", "approve", by, other).code == 3
 
 
 def test_what_is_asked_wrongly_is_wrong_usage(cli: Cli, root: Path, talk: Path) -> None:

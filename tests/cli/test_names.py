@@ -201,3 +201,7 @@ def test_tables_of_claims_fit_sixty_columns(
         told = cli("--root", memory_root, group, "ls", "talk").out
         assert text[:40] in told
         assert max(map(cells_wide, told.splitlines())) <= 60
+
+
+def test_core_memory_without_a_section_says_how_to_begin(cli: Cli, memory_root: Path) -> None:
+    assert "`pagefault core append SECTION TEXT`" in cli("--root", memory_root, "core").err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,7 +33,19 @@ def test_a_pack_is_printed_within_its_tokens_and_read_again(cli: Cli, memory_roo
     for form in ("claude", "codex"):
         shown = cli("--root", memory_root, "pack", "red wheel", "--format", form, "--budget", "90")
         assert "talk/msg_1" in shown.out
-    assert cli("--root", memory_root, "pack", "red wheel", "--budget", "4").out == ""
+
+
+def test_a_budget_too_small_for_anything_is_told_with_the_smallest_that_is_not(
+    cli: Cli, memory_root: Path
+) -> None:
+    for words in ("red wheel", "xylophone"):
+        pack = ["--root", str(memory_root), "pack", words, "--session", "talk", "--at", AT]
+        told = cli(*pack, "--budget", "4")
+        assert told.out == ""
+        assert "shown instead" not in told.err
+        [least] = re.findall(r"too small for anything: --budget (\d+) holds", told.err)
+        assert cli(*pack, "--budget", least).out
+        assert not cli(*pack, "--budget", str(int(least) - 1)).out
 
 
 def test_a_query_that_misses_says_so(cli: Cli, memory_root: Path) -> None:

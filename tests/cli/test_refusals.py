@@ -45,6 +45,18 @@ BAD_INPUT = [
     (["chat", "--window", "many"], 2, "not a valid integer"),
     (["chat", "--engine", "oracle"], 2, "is not one of"),
     (["bench", "kernel", "--pages", "0"], 2, "not in the range"),
+    (
+        ["search", "hello", "--in", "chagpt"],
+        2,
+        "there is no source 'chagpt'; there are pagefault, ",
+    ),
+    (["core", "add", "we fly"], 2, "has no verb 'add'; did you mean append?"),
+    (["scopes", "zzz", "talk", "x"], 2, "has no verb 'zzz'; the verbs are "),
+    (["import", "aprove", "--import", "imp_1"], 2, "did you mean approve?"),
+    (["import", "nope.zip"], 2, "'nope.zip' does not exist"),
+    (["export", "x", "--in", "chagpt"], 2, "there is no source"),
+    (["forget", "--in", "chagpt"], 2, "there is no source"),
+    (["import", "list", "--in", "chagpt"], 2, "there is no source"),
     (["config", "show", "extra"], 2, "unexpected extra argument"),
 ]
 
@@ -88,7 +100,7 @@ def test_a_memory_that_is_not_there_is_not_found(cli: Cli, tmp_path: Path) -> No
     assert told.code == 3
     assert str(tmp_path / "none") in told.err
     assert "hint: " in told.err
-    assert "makes one" in told.err
+    assert "`pagefault import PATH` makes one" in told.err
 
 
 def test_a_memory_without_a_session_says_how_to_begin(cli: Cli) -> None:

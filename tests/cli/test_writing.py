@@ -14,6 +14,8 @@ import pagefault
 from tests.cli.conftest import Cli, Outcome
 from tests.store.roots import make_segments_tiny
 
+ROOT = Path(__file__).parents[2]
+
 
 def _say(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
@@ -261,6 +263,8 @@ def test_the_demo_recalls_what_had_left_the_window_and_can_be_repeated_in_one_me
     assert "in this memory already" in second.out
     assert "[ref: msg_" in second.out
     assert "superseded by clm_" in second.out
+    sample = (ROOT / "README.md").read_text("utf-8").partition("```text\n")[2].partition("```")[0]
+    assert " ".join(sample.split()) in " ".join(second.out.split())
 
 
 def test_the_kernel_is_timed(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,8 +207,9 @@ def test_a_file_of_tokens_is_read_or_refused_without_a_token_in_the_message(
 def test_a_user_s_name_is_plain_and_no_digest() -> None:
     assert checked_user("ann.b-2") == "ann.b-2"
     for bad in ("", "~", "~1f", "a@b", "a:b", "a b", "x" * 33, "é"):
-        with pytest.raises(BadInput):
+        with pytest.raises(BadInput) as refused:
             checked_user(bad)
+        assert "such as ann" in refused.value.hint
 
 
 async def test_an_id_that_looks_like_a_secret_is_a_session_and_not_written(

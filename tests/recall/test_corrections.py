@@ -32,6 +32,7 @@ def test_a_message_that_asks_for_the_past(message: str) -> None:
         "That is wrong, it was in March.",
         "I said Tuesday.",
         "We agreed on MySQL, not Postgres.",
+        "But we picked MySQL.",
         "You're mistaken.",
         "I never said that.",
         "Actually, it was Maria.",
@@ -52,6 +53,8 @@ def test_a_message_that_corrects(message: str) -> None:
         "Nothing is wrong with it, I think.",
         "The number is 12.",
         "She said that it rains.",
+        "We picked Postgres for the database.",
+        "I decided not to go.",
         "",
     ],
 )

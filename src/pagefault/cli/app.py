@@ -120,7 +120,8 @@ class App:
 
 
 MAKE_ONE = (
-    "`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where"
+    "`pagefault chat`, `pagefault replay FILE` or `pagefault import PATH` makes one; "
+    "--root or PAGEFAULT_HOME says where"
 )
 
 
@@ -371,6 +372,7 @@ class Group(click.Group):
         self.params += _global_options(hidden=not visible_options)
 
 
+_VERB_NEAR = 0.4  # so that `add` is near to `append`: a wrong guess costs a word, as none would
 _NO_VERB = "pagefault.cli.no_verb"  # the key of a first argument that is not a verb
 
 
@@ -403,11 +405,14 @@ class WithDefault(Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click's; the name of a missing session may be a mistyped verb."""
+        """As click's; a first argument that the default verb cannot use may be a mistyped verb."""
         from pagefault.model.errors import SessionNotFound
 
         try:
             return super().invoke(ctx)
+        except click.UsageError as wrong:
+            self._name_verbs(ctx, wrong)
+            raise
         except SessionNotFound as missing:
             from difflib import get_close_matches
 
@@ -415,6 +420,23 @@ class WithDefault(Group):
                 for near in get_close_matches(word, self.commands, n=1):
                     missing.hint = f"did you mean `{ctx.command_path} {near}`? {missing.hint}"
             raise
+
+    def _name_verbs(self, ctx: click.Context, wrong: click.UsageError) -> None:
+        """Say in a complaint of the default verb's arguments that the first is no verb."""
+        from difflib import get_close_matches
+
+        for word in ctx.meta.get(_NO_VERB, []):
+            is_meant = "extra argument" in wrong.message and not word.startswith("-")
+            cutoff = _VERB_NEAR if is_meant else 0.6
+            near = [
+                f"did you mean {one}?" for one in get_close_matches(word, self.commands, 1, cutoff)
+            ]
+            if is_meant:
+                guess = (near or [f"the verbs are {', '.join(self.commands)}"])[0]
+                wrong.message = f"{ctx.command_path} has no verb {word!r}; {guess}"
+                wrong.ctx = ctx
+            elif near:
+                wrong.message += f" If {word!r} is a verb, {near[0]}"
 
 
 pass_app = click.make_pass_decorator(App, ensure=True)

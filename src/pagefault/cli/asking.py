@@ -11,7 +11,7 @@ import click
 from pagefault.cli.app import App, find_session, json_option, names_of
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
-from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_UNTIL
+from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
 from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
@@ -85,14 +85,25 @@ _OPTIONS = (
     json_option,
 )
 
-in_option = click.option(
-    "--in",
-    "imported_from",
-    metavar="SOURCE",
-    default="",
-    help="Only pages imported from SOURCE: chatgpt, claude, claude-code, codex …",
-)
-"""For commands over a whole memory."""
+
+def _a_source(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    from pagefault.history.recognise import SOURCES
+
+    if value and not any(source.startswith(value) for source in SOURCES):
+        raise click.BadParameter(f"there is no source {value!r}; there are {', '.join(SOURCES)}.")
+    return value
+
+
+def in_option(told: str = ONLY_SOURCE) -> Callable[[F], F]:
+    """For commands over a whole memory. "" is every source."""
+    return click.option(
+        "--in",
+        "imported_from",
+        metavar="SOURCE",
+        default="",
+        callback=_a_source,
+        help=told,
+    )
 
 
 def asking_options(command: F) -> F:

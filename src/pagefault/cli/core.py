@@ -76,7 +76,8 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
         app.term.line(f"{app.term.style(one.section, 'bold')}  {app.term.style(head, 'dim')}")
         app.term.text(one.text)
         app.term.line()
-    app.term.note(plural(len(told), "proposal" if proposed else "section"))
+    begin = "" if told or proposed else ": `pagefault core append SECTION TEXT` writes the first"
+    app.term.note(plural(len(told), "proposal" if proposed else "section") + begin)
 
 
 @core.command("append", cls=Command)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pagefault.cli.app import App, Command, find_row, json_option, pass_app
-from pagefault.cli.asking import filter_of
+from pagefault.cli.asking import filter_of, in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.wording import (
@@ -16,7 +16,6 @@ from pagefault.cli.wording import (
     ONLY_ORIGIN,
     ONLY_SESSION,
     ONLY_SINCE,
-    ONLY_SOURCE,
     ONLY_UNTIL,
 )
 from pagefault.model.kinds import Kind
@@ -46,7 +45,7 @@ from pagefault.model.kinds import Kind
     metavar="ORIGIN",
     help=ONLY_ORIGIN,
 )
-@click.option("--in", "imported_from", metavar="SOURCE", help=ONLY_SOURCE)
+@in_option()
 @click.option("--since", metavar="WHEN", help=ONLY_SINCE)
 @click.option("--until", metavar="WHEN", help=ONLY_UNTIL)
 @click.option("--dry-run", is_flag=True, help="Only show what would be exported.")
@@ -59,7 +58,7 @@ def export(
     session_name: str | None,
     kinds: tuple[str, ...],
     origins: tuple[str, ...],
-    imported_from: str | None,
+    imported_from: str,
     since: str | None,
     until: str | None,
     dry_run: bool,
@@ -81,9 +80,7 @@ def export(
 
         async def work() -> dict[str, object]:
             async with app.reading() as memory:
-                wanted = filter_of(
-                    kinds, (), origins, since, until, imported_from=imported_from or ""
-                )
+                wanted = filter_of(kinds, (), origins, since, until, imported_from=imported_from)
                 if session_name:
                     row = await find_row(memory, session_name)
                     wanted = replace(wanted, session=row.session_id)

@@ -18,9 +18,9 @@ from pagefault.cli.app import (
     page_argument,
     pass_app,
 )
-from pagefault.cli.asking import filter_of
+from pagefault.cli.asking import filter_of, in_option
 from pagefault.cli.term import plural
-from pagefault.cli.wording import ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
+from pagefault.cli.wording import ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_UNTIL
 from pagefault.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     metavar="ORIGIN",
     help=ONLY_ORIGIN,
 )
-@click.option("--in", "imported_from", metavar="SOURCE", help=ONLY_SOURCE)
+@in_option()
 @click.option("--since", metavar="WHEN", help=ONLY_SINCE)
 @click.option("--until", metavar="WHEN", help=ONLY_UNTIL)
 @click.option(
@@ -68,7 +68,7 @@ def forget(
     query: str | None,
     kinds: tuple[str, ...],
     origins: tuple[str, ...],
-    imported_from: str | None,
+    imported_from: str,
     since: str | None,
     until: str | None,
     session_name: str | None,
@@ -102,9 +102,7 @@ def forget(
         async with app.writing() if yes else app.reading() as memory:
             names = await names_of(memory)
             if matching:
-                wanted = filter_of(
-                    kinds, (), origins, since, until, imported_from=imported_from or ""
-                )
+                wanted = filter_of(kinds, (), origins, since, until, imported_from=imported_from)
                 if session_name:
                     wanted = replace(wanted, session=await find_kept(memory, session_name))
                 plans = await memory.forget_matching(query or "", wanted=wanted, dry_run=not yes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from pagefault.cli.app import App, Command, WithDefault, json_option, pass_app
+from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 
@@ -31,7 +32,7 @@ def import_() -> None:
 
 
 @import_.command(cls=Command)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--yes", is_flag=True, help="Import without asking first.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @click.option("--watch", is_flag=True, help="Keep running, and import what is added.")
@@ -259,13 +260,7 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 
 
 @import_.command("list", cls=Command)
-@click.option(
-    "--in",
-    "imported_from",
-    metavar="SOURCE",
-    default="",
-    help="Only sessions imported from SOURCE.",
-)
+@in_option("Only sessions imported from SOURCE.")
 @json_option
 @pass_app
 def list_(app: App, imported_from: str, as_json: bool) -> None:
@@ -288,9 +283,7 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
 @import_.command(cls=Command)
 @click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
-@click.option(
-    "--in", "imported_from", metavar="SOURCE", default="", help="All sessions imported from SOURCE."
-)
+@in_option("All sessions imported from SOURCE.")
 @json_option
 @pass_app
 def approve(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
@@ -305,9 +298,7 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
 @import_.command(cls=Command)
 @click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
-@click.option(
-    "--in", "imported_from", metavar="SOURCE", default="", help="All sessions imported from SOURCE."
-)
+@in_option("All sessions imported from SOURCE.")
 @json_option
 @pass_app
 def revoke(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:

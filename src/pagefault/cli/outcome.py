@@ -196,7 +196,7 @@ COMMANDS: Final = {
     "core_memory_append": "`pagefault core append`",
     "core_memory_replace": "`pagefault core replace`",
     "archival_memory_insert": "`pagefault core insert`",
-    "open": "`pagefault chat` or `pagefault replay FILE`",
+    "open": "`pagefault chat`, `pagefault replay FILE` or `pagefault import PATH`",
     "root": "--root",
     "window": "--window",
 }

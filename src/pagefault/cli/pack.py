@@ -38,6 +38,9 @@ _JSON: Final = """JSON: {query, generated_at, pack_type, a list of {text, cites}
     source_mix, evidence, inclusion_reason, left_out, left_out_total};
     docs/context-packs.md explains the fields."""
 
+_BUDGET_FIRST: Final = 128
+_BUDGET_LAST: Final = 1 << 16
+"""Budgets between which the smallest is sought that would hold something."""
 _EMPTY: Final = {"digest": "nothing changed"}
 _OPTIONS: Final = (
     click.option(
@@ -242,15 +245,21 @@ def _hand_on(
         given["at"] = last_ms(at, datetime.now(UTC))
     before = None if older is None else ContextPack.from_json(older.read_text("utf-8"))
 
-    async def read() -> tuple[ContextPack, str]:
+    async def read() -> tuple[ContextPack, str, int]:
         async with app.reading() as memory:
-            if session_name is None and everywhere:
-                return await make(memory, given), "all"
-            row = await find_row(memory, session_name)
-            session = await memory.session(row.session_id, create=False)
-            return await make(session, given), row.name or row.session_id
+            asked: Session | Memory = memory
+            of = "all"
+            if session_name is not None or not everywhere:
+                row = await find_row(memory, session_name)
+                asked = await memory.session(row.session_id, create=False)
+                of = row.name or row.session_id
+            made = await make(asked, given)
+            least = 0
+            if made.token_budget.trimmed and not made.token_budget.used:
+                least = await _least(lambda budget: make(asked, given | {"budget": budget}), budget)
+            return made, of, least
 
-    made, of = app.run(read())
+    made, of, least = app.run(read())
     form = "json" if as_json else form
     if before is not None:
         changes = made.since(before)
@@ -279,15 +288,35 @@ def _hand_on(
     else:
         for line in made.text(form).splitlines():
             app.term.line(line)
-    _note(app, made)
+    _note(app, made, least)
 
 
-def _note(app: App, made: ContextPack) -> None:
+async def _least(make: Callable[[int], Awaitable[ContextPack]], empty: int) -> int:
+    """The smallest budget whose pack holds something, above one whose pack is `empty`; 0 if none is
+    found.
+    """
+    holds = max(2 * empty, _BUDGET_FIRST)
+    while not (await make(holds)).token_budget.used:
+        empty, holds = holds, 2 * holds
+        if holds > _BUDGET_LAST:
+            return 0
+    while holds - empty > 1:
+        middle = (empty + holds) // 2
+        if (await make(middle)).token_budget.used:
+            holds = middle
+        else:
+            empty = middle
+    return holds
+
+
+def _note(app: App, made: ContextPack, least: int) -> None:
     tokens = made.token_budget
     left = f", {plural(made.left_out_total, 'item')} left out" if made.left_out_total else ""
     app.term.note(f"{tokens.used:,} of {tokens.target:,} tokens{left}")
     if not tokens.used and not made.left_out_total:
         app.term.note(_EMPTY.get(made.pack_type, "there is nothing in memory to tell of"))
+    if least:
+        app.term.note(f"the budget is too small for anything: --budget {least} holds something")
     if made.fallback:
         app.term.note("nothing bears on these words: what was said last is shown instead")
 

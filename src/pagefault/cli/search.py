@@ -30,7 +30,7 @@ from pagefault.cli.asking import (
     """,
 )
 @click.argument("words", nargs=-1, required=True)
-@in_option
+@in_option("Only pages imported from SOURCE: chatgpt, claude, claude-code, codex …")
 @profile_option
 @asking_options
 @pass_app

@@ -50,7 +50,7 @@ _SHOWN = {  # the figures for people; JSON has them all
     "fault_rate_needed": "faults, share of pages needed",
     "thrash_index": "thrash index",
     "recalls": "recalls",
-    "recall_success": "recalls not corrected by the user, share",
+    "recall_success": "recalls not contradicted by the next message, share",
     "evictions": "pages evicted",
     "compression_ratio": "compression by summaries, ratio",
     "prefix_survival": "prefix kept between requests, share",
@@ -168,7 +168,9 @@ def _show(
         rows.append(["brought back", f"{plural(back, 'page')}: {how}"])
     if told["recalls"]:
         wrong = told["recalls_corrected"]
-        rows.append(["recalls", f"{told['recalls']:,}, {wrong or 'none'} corrected by the user"])
+        rows.append(
+            ["recalls", f"{told['recalls']:,}, {wrong or 'none'} contradicted by the next message"]
+        )
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
     told = _formation(formed)

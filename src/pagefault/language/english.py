@@ -443,7 +443,9 @@ ENGLISH: Final = Language(
             r"|^\W*(?:wrong|incorrect|not quite|nope)\b"
             r"|\byou(?:['’]re| are) (?:wrong|mistaken|misremembering|mixing)\b"
             r"|\b(?:i|we) (?:never|didn['’]t|did not) (?:say|said|decide|agree|pick|choose)\b"
-            r"|^\W*(?:but )?(?:i|we) (?:said|told you|decided|agreed|picked|chose)\b"
+            r"|^\W*(?:but )?(?:i|we) (?:said|told you)\b"
+            r"|^\W*but (?:i|we) (?:decided|agreed|picked|chose)\b"
+            r"|^\W*(?:i|we) (?:decided|agreed|picked|chose)\b[^.!?]*, not\b"
             r"|^\W*actually\b\W+(?:it|that|we|i)\b"
         ),
         Cue.DECISION: (

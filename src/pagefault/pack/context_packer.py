@@ -286,7 +286,7 @@ def _pack(
             InclusionReason(ref=ref, reason=reason) for ref, reason in reasons.items()
         ),
         matched=head.matched,
-        fallback=head.fallback,
+        fallback=head.fallback if any(c.item.section == EVIDENCE for c in chosen) else "",
         left_out=tuple(left_out[:LEFT_OUT_MAX]),
         left_out_total=len(left_out),
     )

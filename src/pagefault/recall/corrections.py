@@ -1,8 +1,8 @@
 """Signs that a user asked for recall, or that the answer which recalled something was wrong.
 
-Judged by form alone, and cautiously: a message is a correction only if it begins by contradicting,
-or repeats what its author said before. A missed correction makes recall look better than it is, so
-the figure computed from this is an upper bound.
+Judged by form alone, and cautiously: a message is a correction only if it contradicts, or insists
+on what its author said before ("I said Tuesday"); a decision that is merely told is none. A missed
+correction makes recall look better than it is, so the figure computed from this is an upper bound.
 """
 
 from __future__ import annotations

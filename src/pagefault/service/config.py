@@ -601,9 +601,7 @@ def _checked(item: Setting, found: _Found) -> object:
         value = _typed(item, found)
     except ValueError as error:
         got = "" if item.secret else f", not {found.value!r}"
-        raise BadInput(
-            f"{found.origin}: {item.key} must be {error}{got}", hint="correct it there"
-        ) from None
+        raise BadInput(f"{found.origin}: {item.key} must be {error}{got}") from None
     return value
 
 

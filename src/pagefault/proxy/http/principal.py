@@ -39,7 +39,8 @@ def checked_user(name: str) -> str:
     if not _USER.fullmatch(name):
         raise BadInput(
             "a user of the proxy has a name of 1 to 32 ASCII letters, digits, '.', '_' and '-', "
-            "which begins with a letter or a digit"
+            "which begins with a letter or a digit",
+            hint="it is a name for this memory only, such as ann or team-2.bob",
         )
     return name
 
