@@ -411,8 +411,7 @@ class WithDefault(Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as wrong:
-            self._name_verbs(ctx, wrong)
-            raise
+            raise self._naming_verbs(ctx, wrong) from None
         except SessionNotFound as missing:
             from difflib import get_close_matches
 
@@ -421,8 +420,8 @@ class WithDefault(Group):
                     missing.hint = f"did you mean `{ctx.command_path} {near}`? {missing.hint}"
             raise
 
-    def _name_verbs(self, ctx: click.Context, wrong: click.UsageError) -> None:
-        """Say in a complaint of the default verb's arguments that the first is no verb."""
+    def _naming_verbs(self, ctx: click.Context, wrong: click.UsageError) -> click.UsageError:
+        """A complaint about the default verb's arguments, which says that the first is no verb."""
         from difflib import get_close_matches
 
         for word in ctx.meta.get(_NO_VERB, []):
@@ -433,10 +432,12 @@ class WithDefault(Group):
             ]
             if is_meant:
                 guess = (near or [f"the verbs are {', '.join(self.commands)}"])[0]
-                wrong.message = f"{ctx.command_path} has no verb {word!r}; {guess}"
-                wrong.ctx = ctx
-            elif near:
-                wrong.message += f" If {word!r} is a verb, {near[0]}"
+                message = f"{ctx.command_path} has no verb {word!r}; {guess}"
+                return click.UsageError(message, ctx=ctx)
+            if near:
+                message = f"{wrong.message} If {word!r} is a verb, {near[0]}"
+                return click.UsageError(message, ctx=wrong.ctx)
+        return wrong
 
 
 pass_app = click.make_pass_decorator(App, ensure=True)
