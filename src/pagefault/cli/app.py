@@ -435,7 +435,7 @@ class WithDefault(Group):
                 message = f"{ctx.command_path} has no verb {word!r}; {guess}"
                 return click.UsageError(message, ctx=ctx)
             if near:
-                message = f"{wrong.message} If {word!r} is a verb, {near[0]}"
+                message = f"{wrong.format_message()} If {word!r} is a verb, {near[0]}"
                 return click.UsageError(message, ctx=wrong.ctx)
         return wrong
 
