@@ -87,7 +87,7 @@ def test_an_option_that_names_nothing_is_refused_with_what_there_is(
 ) -> None:
     with pytest.raises(pagefault.BadInput, match="'nonsense'") as refused:
         opened(tmp_path / "m", **{option: "nonsense"})
-    assert refused.value.hint
+    assert "must be one of" in str(refused.value) or refused.value.hint
     assert not (tmp_path / "m").exists()
 
 
