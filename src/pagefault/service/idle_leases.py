@@ -19,15 +19,12 @@ from pagefault.store.leases import GIVE_UP_EVERY_S
 
 def giving_up_idle(memory: Memory, busy: Container[str] = ()) -> AbstractAsyncContextManager[None]:
     """Within the block, call `give_up_idle` now and then."""
-    return periodically(
-        lambda: give_up_idle(memory, busy), lambda told: None, every_s=GIVE_UP_EVERY_S
-    )
+    return periodically(lambda: give_up_idle(memory, busy), every_s=GIVE_UP_EVERY_S)
 
 
-async def give_up_idle(memory: Memory, busy: Container[str] = ()) -> str:
+async def give_up_idle(memory: Memory, busy: Container[str] = ()) -> None:
     """Give up the leases of sessions to which nothing was written for `LEASE_IDLE_S` seconds, by
     the memory's clock, except the `busy` ones, by name. What cannot be given up now stays leased.
-    Returns "": it says nothing of this.
     """
     runtime, store = memory._runtime, memory._store
     for session in store.leases.held():
@@ -43,4 +40,3 @@ async def give_up_idle(memory: Memory, busy: Container[str] = ()) -> str:
                 await live.owned.give_up()
             else:
                 await runtime.journal.give_up(session)
-    return ""

@@ -9,10 +9,13 @@ from contextlib import asynccontextmanager, suppress
 
 @asynccontextmanager
 async def periodically(
-    work: Callable[[], Awaitable[str]], say: Callable[[str], None], *, every_s: float
+    work: Callable[[], Awaitable[str | None]],
+    say: Callable[[str], object] = lambda told: None,
+    *,
+    every_s: float,
 ) -> AsyncIterator[None]:
-    """Within the block, do this every so many seconds, and say what it returns unless that is "".
-    It must not raise.
+    """Within the block, do this every so many seconds, and say what it returns, if anything. It
+    must not raise.
     """
 
     async def working() -> None:

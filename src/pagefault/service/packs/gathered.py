@@ -18,7 +18,6 @@ from pagefault.service.packs.proof import Proof
 
 HITS: Final = 60  # pages relevant to the query that are considered
 RECENT: Final = 12  # latest pages
-WORDS_CHARS_MIN: Final = 8  # of a closed claim's searched words: fewer occur anywhere
 _CITED: Final = re.compile(r"[\[\u2045](?:ref:)?([^\[\]\n]{1,200})\]")  # quoted text has a ⁅
 _ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))

@@ -48,7 +48,6 @@ from pagefault.service.packs.gathered import (
     RECENT,
     SAID_ONLY,
     TIERS,
-    WORDS_CHARS_MIN,
     Closed,
     FixedClock,
     Gathered,
@@ -67,6 +66,7 @@ from pagefault.service.packs.work_items import (
 )
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.goals import active_goal
+from pagefault.service.window.closed_words import WORDS_CHARS_MIN
 from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority
 from pagefault.truth.held import Status

@@ -20,7 +20,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.page import Evidence, Page
 from pagefault.pack.render import changed
 
-WORDS_CHARS_MIN: Final = 8  # of a sentence that is searched for: shorter ones occur anywhere
+WORDS_CHARS_MIN: Final = 8  # of closed words that are searched for: shorter ones occur anywhere
 
 
 @dataclass(frozen=True, slots=True)
