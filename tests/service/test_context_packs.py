@@ -20,10 +20,11 @@ from pagefault.lab.turns import ConversationClock, say
 from pagefault.model.times import DAY_MS
 from pagefault.pack.count import O200k
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.limits import Limits
 from pagefault.service.packs import session_items
 from pagefault.service.packs.proof import Proof
 from tests.history import exports
-from tests.service.memories import files_with
+from tests.service.memories import files_with, text_of
 
 AT = "2026-11-20T09:00:00Z"
 COUNT = O200k().count
@@ -257,7 +258,7 @@ async def test_words_that_a_claim_changed_since_are_told_to_be_so_wherever_they_
         told = [line for line in after.text("md").splitlines() if f"[{old}]" in line]
         assert told
         assert all(f"changed since, see {latest}" in line for line in told)
-        assert new in {one.ref for one in after.evidence} | {latest}
+        assert any(new in line.cites for _, line in after.lines)
 
 
 async def test_old_values_in_other_words_are_marked_where_they_cite_what_said_them() -> None:
@@ -443,6 +444,68 @@ async def test_a_pack_of_a_memory_names_the_session_of_each_page() -> None:
         alone = await memory.pack("kettle", at=AT, sessions=["attic"])
         assert {one.session for one in alone.evidence} == {"attic"}
         assert (await memory.pack("kettle", at=AT, sessions=[])).evidence == ()
+
+
+TALK = (
+    ("user", "We rented the depot on Harrow Lane: 64 square metres for 180 euros a month."),
+    ("assistant", "Wise. That is 2,160 euros in a year."),
+    ("user", "Aylin has a serious latex allergy, so never buy gloves of latex."),
+    ("assistant", "Fine. I list gloves of nitrile only."),
+    ("user", "Thanks."),
+)
+
+
+async def told(memory: Memory, name: str) -> Session:
+    session = await memory.session(name)
+    for role, text in TALK:
+        await (session.user(text) if role == "user" else session.assistant(text))
+    for number in range(7):
+        await session.user(f"Good morning number {number}.")
+        await session.assistant("Good morning.")
+    return session
+
+
+async def test_a_pack_to_begin_with_quotes_sentences_that_are_worth_their_line() -> None:
+    async with pagefault.open(":memory:", sync="os") as memory:
+        session = await told(memory, "depot")
+        facts = texts(await session.pack(budget=600, at=AT), "summary")
+
+        assert (
+            "user: We rented the depot on Harrow Lane: 64 square metres for 180 euros a month."
+            in facts
+        )
+        assert any("latex allergy" in text for text in facts)
+        assert not {"assistant: Wise.", "assistant: Fine.", "user: Thanks."} & {*facts}
+
+
+async def test_what_forks_and_their_parent_said_is_quoted_once_and_as_the_parents() -> None:
+    async with pagefault.open(":memory:", sync="os") as memory:
+        session = await told(memory, "depot")
+        alone = texts(await memory.pack(budget=900, at=AT), "summary")
+        for number in range(5):
+            fork = await session.fork(f"question {number}")
+            await fork.user("And?")
+        pack = await memory.pack(budget=900, at=AT)
+
+        facts = texts(pack, "summary")
+        assert [text for text in facts if "Harrow" in text or "latex" in text] == [
+            text for text in alone if "Harrow" in text or "latex" in text
+        ]
+        [evidence] = [one for one in pack.evidence if "Harrow Lane" in one.text]
+        assert (evidence.ref, evidence.speaker) == ("depot/msg_1", "")
+
+
+async def test_an_extract_of_the_talk_is_not_quoted_beside_its_own_sentences() -> None:
+    limits = Limits(summarised_tokens_max=300)
+    async with open_memory(":memory:", window=1_800, limits=limits) as memory:
+        session = await told(memory, "depot")
+        while "S (sum_1 " not in text_of(await session.request()):
+            await session.user("And what about the rota of the stands? " * 20)
+            await session.assistant("It will be kept by the sixteen of you. " * 20)
+        pack = await session.pack(budget=900, at=AT)
+
+        assert [one for one in pack.evidence if one.kind == "summary"] == []
+        assert [text for text in texts(pack, "summary") if "Harrow" in text]
 
 
 # --- handoff, synopsis, digest --------------------------------------------------------------------

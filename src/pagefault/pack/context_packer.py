@@ -89,10 +89,11 @@ class PackItem:
 
     @property
     def is_quote_elsewhere(self) -> bool:
-        """Whether it quotes a whole page in a section other than the evidence. If that section is
-        full, it becomes ordinary evidence.
+        """Whether it quotes a whole page that a search found, in a section other than the evidence.
+        If that section is full, it becomes ordinary evidence.
         """
-        return bool(self.quote) and self.evidence.is_whole and self.section != EVIDENCE
+        is_found = self.rank < UNRANKED
+        return is_found and self.evidence.is_whole and self.section != EVIDENCE
 
     def as_evidence(self) -> PackItem:
         evidence = replace(self.evidence, section=EVIDENCE)
@@ -185,7 +186,7 @@ def _merged(items: Iterable[PackItem]) -> list[PackItem]:
 
 
 def _key(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(text.casefold().split()).rstrip(".!…。！")
 
 
 class _Filling:

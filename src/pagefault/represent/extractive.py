@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from pagefault.model.kinds import Level, Modality
@@ -37,6 +38,8 @@ RATIO: Final = 10
 """An abstract has at most one token for this many of its sources …"""
 ABSTRACT_MIN: Final = 24
 """… but may always have this many, about a sentence: less would say nothing."""
+LINE_GAIN_MIN: Final = 0.1
+"""What a key sentence must add for each token of its line: a new term for ten."""
 TRIES: Final = 3
 BREAKS: Final = ("\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
 
@@ -77,6 +80,28 @@ def compress_range(
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract
     return draft.representation(sources, level)
+
+
+def key_sentences(
+    sources: Sequence[Source], *, count: CountTokens, tokens_max: int, line_tokens: int
+) -> list[tuple[int, str]]:
+    """The most informative sentences, each for a line of its own: its page's place, and its words.
+
+    In the order of the pages. A line costs `line_tokens` besides its sentence, and has to be worth
+    them: "Wise." is not. The best are taken until the next would bring the lines over `tokens_max`
+    tokens; no shorter one takes its place.
+    """
+    lines = _as_it_stands(sources, [read(source, count) for source in sources], ())
+    candidates = _candidates(sources, lines, [line_tokens] * len(sources))
+    reversals = Reversals([line.sentence for line in lines])
+    best = choose(candidates, tokens_max * 2, LINE_GAIN_MIN)
+    used = accumulate(candidates[place].tokens for place in best)
+    taken = reversals.settled(
+        [place for place, sum_ in zip(best, used, strict=True) if sum_ <= tokens_max]
+    )
+    while alone := reversals.alone(taken):
+        taken = [place for place in taken if place not in alone]
+    return [(lines[place].place, lines[place].sentence.text) for place in sorted(taken)]
 
 
 def abstract_tokens(sources: Sequence[Source], count: CountTokens) -> int:
@@ -209,20 +234,10 @@ def _abstract(
     one_at_least: bool,
 ) -> _Draft:
     """The most informative of `lines`, within `room` tokens."""
-    speakers = frozenset(word.casefold() for source in sources for word in source.speaker.split())
     labels = dict.fromkeys(map(speaker_of, sources), 0)
     if len(sources) > 1:
         labels = {who: count(f"{who}: ") for who in labels}
-    around = [1 + labels[speaker_of(source)] for source in sources]
-    candidates = [
-        Candidate(
-            terms=(says := line.sentence.worth).terms,
-            specific=says.specific(speakers),
-            factor=says.factor,
-            tokens=line.sentence.tokens + around[line.place],
-        )
-        for line in lines
-    ]
+    candidates = _candidates(sources, lines, [1 + labels[speaker_of(one)] for one in sources])
     if one_at_least and candidates:
         nothing: set[str] = set()
         room = max(room, max(candidates, key=lambda one: one.gain(nothing)).tokens)
@@ -238,6 +253,22 @@ def _abstract(
             break
         allowed += room - draft.tokens  # the estimate counted labels and seams that cost nothing
     return best
+
+
+def _candidates(
+    sources: Sequence[Source], lines: Sequence[_Line], around: Sequence[int]
+) -> list[Candidate]:
+    """The lines as candidates; `around` is what a line of each page costs besides its sentence."""
+    speakers = frozenset(word.casefold() for source in sources for word in source.speaker.split())
+    return [
+        Candidate(
+            terms=(says := line.sentence.worth).terms,
+            specific=says.specific(speakers),
+            factor=says.factor,
+            tokens=line.sentence.tokens + around[line.place],
+        )
+        for line in lines
+    ]
 
 
 def _fitting(

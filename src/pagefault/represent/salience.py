@@ -113,11 +113,12 @@ def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
     )
 
 
-def choose(candidates: Sequence[Candidate], tokens_max: int) -> list[int]:
+def choose(candidates: Sequence[Candidate], tokens_max: int, gain_min: float = 0.0) -> list[int]:
     """Indices of the candidates to take, best first, with at most `tokens_max` tokens together.
 
     Lazy greedy: gains only shrink, so a candidate still on top after its gain is recomputed is the
-    best (Minoux, 1978). Ties go to the earlier one. Candidates worth nothing are not taken.
+    best (Minoux, 1978). Ties go to the earlier one. Candidates that add no more than `gain_min` a
+    token are not taken.
     """
     covered: set[str] = set()
     chosen: list[int] = []
@@ -130,7 +131,7 @@ def choose(candidates: Sequence[Candidate], tokens_max: int) -> list[int]:
         if one.tokens > left:
             continue
         gain = one.gain(covered)
-        if gain <= 0.0:
+        if gain <= gain_min:
             continue
         if heap and (-gain, place) > heap[0]:
             heapq.heappush(heap, (-gain, place))

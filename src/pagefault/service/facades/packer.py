@@ -80,4 +80,6 @@ class Packer(SessionParts):
         names = {self.session_id: handle(self.name, self.session_id)}
         quoted = Quoted(self._runtime, names, is_several=False)
         found = await self._items.gather(asked, quoted, searches=True)
-        return await asyncio.to_thread(lambda: made(self._runtime, asked, found, commits=commits))
+        return await asyncio.to_thread(
+            lambda: made(self._runtime, asked, found, quoted, commits=commits)
+        )

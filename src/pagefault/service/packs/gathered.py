@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pagefault.model.kinds import Kind, PackType
+from pagefault.model.page import Page
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.context_pack import EVIDENCE, LeftOut, ValidationReport, as_line
 from pagefault.pack.context_packer import PackItem
@@ -18,7 +19,7 @@ from pagefault.service.packs.proof import Proof
 
 HITS: Final = 60  # pages relevant to the query that are considered
 RECENT: Final = 12  # latest pages
-_CITED: Final = re.compile(r"[\[\u2045](?:ref:)?([^\[\]\n]{1,200})\]")  # quoted text has a ⁅
+_CITED: Final = re.compile(r"[\[⁅](?:ref:)?([^\[\]⁅⁆\n]{1,200})[\]⁆]")  # ⁅ and ⁆ in quoted text
 _ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
@@ -47,8 +48,8 @@ TIERS: Final[Mapping[PackType, Tiers]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackAsked:
     """The request for a pack. `at_ms` is its date, which also resolves "yesterday"; a digest covers
-    what was done since `since_ms`. `unproved` lets in claims that do not pass. `tokens` is about
-    what one session may take.
+    what was done since `since_ms`. `unproved` lets in claims that do not pass. `tokens` is the
+    budget.
     """
 
     pack_type: PackType
@@ -70,13 +71,23 @@ class Closed:
     at_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that a session can see; `is_own` if it was made there, not in the parent."""
+
+    session_id: str
+    page: Page
+    is_own: bool
+
+
 @dataclass(slots=True)
 class Gathered:
-    """Items, and other results; for several sessions their sum. `closed` are, by session, the words
-    of claims that no longer hold.
+    """Items, and other results; for several sessions their sum. `talk` are messages whose key
+    sentences become items, `closed`, by session, the words of claims that no longer hold.
     """
 
     items: list[PackItem] = field(default_factory=list)
+    talk: list[Said] = field(default_factory=list)
     closed: dict[tuple[str, str], Closed] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     proofs: Counter[Proof] = field(default_factory=Counter)
@@ -84,6 +95,7 @@ class Gathered:
 
     def add(self, other: Gathered) -> None:
         self.items += other.items
+        self.talk += other.talk
         self.closed |= other.closed
         self.left_out += other.left_out
         self.proofs += other.proofs

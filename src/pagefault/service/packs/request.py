@@ -14,6 +14,8 @@ from pagefault.pack.context_pack import EVIDENCE, ContextPack
 from pagefault.pack.context_packer import PackHead, PackItem, pack_items
 from pagefault.service.arguments import a_count, a_time, one_of
 from pagefault.service.packs.gathered import TIERS, Gathered, PackAsked, says_last
+from pagefault.service.packs.key_lines import key_lines
+from pagefault.service.packs.quoted_pages import Quoted
 from pagefault.service.packs.work_items import commit_items
 from pagefault.service.runtime import Runtime
 
@@ -64,11 +66,13 @@ def made(
     runtime: Runtime,
     asked: PackAsked,
     found: Gathered,
+    quoted: Quoted,
     *,
     commits: Sequence[Commit] = (),
     measure: Measure | None = None,
 ) -> ContextPack:
-    """The pack of the candidates. Pure, but for counting tokens."""
+    """The pack of the candidates."""
+    found.items += key_lines(found.talk, found.items, asked, quoted, runtime.counter.count)
     items: list[PackItem] = [*found.marked]
     items += commit_items(commits, tier=TIERS[asked.pack_type].work)
     is_missed = bool(asked.query) and not found.matched and says_last(asked, 0)

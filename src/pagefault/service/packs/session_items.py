@@ -18,7 +18,6 @@ from pagefault.model.kinds import (
     IMPORT,
     ClaimType,
     Kind,
-    Level,
     PackType,
     Role,
 )
@@ -35,8 +34,6 @@ from pagefault.pack.context_packer import UNRANKED, PackItem
 from pagefault.recall.excerpt import excerpt
 from pagefault.recall.gate import QUESTION_MARK
 from pagefault.recall.search import SearchHit
-from pagefault.represent.api import Source
-from pagefault.represent.extractive import compress_range
 from pagefault.represent.sentences import units
 from pagefault.service.derived.claims import ClaimInfo, Claims
 from pagefault.service.inspection.work_events import WorkEvent, WorkFilter, find_events
@@ -52,6 +49,7 @@ from pagefault.service.packs.gathered import (
     FixedClock,
     Gathered,
     PackAsked,
+    Said,
     Tiers,
     recent_reason,
     says_last,
@@ -74,8 +72,7 @@ from pagefault.truth.held import Status
 CLAIMS_FOUND: Final = 20  # claims relevant by their own words
 EVENTS: Final = 5_000  # the latest ones
 SUMMARIES: Final = 3  # the latest
-ABSTRACTED: Final = 200  # pages of talk before the latest, candidates for sentences
-ABSTRACT_SHARE: Final = 0.6  # of the tokens of a pack: more is gathered than fits
+TALK: Final = 200  # the latest messages, candidates for key sentences
 DOCUMENTS: Final = 5  # the latest ones
 ASKED_CHARS: Final = 300  # of an open question
 _CLOSING: Final = 3  # characters in which a question ends: its mark, and closing marks after it
@@ -143,6 +140,8 @@ class SessionItems:
         if asked.pack_type is not PackType.DIGEST:
             found.items += self._goal(quoted, tiers)
             found.items += self._derived(asked, quoted, tiers)
+        if asked.pack_type not in (PackType.DIGEST, PackType.TASK):
+            found.talk += self._talk(quoted)
         found.items += self._open_questions(asked, quoted, tiers)
         found.items += self._work(asked, quoted, tiers)
         return found
@@ -268,10 +267,10 @@ class SessionItems:
         """
         if asked.pack_type in (PackType.SYNOPSIS, PackType.HANDOFF):
             yield from self._beginning(quoted, tiers)
-        if asked.pack_type is not PackType.TASK:
-            yield from self._abstract(asked, quoted, tiers)
         for page in self._pages((Kind.SUMMARY,), quoted, SUMMARIES):
             if page.derived is None or page.derived.represents or self._rests_on_held(page, quoted):
+                continue
+            if not page.derived.made_by:  # an extract: its sentences are better quoted themselves
                 continue
             evidence = quoted.evidence(page.row, self._session_id, "summary", "")
             for number, text in enumerate(filter(None, map(one_line, page.text.splitlines()))):
@@ -336,45 +335,16 @@ class SessionItems:
             )
             return
 
-    def _abstract(self, asked: PackAsked, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
-        """The most informative sentences before the latest messages, word for word."""
+    def _talk(self, quoted: Quoted) -> Iterator[Said]:
+        """The latest messages of the user and the model."""
         wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
         scope = self._owned.scope
-        rows = self._runtime.index.pages(scope, wanted, limit=ABSTRACTED, newest_first=True)
-        said = [
-            row
-            for row in rows[RECENT:][::-1]
-            if row.role in (Role.USER, Role.ASSISTANT) and not scope.is_history(row)
-        ]
-        pages = {row.page_id: page for row in said if (page := quoted.page(row)) is not None}
-        if not pages or not asked.tokens:
-            return
-        made = compress_range(
-            [Source.of(page) for page in pages.values()],
-            Level.ABSTRACT,
-            count=self._runtime.counter.count,
-            tokens_max=int(ABSTRACT_SHARE * asked.tokens),
-        )
-        for place, span in enumerate(made.spans):
-            page = pages[span.page_id]
-            words = one_line(page.text.encode()[span.start : span.end].decode(errors="replace"))
-            if not words:
-                continue
-            is_whole = words == one_line(page.text)
-            evidence = quoted.evidence(
-                page.row, self._session_id, "summary", words, is_whole=is_whole
-            )
-            yield PackItem(
-                section="summary",
-                tier=tiers.summaries,
-                text=f"{one_line(page.speaker) or page.row.role}: {words}",
-                evidence=evidence,
-                reason="a sentence that tells most of what was said before",
-                rank=UNRANKED + place,
-                at_ms=page.row.said_ms,
-                quote=words,
-                origin=quoted.bound(page),
-            )
+        own, _ = scope.parts[0]
+        for row in self._runtime.index.pages(scope, wanted, limit=TALK, newest_first=True):
+            if row.role in (Role.USER, Role.ASSISTANT) and not scope.is_history(row):
+                page = quoted.page(row)
+                if page is not None:
+                    yield Said(self._session_id, page, row.session == own)
 
     def _pages(self, kinds: tuple[Kind, ...], quoted: Quoted, limit: int) -> list[Page]:
         """The latest pages of these kinds that may be brought in."""

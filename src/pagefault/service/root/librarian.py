@@ -104,12 +104,10 @@ class Librarian(MemoryParts):
         runtime = replace(self._runtime, clock=FixedClock(asked.at_ms))
         quoted = Quoted(runtime, names, is_several=True)
         tiers, found = TIERS[asked.pack_type], Gathered()
-        read = rows[:SESSIONS_READ]
-        of_one = replace(asked, tokens=asked.tokens // max(len(read), 1))
-        for row in read:
+        for row in rows[:SESSIONS_READ]:
             session = await self._find_session(row.session_id)
             if session._state.control.recalls:
-                found.add(await session._items.gather(of_one, quoted, searches=False))
+                found.add(await session._items.gather(asked, quoted, searches=False))
         if asked.query:
             hits = await runtime.search(scope, asked.query, limit=HITS, wanted=wanted)
             told: SearchResult = await with_sources(runtime, hits, None, asked.query)
@@ -126,5 +124,5 @@ class Librarian(MemoryParts):
                 )
             )
         return await asyncio.to_thread(
-            lambda: made(self._runtime, asked, found, commits=commits, measure=measure)
+            lambda: made(self._runtime, asked, found, quoted, commits=commits, measure=measure)
         )
