@@ -54,7 +54,7 @@ def _rules(*rules: tuple[str, str, float]) -> tuple[SectionRule, ...]:
 
 SECTIONS: Final[Mapping[PackType, tuple[SectionRule, ...]]] = {
     PackType.BOOT: _rules(
-        ("summary", "Critical facts", 0.5),
+        ("summary", "Critical facts", 0.7),
         ("active_tasks", "Active tasks", 0.15),
         ("recent_decisions", "Recent decisions", 0.3),
         ("changed_files", "Changed files", 0.15),

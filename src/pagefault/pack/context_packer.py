@@ -62,7 +62,7 @@ class PackItem:
     in the evidence section the line is made from the quotation. `rank` is its place among the hits
     of a search. `says` has texts that are redundant beside it. `quote` is the text of an item that
     only quotes, and is left out if another item says it. `origin` is the origin whose share it
-    uses, "" for none.
+    uses, "" for none. Items of a tier stand by their `order` in the text, however they rank.
     """
 
     section: str
@@ -76,6 +76,7 @@ class PackItem:
     says: tuple[str, ...] = ()
     quote: str = ""
     origin: str = ""
+    order: int = 0
 
     @property
     def cites(self) -> tuple[str, ...]:
@@ -263,7 +264,7 @@ def _pack(
     sections: dict[str, list[PackLine]] = {name: [] for name in names}
     evidence: dict[str, PackEvidence] = {}
     reasons: dict[str, str] = {}
-    for one in chosen:
+    for one in sorted(chosen, key=lambda one: (one.item.tier, one.item.order)):
         item = one.item
         if item.section != EVIDENCE:
             sections[item.section].append(item.line(one.text))

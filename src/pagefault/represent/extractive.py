@@ -87,7 +87,7 @@ def key_sentences(
 ) -> list[tuple[int, str]]:
     """The most informative sentences, each for a line of its own: its page's place, and its words.
 
-    In the order of the pages. A line costs `line_tokens` besides its sentence, and has to be worth
+    The best first. A line costs `line_tokens` besides its sentence, and has to be worth
     them: "Wise." is not. The best are taken until the next would bring the lines over `tokens_max`
     tokens; no shorter one takes its place.
     """
@@ -101,7 +101,7 @@ def key_sentences(
     )
     while alone := reversals.alone(taken):
         taken = [place for place in taken if place not in alone]
-    return [(lines[place].place, lines[place].sentence.text) for place in sorted(taken)]
+    return [(lines[place].place, lines[place].sentence.text) for place in taken]
 
 
 def abstract_tokens(sources: Sequence[Source], count: CountTokens) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from pagefault.model.kinds import PackType
 from pagefault.pack.context_forms import one_line
 from pagefault.pack.context_pack import EVIDENCE, SECTIONS
 from pagefault.pack.context_packer import UNRANKED, PackItem
@@ -17,7 +18,7 @@ from pagefault.represent.extractive import key_sentences
 from pagefault.service.packs.gathered import TIERS, PackAsked, Said
 from pagefault.service.packs.quoted_pages import Quoted
 
-LINE_TOKENS: Final = 16  # of a line besides its sentence: the dash, the speaker, the citation
+LINE_TOKENS: Final = 12  # of a line besides its sentence: the dash, the speaker, the citation
 
 
 def key_lines(
@@ -36,6 +37,8 @@ def key_lines(
     }
     said = sorted(told.values(), key=lambda one: (one.page.row.said_ms, one.page.row.seq))
     share = next(rule.share for rule in SECTIONS[asked.pack_type] if rule.name == "summary")
+    if asked.pack_type is PackType.BOOT:
+        share = 1.0  # critical facts are what it is for, and may have the room that is left
     chosen = key_sentences(
         [Source.of(one.page) for one in said],
         count=count,
@@ -57,6 +60,7 @@ def key_lines(
             ),
             reason="a sentence that tells most of what was said before",
             rank=UNRANKED + number,
+            order=1 + place,
             at_ms=page.row.said_ms,
             quote=words,
             origin=quoted.bound(page),
