@@ -546,6 +546,7 @@ class Memory(_Asks):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
         unproved: bool = False,
+        root: str = "",
     ) -> ContextPack:
         """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
         and claims, work and open questions of the eight most recently used. A ref has the session
@@ -559,6 +560,7 @@ class Memory(_Asks):
                 budget=budget,
                 at=at,
                 unproved=unproved,
+                root=root,
             )
         )
 
@@ -1692,6 +1694,7 @@ class Session(_Asks):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
         unproved: bool = False,
+        root: str = "",
     ) -> ContextPack:
         """A context pack: what this session holds that is relevant to `query`. It has decisions,
         current work, changed files, open questions and relevant pages, each line with its sources,
@@ -1702,12 +1705,14 @@ class Session(_Asks):
         0 and the pack has the latest messages. `at` is its date (ISO 8601, or milliseconds since
         1970), by default now: the same session, query and time give the same bytes.
 
-        Stale and unconfirmed claims are in it only with `unproved`. Quarantined and withdrawn pages
-        never are. Raises `BadInput`, and if the memory's mode recalls nothing.
+        Stale and unconfirmed claims are in it only with `unproved`. With a project's folder `root`,
+        claims are checked as by `validate_claims` first, without a record of it: one whose file no
+        longer says it, or whose branch is gone, counts as failed. Quarantined and withdrawn pages
+        are never in it. Raises `BadInput`, and if the memory's mode recalls nothing.
         """
         return _LOOP.run(
             self.asynchronous.pack(
-                query, pack_type=pack_type, budget=budget, at=at, unproved=unproved
+                query, pack_type=pack_type, budget=budget, at=at, unproved=unproved, root=root
             )
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault import BadInput, Commit, ContextPack, Memory, Session, ToolCall
+from pagefault import BadInput, Commit, ContextPack, FileQuote, Memory, Session, ToolCall
 from pagefault.lab.transcripts import Conversation, read_conversations
 from pagefault.lab.turns import ConversationClock, say
 from pagefault.model.times import DAY_MS
@@ -215,6 +215,40 @@ async def test_a_claim_whose_words_are_gone_is_in_no_pack() -> None:
         for pack in (await session.pack("PostgreSQL", at=AT), await session.handoff(at=AT)):
             assert "PostgreSQL" not in pack.text("md")
             assert "PostgreSQL" not in json.dumps([line.text for _, line in pack.lines])
+
+
+async def test_a_pack_that_checks_leaves_out_what_a_file_or_a_branch_no_longer_bears_out(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ports.md").write_text("The gateway listens on port 7001.\n")
+    (tmp_path / ".git" / "refs" / "heads").mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / ".git" / "refs" / "heads" / "main").write_text("1" * 40 + "\n")
+    quote = FileQuote("listens on port 7001", "ports.md", root=str(tmp_path))
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("shop")
+        await session.user("The spike of the gateway uses Rust.")
+        on_branch = await session.claim(
+            "The spike uses Rust", evidence=["The spike of the gateway uses Rust"],
+            facts=pagefault.CardFacts(branch="main"),
+        )  # fmt: skip
+        by_file = await session.claim("The gateway listens on port 7001", evidence=[quote])
+
+        async def packed(**more: Any) -> ContextPack:
+            return await session.pack("gateway", at=AT, **more)
+
+        passed = await packed(root=str(tmp_path))
+        assert passed.validation_report.failed == 0
+        assert on_branch in {one.ref for one in passed.evidence}
+        (tmp_path / "ports.md").write_text("The gateway listens on port 7002.\n")
+        (tmp_path / ".git" / "refs" / "heads" / "main").unlink()
+        failed = await packed(root=str(tmp_path))
+        assert failed.validation_report.failed == 2
+        assert not {on_branch, by_file} & {one.ref for one in failed.evidence}
+        why = {one.ref: one.why for one in failed.left_out}
+        assert why[by_file] == "failed claim: the file does not say it any more"
+        assert why[on_branch].startswith("failed claim: ")
+        assert on_branch in {one.ref for one in (await packed()).evidence}, "nobody looked"
 
 
 async def test_a_claim_whose_time_is_over_when_the_pack_is_made_is_told_of_and_not_told() -> None:

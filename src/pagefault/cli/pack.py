@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,6 +122,12 @@ def _packing(command: F) -> F:
     help="Type of pack. Default: task with a QUERY, else boot.",
 )
 @click.option("--unproved", is_flag=True, help="Include stale and unconfirmed claims.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="First check claims against the files and branches of the project in this folder; leave "
+    "out those that fail.",
+)
 @_packing
 @pass_app
 def pack(
@@ -130,12 +137,19 @@ def pack(
     session_name: str | None,
     pack_type: str | None,
     unproved: bool,
+    check: bool,
     **options: Any,
 ) -> None:
     query = " ".join(words)
 
     async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
-        return await asked.pack(query, pack_type=pack_type or "", unproved=unproved, **given)
+        return await asked.pack(
+            query,
+            pack_type=pack_type or "",
+            unproved=unproved,
+            root=os.getcwd() if check else "",
+            **given,
+        )
 
     _hand_on(app, make, session_name, "PACK", **options)
 

@@ -30,6 +30,7 @@ class Packer(SessionParts):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
         unproved: bool = False,
+        root: str = "",
     ) -> ContextPack:
         """A context pack: what this session holds that is relevant to `query`. It has decisions,
         current work, changed files, open questions and relevant pages, each line with its sources,
@@ -40,11 +41,19 @@ class Packer(SessionParts):
         0 and the pack has the latest messages. `at` is its date (ISO 8601, or milliseconds since
         1970), by default now: the same session, query and time give the same bytes.
 
-        Stale and unconfirmed claims are in it only with `unproved`. Quarantined and withdrawn pages
-        never are. Raises `BadInput`, and if the memory's mode recalls nothing.
+        Stale and unconfirmed claims are in it only with `unproved`. With a project's folder `root`,
+        claims are checked as by `validate_claims` first, without a record of it: one whose file no
+        longer says it, or whose branch is gone, counts as failed. Quarantined and withdrawn pages
+        are never in it. Raises `BadInput`, and if the memory's mode recalls nothing.
         """
         asked = asked_for(
-            self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
+            self._runtime,
+            pack_type,
+            query=query,
+            at=at,
+            unproved=unproved,
+            root=root,
+            budget=budget,
         )
         return await self._packed(asked)
 

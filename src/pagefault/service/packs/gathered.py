@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from pagefault.model.kinds import Kind, PackType
@@ -49,7 +50,7 @@ TIERS: Final[Mapping[PackType, Tiers]] = {
 class PackAsked:
     """The request for a pack. `at_ms` is its date, which also resolves "yesterday"; a digest covers
     what was done since `since_ms`. `unproved` lets in claims that do not pass. `tokens` is the
-    budget.
+    budget. With a `root`, claims have to pass a check in that folder.
     """
 
     pack_type: PackType
@@ -58,6 +59,7 @@ class PackAsked:
     unproved: bool = False
     since_ms: int = 0
     tokens: int = 0
+    root: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

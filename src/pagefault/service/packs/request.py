@@ -12,7 +12,7 @@ from pagefault.model.times import iso_utc
 from pagefault.model.wanted import Time, a_time_ms
 from pagefault.pack.context_pack import EVIDENCE, ContextPack
 from pagefault.pack.context_packer import PackHead, PackItem, pack_items
-from pagefault.service.arguments import a_count, a_time, one_of
+from pagefault.service.arguments import a_count, a_path, a_time, one_of
 from pagefault.service.packs.gathered import TIERS, Gathered, PackAsked, says_last
 from pagefault.service.packs.key_lines import key_lines
 from pagefault.service.packs.quoted_pages import Quoted
@@ -33,6 +33,7 @@ def asked_for(
     at: Time = "",
     since: Time = "",
     unproved: bool = False,
+    root: str = "",
     budget: int,
 ) -> PackAsked:
     """Raises `BadInput` for invalid arguments."""
@@ -48,6 +49,7 @@ def asked_for(
         at_ms=runtime.clock.now_ms() if at == "" else a_time(at),
         query=query.strip(),
         unproved=unproved,
+        root=a_path(root, called="root") if root else None,
         tokens=a_count(budget, called="budget"),
         since_ms=0 if since == "" else max(a_time_ms(since), 0),
     )

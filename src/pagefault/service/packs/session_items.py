@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from pagefault.model import kinds
+from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
     IMPORT,
+    CheckOutcome,
     ClaimType,
     Kind,
     PackType,
@@ -63,6 +66,7 @@ from pagefault.service.packs.work_items import (
     run_items,
 )
 from pagefault.service.runtime import Runtime
+from pagefault.service.turn.claim_validators import Validators
 from pagefault.service.turn.goals import active_goal
 from pagefault.service.window.closed_words import WORDS_CHARS_MIN
 from pagefault.store.api import PageFilter
@@ -90,7 +94,7 @@ _SECTION_OF: Final = {
 _MARKS: Final = {
     Proof.UNPROVED: "(proposed, not confirmed) ",
     Proof.STALE: "(stale) ",
-    Proof.FAILED: "(withdrawn) ",
+    Proof.FAILED: "(failed) ",
 }
 
 
@@ -155,6 +159,7 @@ class SessionItems:
         places = {hit.page.page_id: (place, hit) for place, hit in enumerate(matched)}
         is_digest = asked.pack_type is PackType.DIGEST
         claims = self._claims.told(self._owned.state, asked.at_ms)
+        validators = Validators(self._owned, asked.root) if asked.root is not None else None
         found.closed |= self._closed(claims, quoted, asked.at_ms)
         for claim in claims:
             row = self._owned.state.table.find(claim.claim_id)
@@ -164,11 +169,15 @@ class SessionItems:
             is_news = is_digest and claim.status == "closing" and claim.supersedes != ""
             if proof is Proof.CLOSED and not (is_news and all(claim.quotes)):
                 continue
+            why_not = claim.why
+            if validators is not None and proof in (Proof.PASS, Proof.UNPROVED):
+                failed = self._failed(validators, row)
+                proof, why_not = (Proof.FAILED, failed) if failed else (proof, why_not)
             found.proofs[proof] += 1
             section = _section_of(ClaimType(claim.type), asked.pack_type)
             if proof not in (Proof.PASS, Proof.CLOSED) and not asked.unproved:
                 ref = quoted.ref(self._session_id, claim.claim_id)
-                because = f"{proof} claim" + (f": {claim.why}" if claim.why else "")
+                because = f"{proof} claim" + (f": {why_not}" if why_not else "")
                 found.left_out.append(LeftOut(ref=ref, section=section, why=because))
                 continue
             place, hit = places.get(claim.claim_id, (UNRANKED, None))
@@ -190,6 +199,13 @@ class SessionItems:
                     origin=str(row.origin) if is_untrusted(row.origin) else "",
                 )
             )
+
+    def _failed(self, validators: Validators, row: PageRow) -> str:
+        """Why a claim fails a check now; "" if it does not, or cannot be checked."""
+        with suppress(RecordGone, ArchiveMissing):
+            looks = validators.look(self._runtime.pages.read(row))
+            return next((one.why for one in looks if one.outcome is CheckOutcome.FAIL), "")
+        return ""
 
     def _closed(
         self, claims: Sequence[ClaimInfo], quoted: Quoted, asked_ms: int

@@ -48,13 +48,20 @@ class Librarian(MemoryParts):
         budget: int = BUDGET_TOKENS,
         at: Time = "",
         unproved: bool = False,
+        root: str = "",
     ) -> ContextPack:
         """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
         and claims, work and open questions of the eight most recently used. A ref has the session
         before the page: "planning/msg_3".
         """
         asked = asked_for(
-            self._runtime, pack_type, query=query, at=at, unproved=unproved, budget=budget
+            self._runtime,
+            pack_type,
+            query=query,
+            at=at,
+            unproved=unproved,
+            root=root,
+            budget=budget,
         )
         return await self._packed(asked, sessions)
 
