@@ -74,7 +74,7 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TalkPage:
     """A message that a session can see; `is_own` if it was made there, not in the parent."""
 
     session_id: str
@@ -89,7 +89,7 @@ class Gathered:
     """
 
     items: list[PackItem] = field(default_factory=list)
-    talk: list[Said] = field(default_factory=list)
+    talk: list[TalkPage] = field(default_factory=list)
     closed: dict[tuple[str, str], Closed] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     proofs: Counter[Proof] = field(default_factory=Counter)

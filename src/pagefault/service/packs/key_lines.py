@@ -15,14 +15,14 @@ from pagefault.pack.context_pack import EVIDENCE, SECTIONS
 from pagefault.pack.context_packer import UNRANKED, PackItem
 from pagefault.represent.api import Source
 from pagefault.represent.extractive import key_sentences
-from pagefault.service.packs.gathered import TIERS, PackAsked, Said
+from pagefault.service.packs.gathered import TIERS, PackAsked, TalkPage
 from pagefault.service.packs.quoted_pages import Quoted
 
 LINE_TOKENS: Final = 12  # of a line besides its sentence: the dash, the speaker, the citation
 
 
 def key_lines(
-    talk: Sequence[Said],
+    talk: Sequence[TalkPage],
     items: Sequence[PackItem],
     asked: PackAsked,
     quoted: Quoted,

@@ -52,7 +52,7 @@ from pagefault.service.packs.gathered import (
     FixedClock,
     Gathered,
     PackAsked,
-    Said,
+    TalkPage,
     Tiers,
     recent_reason,
     says_last,
@@ -351,7 +351,7 @@ class SessionItems:
             )
             return
 
-    def _talk(self, quoted: Quoted) -> Iterator[Said]:
+    def _talk(self, quoted: Quoted) -> Iterator[TalkPage]:
         """The latest messages of the user and the model."""
         wanted = PageFilter(kinds=(Kind.TRANSCRIPT,))
         scope = self._owned.scope
@@ -360,7 +360,7 @@ class SessionItems:
             if row.role in (Role.USER, Role.ASSISTANT) and not scope.is_history(row):
                 page = quoted.page(row)
                 if page is not None:
-                    yield Said(self._session_id, page, row.session == own)
+                    yield TalkPage(self._session_id, page, row.session == own)
 
     def _pages(self, kinds: tuple[Kind, ...], quoted: Quoted, limit: int) -> list[Page]:
         """The latest pages of these kinds that may be brought in."""
