@@ -118,3 +118,7 @@ def test_a_query_finds_the_text_it_was_copied_from(text: str) -> None:
 )
 def test_words_match_as_the_design_says(one: str, other: str, match: bool) -> None:
     assert bool(set(analyze(one)) & set(analyze(other))) is match
+
+
+def test_how_many_asks_for_a_number_and_not_for_the_word_many() -> None:
+    assert query_words("How many dogs and how much food do I have?") == ["dog", "food"]

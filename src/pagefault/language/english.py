@@ -34,20 +34,20 @@ ENGLISH: Final = Language(
         """
         a about above after again against all am an and any are as at be because been before being
         below between both but by can could did do does doing down during each few for from further
-        had has have having he her here hers herself him himself his how i if in into is it its itself
-        just let me might more most must my myself no nor not now of off on once only or other our ours
-        ourselves out over own same shall she should so some such than that the their theirs them
-        themselves then there these they this those through to too under until up upon us very was we
-        were what when where which while who whom whose why will with would you your yours yourself
-        yourselves d ll m re s t ve don doesn didn isn wasn weren hasn haven hadn won wouldn shouldn
-        couldn ain aren mustn mightn cannot
+        had has have having he her here hers herself him himself his how i if in into is it its
+        itself just let many me might more most much must my myself no nor not now of off on once
+        only or other our ours ourselves out over own same shall she should so some such than that
+        the their theirs them themselves then there these they this those through to too under until
+        up upon us very was we were what when where which while who whom whose why will with would
+        you your yours yourself yourselves d ll m re s t ve don doesn didn isn wasn weren hasn haven
+        hadn won wouldn shouldn couldn ain aren mustn mightn cannot
         """
     ),
     function_words=words(
         """
         across ago almost along already also although always among another anyone anything
         anyway around away back behind besides done either else enough even ever every everyone
-        everything however im indeed instead ive least less like many may maybe mine much near
+        everything however im indeed instead ive least less like may maybe mine near
         neither never nobody none nothing often one onto others otherwise per perhaps quite
         rather several since somebody someone something sometimes somewhere soon still therefore
         though throughout thus together toward towards unless via well whatever whenever whereas
