@@ -13,7 +13,7 @@ import pytest
 from pagefault.lab import kernel
 from pagefault.lab.compare import PRICES
 from pagefault.lab.replay import ReplayReport, replay
-from pagefault.lab.transcripts import Conversation, Line, read_conversations
+from pagefault.lab.transcripts import Conversation, Line, Question, read_conversations
 from pagefault.lab.turns import ConversationClock
 from pagefault.model.kinds import Role
 from pagefault.model.request import Request
@@ -123,6 +123,31 @@ async def test_a_file_with_questions(tmp_path: Path) -> None:
     assert told["evidence_found_frac"] == 1.0
     assert told["citations_valid_frac"] == 1.0
     assert asked[-1][1:] == (2, 2)
+
+
+@pytest.mark.parametrize(("before", "found"), [(2, 0.5), (None, 1.0), (9, 1.0)])
+async def test_a_question_is_asked_when_its_file_says(before: int | None, found: float) -> None:
+    said = ["The ferry to Hanko leaves at nine.", "Noted.", "The ferry leaves at noon now.", "Ah."]
+    roles = [Role.USER, Role.ASSISTANT] * 2
+    told = Conversation(
+        name="ferry",
+        lines=tuple(
+            Line(role=role, text=text, ref=str(number))
+            for number, (role, text) in enumerate(zip(roles, said, strict=True))
+        ),
+        questions=(
+            Question(
+                text="When does the ferry leave?",
+                evidence=("0", "2"),
+                category="when",
+                answerable=True,
+                before=before,
+            ),
+        ),
+    )
+    async with open_memory(":memory:", window=4_000) as memory:
+        report = await replay(memory, [told], window=4_000, questions=True)
+    assert report.to_dict()["evidence_found_frac"] == found
 
 
 async def test_what_turns_had_paged_in_that_ask_nothing_is_told_apart() -> None:

@@ -197,10 +197,11 @@ async def replay(
 ) -> ReplayReport:
     """Run conversations through new sessions of `memory`; with `questions`, ask theirs on forks.
 
-    Each question is asked on its own fork of the finished session, so that none helps another;
-    `questions_max` limits the questions per conversation. `stopwatch` is the meter that `memory`
-    was opened with. `clock` is the clock of its `cache_s`, so that a pause in a conversation lets
-    the provider's cache lapse. `progress` gets a label, the number done, and the total.
+    Each question is asked on its own fork, so that none helps another: of the finished session, or,
+    if it says so (`before`), once that many lines were said. `questions_max` limits the questions
+    per conversation. `stopwatch` is the meter that `memory` was opened with. `clock` is the clock
+    of its `cache_s`, so that a pause in a conversation lets the provider's cache lapse. `progress`
+    gets a label, the number done, and the total.
     """
     report = ReplayReport(window_tokens=window, stopwatch=stopwatch or Stopwatch())
     player = _Player(
@@ -238,7 +239,18 @@ class _Player:
         self._clock.begin(conversation)
         recorder = Recorder(session, self._memory.limits, self._clock)
         pages: dict[str, tuple[PageId, str]] = {}
+        numbered = enumerate(questions, 1)
+        waiting = sorted(numbered, key=lambda one: _asked_after(one[1], conversation), reverse=True)
+        asked = len(waiting)
+
+        async def ask(after: int) -> None:
+            while waiting and _asked_after(waiting[-1][1], conversation) <= after:
+                count, question = waiting.pop()
+                await self._ask(session, question, f"{name} ? {count}", pages)
+                self._progress(f"asking {name}", asked - len(waiting), asked)
+
         for number, line in enumerate(conversation.lines, 1):
+            await ask(number - 1)
             said, request = await recorder.say(line)
             if request is not None:
                 self._look(request, line.text)
@@ -249,9 +261,7 @@ class _Player:
             self._progress(f"replaying {name}", number, len(conversation.lines))
         self._report.too_large_for_window += recorder.documents
         await self._weigh(session, recorder, conversation.system)
-        for number, question in enumerate(questions, 1):
-            await self._ask(session, question, f"{name} ? {number}", pages)
-            self._progress(f"asking {name}", number, len(questions))
+        await ask(len(conversation.lines))
 
     async def _weigh(self, session: Session, recorder: Recorder, system: str) -> None:
         """The cost of the conversation's requests by their bytes, beside two other layouts."""
@@ -317,9 +327,10 @@ class _Player:
             return
         tally = report.evidence_by_category.setdefault(question.category, [0, 0])
         for ref in question.evidence:
-            page_id, text = pages[ref]
-            tally[0] += neutralise(text) in shown.get(page_id, "")
             tally[1] += 1
+            if ref in pages:  # else it is said after the question
+                page_id, text = pages[ref]
+                tally[0] += neutralise(text) in shown.get(page_id, "")
 
     def _look(self, request: Request, newest: str) -> None:
         """Check a request from its bytes alone, as an outsider would."""
@@ -334,6 +345,12 @@ class _Player:
         passages: list[Passage] = [p for m in request.messages for p in passages_of(m)]
         ids = [passage.page_id for passage in passages]
         report.duplicate_pages += len(ids) - len(set(ids))
+
+
+def _asked_after(question: Question, conversation: Conversation) -> int:
+    """The number of lines after which it is asked: what is said later cannot be known."""
+    lines = len(conversation.lines)
+    return lines if question.before is None else min(question.before, lines)
 
 
 class Watched:
