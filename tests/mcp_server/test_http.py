@@ -192,6 +192,16 @@ def test_nothing_is_kept_open(serving: Serving) -> None:
 
 
 @pytest.mark.slow
+def test_an_address_that_ends_in_a_slash_is_no_provider_s(serving: Serving) -> None:
+    answer = serving.http.post(
+        f"{serving.url}/mcp/",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        headers=TAKES | {"x-pagefault-token": TOKENS["ann"]},
+    )
+    assert "memory_recall" in answer.text
+
+
+@pytest.mark.slow
 def test_a_body_that_is_too_large_is_not_read(serving: Serving) -> None:
     answer = serving.http.post(
         f"{serving.url}/mcp",

@@ -145,6 +145,23 @@ def test_stdout_carries_the_protocol_and_nothing_else(child: Child) -> None:
 
 
 @pytest.mark.slow
+def test_a_line_that_is_no_message_is_answered_too(child: Child) -> None:
+    child.say(HELLO)
+    child.hear()
+    child.say("no JSON")
+    child.say("[" * 100_000)
+    child.say({"jsonrpc": "2.0", "id": 7})
+    child.say({"jsonrpc": "2.0", "id": 8, "result": {}})  # an answer, which nobody answers
+    asked = {"name": "search_pages", "arguments": {"query": "compressor \ud83d"}}
+    child.say({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": asked})
+    heard = [child.hear() for _ in range(4)]
+    codes = [(one["id"], one["error"]["code"]) for one in heard[:3]]
+    assert codes == [(None, -32700), (None, -32700), (7, -32600)]
+    assert heard[3]["id"] == 9
+    assert heard[3]["result"]["structuredContent"]["results"], "half of a character is left out"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_it_ends_when_told_to_while_it_waits_for_a_line(
     child: Child, number: signal.Signals, code: int

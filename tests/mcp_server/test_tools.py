@@ -17,7 +17,7 @@ from pagefault.pack.envelope import dump
 pytest.importorskip("mcp")
 
 from mcp import Client, MCPError
-from mcp.types import PromptReference
+from mcp.types import INVALID_PARAMS, PromptReference
 
 from tests.mcp_server.memories import TALKS, client, data, fill, refused, resource, text_of
 
@@ -86,9 +86,12 @@ async def test_the_same_memory_and_question_give_the_same_bytes(memory: Memory) 
                 ("memory_recall", asked),
                 ("search_pages", asked),
                 ("memory_status", {}),
+                ("context_pack", asked),
+                ("digest", {}),
             ):
-                answers.append(text_of(await one.call_tool(tool, given)))
-    assert answers[:3] == answers[3:]
+                result = await one.call_tool(tool, given)
+                answers.append(text_of(result) + dump(result.structured_content))
+    assert answers[:5] == answers[5:]
 
 
 @pytest.mark.parametrize("max_tokens", [200, 500, 2_000])
@@ -148,6 +151,37 @@ async def test_an_answer_stays_within_its_tokens_as_text_and_as_data(
         result = await one.call_tool("page_fault", faulted)
         assert counter.count(text_of(result)) <= max_tokens
         assert result.structured_content["level"] > 0 or max_tokens == 2_000
+
+
+async def test_a_status_stays_within_its_tokens_and_counts_what_it_leaves_out() -> None:
+    counter = O200k()
+    async with pagefault.open(":memory:", sync="os") as memory:
+        for number in range(20):
+            session = await memory.session(f"{number} {'温室' * 50}")
+            await session.user("The boiler is blue.")
+        for section in ("human", "persona", "task"):
+            await session.core_append(section, f"{section}: {'温室' * 300}")
+        async with client(memory) as one:
+            for max_tokens in (700, 2_000):
+                asked: dict[str, Any] = {"max_tokens": max_tokens}
+                told = await data(one, "memory_status", limit=50, **asked)
+                assert counter.count(dump(told)) <= max_tokens
+                assert len(told["latest"]) + told["left_out"] == 20
+                assert told["left_out"] > 0
+                told = await data(one, "memory_status", session=session.name, **asked)
+                assert counter.count(dump(told)) <= max_tokens
+                assert len(told["core"]) + told["left_out"] == 3 + 1 - len(told["latest"])
+
+
+async def test_arguments_that_are_wrong_are_told_plainly(memory: Memory) -> None:
+    async with client(memory) as one:
+        said = await refused(one, "search_pages", query="", limit=0)
+        assert said.startswith("search_pages cannot take these arguments: query: ")
+        assert "limit: " in said
+        assert "pydantic" not in said
+        with pytest.raises(MCPError, match="topic") as wrong:
+            await one.get_prompt("what_did_we_decide")
+        assert wrong.value.code == INVALID_PARAMS
 
 
 async def test_a_budget_that_cannot_be_is_refused(memory: Memory) -> None:

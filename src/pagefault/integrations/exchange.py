@@ -47,7 +47,8 @@ from pagefault.proxy.http.client import (
 from pagefault.proxy.http.relay import Headers
 from pagefault.proxy.http.token import TOKEN_HEADER
 from pagefault.proxy.reply import NOT_LOGGED_HEADER, THE_MEMORY
-from pagefault.proxy.server import WIRES, BrokenOff
+from pagefault.proxy.server import BrokenOff
+from pagefault.proxy.wires.known import WIRES
 from pagefault.service.loop_thread import GRACE_S, LOOK_S
 
 _OURS: Final = (SESSION_HEADER, CONTROL_HEADER, MARK_HEADER, FORM_HEADER, TOKEN_HEADER)

@@ -83,7 +83,7 @@ _NOTHING_TO_PACK: Final = "Nothing in memory bears on that, or nothing has room 
 _NO_ROOM: Final = "What was found has no room in max_tokens: ask with more."
 _NOTHING: Final = "Nothing in memory bears on that. Other words may find it."
 
-T = TypeVar("T", bound=Place | NoteTold)
+T = TypeVar("T", bound=Place | NoteTold | SessionTold | SectionTold)
 
 ReadCommits = Callable[[str], Sequence[Commit]]
 """The commits of a range, as git names it. Blocks, and raises `BadInput`."""
@@ -286,29 +286,31 @@ class Answers:
                 return _claim_told(one, row)
         raise NoSuchPage(claim_id, row.name or row.session_id)
 
-    async def status(self, *, session: str = "", limit: int) -> MemoryTold:
+    async def status(self, *, session: str = "", limit: int, max_tokens: int) -> MemoryTold:
         """How much there is, of which kinds, and which sessions were used last."""
         rows = [await self._seen.row(session)] if session else await self._seen.rows()
         is_all = self._seen.is_everything and not session
         asked = None if is_all else tuple(row.session_id for row in rows)
         kinds = await self._memory._kinds(SearchFilter(sessions=asked))
-        return MemoryTold(
-            sessions=len(rows),
-            pages=sum(kinds.values()),
-            kinds=kinds,
-            latest=tuple(map(_session_told, rows[:limit])),
-            writes=self._writes,
-            **(await self._kept_in(rows[0].session_id) if session else {}),
+        told = MemoryTold(
+            sessions=len(rows), pages=sum(kinds.values()), kinds=kinds, writes=self._writes
         )
-
-    async def _kept_in(self, session_id: str) -> dict[str, Any]:
-        """How a session's hot memory and its core stand."""
-        one = await self._session(session_id)
-        heat = await one.heat_status()
-        return {
-            "heat": heat.as_dict(),
-            "core": tuple(map(section_told, await one.core())),
-        }
+        core: list[SectionTold] = []
+        if session:
+            one = await self._session(rows[0].session_id)
+            told = replace(told, heat=(await one.heat_status()).as_dict())
+            core = list(map(section_told, await one.core()))
+        room = max_tokens - self._counter.count(dump(asdict(told))) - SPENT
+        latest = list(map(_session_told, rows[:limit]))
+        shown = self._within(latest, room)
+        room -= self._counter.count(dump([asdict(one) for one in shown]))
+        sections = self._within(core, room)
+        return replace(
+            told,
+            latest=tuple(shown),
+            core=tuple(sections),
+            left_out=len(latest) - len(shown) + len(core) - len(sections),
+        )
 
     async def pack(
         self,
@@ -514,8 +516,8 @@ class Answers:
         rows = await self._seen.rows()
         if len(rows) != 1:
             raise BadInput(
-                f"there are {len(rows):,} sessions, and a page's id names it in one of them: say "
-                "which, as the search told"
+                f"there are {len(rows):,} sessions, and an id is of a page or a claim in one of "
+                "them: say which, as the search told"
             )
         return rows[0]
 
@@ -689,7 +691,6 @@ def _pack_told(pack: ContextPack) -> PackTold:
     return PackTold(
         pack_type=str(pack.pack_type),
         query=neutralise(pack.query),
-        generated_at=pack.generated_at,
         sections=sections,
         matched=pack.matched,
         left_out=pack.left_out_total,

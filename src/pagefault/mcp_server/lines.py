@@ -12,6 +12,7 @@ from pagefault.model.threads import start
 
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 PIECE_BYTES: Final = 64 * 1024
+_TOO_LONG: Final = b"..."  # stands for such a line, and is no JSON
 AHEAD_MAX: Final = 16  # lines that are read before anybody asked for them
 
 
@@ -19,7 +20,7 @@ class Lines:
     """Read by a thread of its own, since no thread can be stopped while it waits for a line: Ctrl-C
     would wait for the client's next word. It is a daemon, and the process ends without it.
 
-    A line that is too long comes empty, and so as no message.
+    A line that is too long comes as `...`, which is no message.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -41,7 +42,7 @@ class Lines:
             while piece := os.read(self._descriptor, PIECE_BYTES):
                 *whole, rest = (began + piece).split(b"\n")
                 for line in whole:
-                    self._put(b"" if too_long else line)
+                    self._put(_TOO_LONG if too_long else line)
                     too_long = False
                 too_long = too_long or len(rest) > LINE_BYTES_MAX
                 began = b"" if too_long else rest

@@ -15,23 +15,30 @@ from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, cast
 
-from mcp.server.mcpserver import MCPServer
+from mcp import MCPError
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INVALID_PARAMS,
     CallToolResult,
     Completion,
     CompletionArgument,
+    GetPromptResult,
+    InputRequiredResult,
+    JSONRPCError,
     TextContent,
     Tool,
     ToolAnnotations,
 )
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from pagefault import __version__
 from pagefault.mcp_server.answers import Answers, PageQuestion, ReadCommits
 from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import VisibleSessions
+from pagefault.mcp_server.readable import readable
 from pagefault.mcp_server.shapes import (
     ClaimTold,
     FoundPages,
@@ -338,12 +345,15 @@ class Tools:
         limit: Annotated[
             int, Field(ge=1, le=SESSIONS_TOLD, description="At most this many sessions.")
         ] = 10,
+        max_tokens: MaxTokens = TOKENS,
     ) -> Annotated[CallToolResult, MemoryTold]:
         """What is in memory: how many sessions and pages, of which kinds, and the sessions that
         were used last. Of a session also its core memory, how full its hot, warm and cold memory
         are, and what to spill, recall or prune.
         """
-        return _told(await self._answers().status(session=session, limit=limit))
+        return _told(
+            await self._answers().status(session=session, limit=limit, max_tokens=max_tokens)
+        )
 
     async def remember(
         self,
@@ -539,10 +549,40 @@ class Server(MCPServer[Any]):
             self.listed()
         return await super().list_tools()
 
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as refused:
+            if not isinstance(refused.__cause__, ValidationError):
+                raise
+            wrong = (
+                f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
+                for one in refused.__cause__.errors(include_url=False, include_input=False)
+            )
+            raise ToolError(f"{name} cannot take these arguments: {'; '.join(wrong)}") from None
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[Any, Any] | None = None,
+    ) -> GetPromptResult | InputRequiredResult:
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as wrong:  # no such prompt, or not what it takes
+            raise MCPError(INVALID_PARAMS, str(wrong)) from None
+
     async def run_on(self, lines: Lines) -> None:
         """Answer these lines on stdout, until there are no more."""
         served = self._lowlevel_server
-        async with stdio_server(stdin=cast(Any, lines)) as (read, write):
+
+        async def refuse(error: JSONRPCError) -> None:
+            await write.send(SessionMessage(error))
+
+        stdin = cast(Any, readable(lines, refuse))
+        async with stdio_server(stdin=stdin) as (read, write):
             await served.run(read, write, served.create_initialization_options())
 
 
@@ -593,7 +633,7 @@ def _add_resources(server: MCPServer[Any], answers: Callable[[], Answers]) -> No
     @found
     async def manifest() -> MemoryTold:
         """How many sessions and pages there are, of which kinds, and the latest sessions."""
-        return await answers().status(limit=SESSIONS_TOLD)
+        return await answers().status(limit=SESSIONS_TOLD, max_tokens=RESOURCE_TOKENS)
 
     @server.resource("page://{session}/{page_id}", title="A page of memory", mime_type=kind)
     @found

@@ -151,7 +151,7 @@ class MemoryTold:
     pages: int
     kinds: dict[str, int]
     """Pages by kind, of all these sessions."""
-    latest: tuple[SessionTold, ...]
+    latest: tuple[SessionTold, ...] = ()
     """The sessions that were used last."""
     writes: bool
     """Whether `remember` is offered."""
@@ -159,6 +159,8 @@ class MemoryTold:
     """Of the session that was named: how full hot, warm and cold memory are, and suggestions."""
     core: tuple[SectionTold, ...] = ()
     """Of that session: the sections that stand in its every request."""
+    left_out: int = 0
+    """Sessions and sections that are not told of for want of tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +174,6 @@ class LineTold:
 class PackTold:
     pack_type: str
     query: str
-    generated_at: str
     sections: dict[str, tuple[LineTold, ...]]
     matched: int
     """Pages that bear on the query. 0: nothing does, and what was said last is shown instead."""

@@ -36,10 +36,7 @@ from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.metrics import CONTENT_TYPE, OPERATORS, HeatGauges, Metrics, NoMetrics, Outcome
 from pagefault.proxy.reply import ClientReply, Send, Told
 from pagefault.proxy.telemetry import Telemetry, told_to_telemetry
-from pagefault.proxy.wires.chat import Chat
-from pagefault.proxy.wires.gemini import Gemini
-from pagefault.proxy.wires.messages import Messages
-from pagefault.proxy.wires.responses import Responses
+from pagefault.proxy.wires.known import WIRES
 from pagefault.proxy.wires.wire import Wire
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import refusal_of
@@ -68,7 +65,6 @@ class Viewer(Protocol):
 MCP_PATH: Final = "/mcp"  # ours, never passed on
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 BODY_S_MAX: Final = 120.0  # for a whole body that is read; between the pieces of one that passes
-WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages(), Gemini())
 
 
 class Proxy:
@@ -226,7 +222,7 @@ class Proxy:
         if is_operator and wire is None and head.path != STATUSLINE:
             return await reply.refuse(wire, 404, "the operator's key opens no way to the provider")
         whose = user or principal_of(head.raw, head.query, self._memory.keyed)
-        if head.path == MCP_PATH and self._mcp is not None:
+        if head.path.rstrip("/") == MCP_PATH and self._mcp is not None:
             return await self._mcp(scope, receive, reply.noting, whose)
         if head.path == "/" and head.method == "HEAD":
             return await reply.own(200, b"{}")

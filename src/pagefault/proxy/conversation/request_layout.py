@@ -49,11 +49,13 @@ class PagedLayout:
         if self.offer is None:
             return None
 
+        # As the request quotes them: while its answer is under way, the quotes may be made anew.
+        quoted = state.quotes.quoted_whole(self.outgoing)
+
         def look() -> View:
             nodes = self.outgoing.shown()
-            shown = {page for node in nodes for page in state.pages.of(node)}
+            shown = quoted.union(*(state.pages.of(node) for node in nodes))
             hidden = {page for node in self.outgoing.hidden() for page in state.pages.of(node)}
-            shown |= state.quotes.quoted_whole(self.outgoing)
             served = state.faults.loaded(self.apart, {node.key for node in nodes})
             return View(shown=shown, hidden=hidden - shown, served=served)
 

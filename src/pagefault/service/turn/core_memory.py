@@ -174,6 +174,7 @@ class CoreMemory:
             page_id=page.page_id if page is not None else PageId(""),
             chars_max=self._state.limits.core_section_chars,
             origin=str(origin),
+            session_id=self._state.session_id,
             proposed=is_proposed,
             archived=archived,
         )
