@@ -691,6 +691,7 @@ def _pack_told(pack: ContextPack) -> PackTold:
     return PackTold(
         pack_type=str(pack.pack_type),
         query=neutralise(pack.query),
+        generated_at=pack.generated_at,
         sections=sections,
         matched=pack.matched,
         left_out=pack.left_out_total,

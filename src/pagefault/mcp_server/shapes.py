@@ -174,6 +174,7 @@ class LineTold:
 class PackTold:
     pack_type: str
     query: str
+    generated_at: str
     sections: dict[str, tuple[LineTold, ...]]
     matched: int
     """Pages that bear on the query. 0: nothing does, and what was said last is shown instead."""
