@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import typing
 from collections import Counter
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, Phase, settings
 
 from tests import warm
@@ -124,6 +126,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     count = Counter(item.path for item in items)
     items.sort(key=lambda item: (-slow[item.path], -count[item.path]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """A worker rewrites the assertions of its share of the files, and reads what others wrote.
+
+    Else each rewrites every file that nobody did yet, and in a fresh clone nobody did.
+    """
+    told = getattr(session.config, "workerinput", None)
+    if told is None or sys.dont_write_bytecode:
+        return
+    given = [session.config.rootpath / arg.partition("::")[0] for arg in session.config.args]
+    files = sorted(
+        {file for one in given for file in (one.rglob("test_*.py") if one.is_dir() else [one])}
+    )
+    for file in files[int(told["workerid"][2:]) :: told["workercount"]]:
+        cached = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+        if rewrite.try_makedirs(cached.parent) and rewrite._read_pyc(file, cached) is None:
+            source_hash, code = rewrite._rewrite_test(file, session.config)
+            rewrite._write_pyc(
+                session.config.stash[rewrite.assertstate_key], code, source_hash, cached
+            )
 
 
 def pytest_collection_finish() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,30 @@ class Standing:
         return [row.name for row in await self.memory.sessions()]
 
 
+class _Server(uvicorn.Server):
+    """Ends at once; uvicorn's own looks every tenth of a second, then waits for another."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ends = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self.ends.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110
+                    await asyncio.sleep(0.001)
+        for task in self.server_state.tasks:
+            task.cancel()
+
+
 @asynccontextmanager
 async def standing(
     upstream: Upstream,
@@ -101,14 +126,14 @@ async def standing(
             proxy, http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
             timeout_graceful_shutdown=1,
         )  # fmt: skip
-        server = uvicorn.Server(config)
+        server = _Server(config)
         serving = asyncio.create_task(server._serve(sockets=[listening]))
         own = f"http://127.0.0.1:{listening.getsockname()[1]}"
         try:
             async with httpx2.AsyncClient(base_url=own, timeout=300) as http:
                 yield Standing(own, http, proxy, memory, upstream, log)
         finally:
-            server.should_exit = True
+            server.ends.set()
             await serving
             await proxy.settled()
             listening.close()

@@ -203,7 +203,8 @@ async def test_a_reply_without_calls_of_memorys_passes_byte_for_byte(path: str) 
 
 
 @WIRES
-def test_a_stream_reads_the_same_wherever_it_is_cut(path: str) -> None:
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.torture)])
+def test_a_stream_reads_the_same_wherever_it_is_cut(path: str, every: int) -> None:
     wire = next(w for suffix, w in _WIRES.items() if path.endswith(suffix))
     form = FORMS[path.rsplit("/", 1)[-1].replace("completions", "chat")]
     say = Say(text="a b", calls=(search("x"), read_file()), thinking="hm")
@@ -218,7 +219,8 @@ def test_a_stream_reads_the_same_wherever_it_is_cut(path: str) -> None:
     whole = edited([raw])
     assert b"search_pages" not in whole
     assert b"Read" in whole
-    for at in range(1, len(raw)):
+    assert edited([raw[at : at + 1] for at in range(len(raw))]) == whole
+    for at in range(1, len(raw), every):
         assert edited([raw[:at], raw[at:]]) == whole
 
 
