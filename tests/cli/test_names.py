@@ -69,6 +69,7 @@ def test_a_bare_number_is_that_of_a_message(cli: Cli, memory_root: Path) -> None
 def test_help_explains_a_command(cli: Cli) -> None:
     assert cli("help", "pages", "show").out == cli("pages", "show", "--help").out
     assert cli("help").out == cli("--help").out
+    assert cli("--root", "elsewhere", "help", "status").out == cli("status", "--help").out
 
 
 def completed(*words: str) -> list[str]:
