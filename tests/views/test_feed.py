@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,11 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.views.feed import Feed
 from pagefault.views.picture import picture_of
-from pagefault.views.shown import SegmentKind, Spell, WindowView, plain
+from pagefault.views.shown import FoundView, SegmentKind, Spell, WindowView, plain
 from tests.proxy.standing import standing
 from tests.proxy.test_long_turns import AGENTS, PROMPT, reading, watched
 from tests.service.memories import fault, shown, words
 from tests.service.test_memory_map import LIMITS, talked
-
 
 OF_OURS = (SegmentKind.RULES, SegmentKind.TOOLS, SegmentKind.FRAMING)
 
@@ -184,3 +184,24 @@ async def test_who_looks_while_another_look_is_read_waits_for_the_same(tmp_path:
         feed = Feed(memory)
         first, *others = await asyncio.gather(*(told(feed, "s") for _ in range(4)))
         assert others == [first] * 3
+
+
+async def test_a_search_says_why_a_page_was_found_and_lists_none_of_no_relevance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_memory(":memory:", window=1_600) as memory:
+        session = await memory.session("s")
+        await session.user("A long quarrel about grease: Tomasz swears by lithium.")
+        await session.assistant("Mixed ones go soft.")
+        feed = Feed(memory)
+        first, second = await feed.search("grease")
+        assert (first.why, second.why) == ("", "next to a match")
+        for relevance, listed in ((0.004, 1), (0.006, 2)):
+            hits = (first, replace(second, relevance=relevance))
+            found = FoundView(hits=hits, total=2)
+
+            async def told(*_: object, found: FoundView = found, **__: object) -> FoundView:
+                return found
+
+            monkeypatch.setattr(feed, "found", told)
+            assert await feed.search("grease") == list(hits[:listed])

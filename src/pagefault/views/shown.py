@@ -280,6 +280,7 @@ class HitView:
     tokens: int
     relevance: float
     pieces: tuple[tuple[str, bool], ...]
+    why: str = ""  # it was found, if not by its words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
