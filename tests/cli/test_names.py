@@ -66,9 +66,17 @@ def test_a_bare_number_is_that_of_a_message(cli: Cli, memory_root: Path) -> None
     assert shown.data["page_id"] == "msg_3"
 
 
+def test_a_history_needs_no_session(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "history", "talk", "msg_3", "--json")
+    for page in ("3", "msg_3"):
+        assert cli("--root", memory_root, "history", page, "--json").data == told.data
+    assert "no session 'msg_99'" in cli("--root", memory_root, "history", "msg_99").err
+
+
 def test_help_explains_a_command(cli: Cli) -> None:
     assert cli("help", "pages", "show").out == cli("pages", "show", "--help").out
     assert cli("help").out == cli("--help").out
+    assert cli("--root", "elsewhere", "help", "status").out == cli("status", "--help").out
 
 
 def completed(*words: str) -> list[str]:

@@ -104,7 +104,7 @@ def test_a_search_of_every_session_says_whose_page_it_is(cli: Cli, memory_root: 
     assert first["page_id"] in shown.out
     assert f"--session {first['session_id']}" in shown.err
     nothing = cli("--root", memory_root, "search", "xylophone")
-    assert "nothing in any session" in nothing.err
+    assert "no matches in any session" in nothing.err
 
 
 def test_a_search_that_finds_nothing_is_no_error(cli: Cli, memory_root: Path) -> None:

@@ -44,6 +44,7 @@ def test_forgetting_is_a_dry_run_until_it_is_confirmed(cli: Cli, memory_root: Pa
     assert told.code == 0
     assert "nothing was changed" in told.out
     assert f"pagefault --root {memory_root} forget msg_1 --session ses_" in told.out
+    assert told.out.count("kept until the whole session is forgotten:") == 1
     assert cli("--root", memory_root, "pages", "show", "msg_1").code == 0
 
 

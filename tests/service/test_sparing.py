@@ -194,6 +194,10 @@ async def test_pressure_is_told_and_grows_with_use(tmp_path: Path) -> None:
         end()
         assert heard[0][0] is Pressure.LOW
         assert heard[-1][1] >= Pressure.HIGH
+        before = (await session.status()).pressure
+    async with pagefault.open(tmp_path / "m", read_only=True) as memory:
+        again = (await (await memory.session("s", create=False)).status()).pressure
+        assert (again.level, again.used) == (before.level, before.used)
 
 
 TOPICS = ("otters", "granite")

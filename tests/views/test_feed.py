@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,13 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.views.feed import Feed
 from pagefault.views.picture import picture_of
-from pagefault.views.shown import SegmentKind, Spell, WindowView, plain
+from pagefault.views.shown import FoundView, SegmentKind, Spell, WindowView, plain
 from tests.proxy.standing import standing
 from tests.proxy.test_long_turns import AGENTS, PROMPT, reading, watched
 from tests.service.memories import fault, shown, words
 from tests.service.test_memory_map import LIMITS, talked
+
+OF_OURS = (SegmentKind.RULES, SegmentKind.TOOLS, SegmentKind.FRAMING)
 
 
 def pages_of(view: WindowView | None) -> set[str]:
@@ -50,10 +53,12 @@ async def test_a_window_holds_the_pages_and_the_tokens_of_its_request(tmp_path: 
         packed = [one.packed for one in await session.ledger()]
         messages = {str(row.page_id) for row in await memory.pages(session, limit=100)}
     async with open_memory(tmp_path / "m", read_only=True) as memory:
-        feed = Feed(memory)
+        feed, fixed = Feed(memory), set()
         for number, request in enumerate(seen):
             view = await feed.window("s", number)
             assert view is not None
+            fixed.add((view.tokens_of(SegmentKind.RULES), view.tokens_of(SegmentKind.TOOLS)))
+            assert view.tokens_of(SegmentKind.FRAMING) > 0
             assert pages_of(view) & messages == request & messages
             used = sum(one.tokens for one in view.segments if one.kind is not SegmentKind.FREE)
             assert used == view.request.tokens == packed[number].tokens
@@ -61,6 +66,10 @@ async def test_a_window_holds_the_pages_and_the_tokens_of_its_request(tmp_path: 
             recalled = {one.page_id for one in packed[number].recalled}
             now = [one for one in view.brought if one.request == number]
             assert {one.page.page_id for one in now if not one.asked} == recalled
+        coming = await feed.next_window("s")
+        assert coming is not None
+        fixed.add((coming.tokens_of(SegmentKind.RULES), coming.tokens_of(SegmentKind.TOOLS)))
+        assert len(fixed) == 1, "rules and tools do not grow with the pages"
         asked = await feed.window("s", 6)  # the model had called for a page before it
         assert asked is not None
         assert [one.page.page_id for one in asked.brought if one.asked] == ["msg_1"]
@@ -115,6 +124,7 @@ async def test_a_proxied_request_shows_what_its_provider_was_sent(tmp_path: Path
                 missing = [text[:18] for text in read if text[:18] not in str(sent.body)]
                 assert not missing
                 assert view is not None
+                assert {view.tokens_of(one) for one in SegmentKind if one in OF_OURS} == {0}
                 stubs += sum(one.kind is SegmentKind.STUBS for one in view.segments)
             assert stubs, "else nothing had to leave the window"
             [card] = await feed.sessions()
@@ -174,3 +184,24 @@ async def test_who_looks_while_another_look_is_read_waits_for_the_same(tmp_path:
         feed = Feed(memory)
         first, *others = await asyncio.gather(*(told(feed, "s") for _ in range(4)))
         assert others == [first] * 3
+
+
+async def test_a_search_says_why_a_page_was_found_and_lists_none_of_no_relevance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_memory(":memory:", window=1_600) as memory:
+        session = await memory.session("s")
+        await session.user("A long quarrel about grease: Tomasz swears by lithium.")
+        await session.assistant("Mixed ones go soft.")
+        feed = Feed(memory)
+        first, second = await feed.search("grease")
+        assert (first.why, second.why) == ("", "next to a match")
+        for relevance, listed in ((0.004, 1), (0.006, 2)):
+            hits = (first, replace(second, relevance=relevance))
+            found = FoundView(hits=hits, total=2)
+
+            async def told(*_: object, found: FoundView = found, **__: object) -> FoundView:
+                return found
+
+            monkeypatch.setattr(feed, "found", told)
+            assert await feed.search("grease") == list(hits[:listed])

@@ -451,7 +451,12 @@ def page_argument(**more: Any) -> Callable[[F], F]:
 
 
 def numbered(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    return f"msg_{int(value)}" if value and value.isascii() and value.isdecimal() else value
+    return None if value is None else page_named(value)
+
+
+def page_named(value: str) -> str:
+    """16 is msg_16; anything else is itself."""
+    return f"msg_{int(value)}" if value.isascii() and value.isdecimal() else value
 
 
 def complete_page(

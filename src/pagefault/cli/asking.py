@@ -295,6 +295,8 @@ def _print(app: App, found: dict[str, Any]) -> None:
         app.term.note(_nothing(found, where))
         return
     is_ranked = any(hit["score"] for hit in hits)
+    if is_ranked:  # a row that says 0.00 tells a reader nothing
+        hits = [hit for hit in hits if round(hit["relevance"], 2)] or hits[:1]
     is_known = any(hit["resident"] is not None for hit in hits)
     has_state = is_known or any(hit["history"] or hit["lapse"] for hit in hits)
     columns = {
@@ -326,18 +328,12 @@ def _print(app: App, found: dict[str, Any]) -> None:
         app.term.note(CLIENT_DECIDES)
 
 
-_WHY: Final = {
-    "link": "shares a name with a page that tells it",
-    "meaning": "near in meaning",
-    "neighbours": "beside a page that tells it",
-}
-
-
 def _shown(app: App, hit: dict[str, Any]) -> str:
     """The part of a page that was found, with its words in bold; or what else matched."""
     from pagefault.recall.excerpt import Excerpt, narrowed
+    from pagefault.views.texts import WHY_FOUND
 
-    why = f"  ({_WHY[hit['why']]})" if hit["why"] in _WHY else ""
+    why = f"  ({WHY_FOUND[hit['why']]})" if hit["why"] in WHY_FOUND else ""
     if not hit["excerpt"]:
         return str(hit["hint"]) + why
     whole = Excerpt(hit["excerpt"], tuple((start, end) for start, end in hit["marks"]))
@@ -354,7 +350,7 @@ def _nothing(found: dict[str, Any], where: str) -> str:
     if found["left_out"]:
         return f"none of {plural(found['total'], 'page')} in {where} fits so few tokens"
     if found["query"]:
-        return f"nothing in {where} bears on that; try other words"
+        return f"no matches in {where}; try other words"
     return f"no page in {where} is as asked for"
 
 

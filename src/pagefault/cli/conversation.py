@@ -182,7 +182,7 @@ class Chat:
         if told:
             self._term.table(["id", "relevance", "who", "text"], told, right="relevance")
         else:
-            self._term.note("nothing bears on that")
+            self._term.note("no matches")
 
     def _page_of(self, row: PageRow) -> tuple[Page | None, str]:
         """A page and its text, or what to show instead."""

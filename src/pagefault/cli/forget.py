@@ -92,10 +92,10 @@ def forget(
     if [bool(page_id), whole, matching].count(True) != 1:
         raise click.UsageError(
             "Name a PAGE_ID, or what pages have in common (--query, --origin …), or give "
-            "--session-whole with --session."
+            "--all with --session."
         )
     if whole and not session_name:
-        raise click.UsageError("--session-whole needs --session NAME: it is never guessed.")
+        raise click.UsageError("--all needs --session NAME: it is never guessed.")
     app.existing_directory()
 
     async def work() -> list[tuple[str, Forgetting]]:
@@ -112,7 +112,7 @@ def forget(
             return [(names[plan.session_id], plan) for plan in plans]
 
     found = app.run(work())
-    what = [page_id] if page_id else ["--session-whole"]
+    what = [page_id] if page_id else ["--all"]
     if matching:
         given = [("--query", (query,) if query else ()), ("--kind", kinds), ("--origin", origins)]
         given += [("--in", (imported_from,) if imported_from else ())]
@@ -155,7 +155,7 @@ def _object(app: App, name: str, plan: Forgetting) -> dict[str, Any]:
                 "what": one.what,
                 "session": one.session,
                 "count": one.count,
-                "command": _command(app, ["--session-whole"], one.session_id),
+                "command": _command(app, ["--all"], one.session_id),
             }
             for one in plan.stays
         ],
@@ -179,12 +179,21 @@ def _tell(app: App, name: str, plan: Forgetting, page: str, *, whole: bool) -> N
         term.line(f"  copies in regions: {_few(plan.copies)}")
     if plan.quoted_by:
         term.line(f"  answers that cite it keep their own text: {_few(plan.quoted_by)}")
-    for session_id in dict.fromkeys(one.session_id for one in plan.stays):
+        first = plan.quoted_by[0].rpartition(": ")
+        where = next(
+            (one.session_id for one in plan.stays if one.session == first[0]), plan.session_id
+        )
+        term.line(f"    to forget an answer: {_command(app, [first[2]], where)}")
+    staying = dict.fromkeys(one.session_id for one in plan.stays)
+    if staying:
+        term.line("  kept until the whole session is forgotten:")
+    for session_id in staying:
         here = [one for one in plan.stays if one.session_id == session_id]
-        term.line(f"  kept until all of {here[0].session!r} is forgotten:")
-        for one in here:
-            term.line(f"    - {_STAYS[one.what].format(count=one.count)}")
-        term.line(f"    to erase that: {_command(app, ['--session-whole'], session_id)}")
+        kept = "; ".join(_STAYS[one.what].format(count=one.count) for one in here)
+        term.line(f"    - {here[0].session!r}: {kept}")
+    for session_id in list(staying)[:1]:
+        which = "to erase that" if len(staying) == 1 else "to erase the first"
+        term.line(f"    {which}: {_command(app, ['--all'], session_id)}")
 
 
 _STAYS: Final = {

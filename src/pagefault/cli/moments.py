@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from pagefault.cli.app import (
     find_session,
     json_option,
     page_argument,
+    page_named,
     pass_app,
 )
 from pagefault.cli.proxied import window_of
@@ -130,6 +132,8 @@ def diff(app: App, session_name: str, before: str, after: str, as_json: bool) ->
 def history(app: App, session_name: str, page_id: str, actor: str | None, as_json: bool) -> None:
     """Everything that happened to a page, or to all pages, oldest first.
 
+    SESSION may be left out before PAGE: then it is the last one used (forks excluded).
+
     Created, recalled, faulted at a level, evicted by an epoch, pinned, cited: with the record, the
     turn, the time, who did it, and the record that led to it.
 
@@ -139,15 +143,26 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     content was: L0 in the window, L2 the log, L3 the blob store.
     """
 
+    from pagefault.model.errors import NoSuchPage, SessionNotFound
     from pagefault.views.texts import rewrite_words
 
-    async def read() -> tuple[str, list[Movement]]:
+    async def read() -> tuple[str, str, list[Movement]]:
         async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            found = await session.history(page_id, actor=actor or "")
-            return session.name or session.session_id, found
+            try:
+                session, page = await find_session(memory, session_name), page_id
+                found = await session.history(page, actor=actor or "")
+            except SessionNotFound:
+                if page_id:
+                    raise
+                # One argument may be a page of the session used last, as in `pages show 16`.
+                session, page = await find_session(memory, None), page_named(session_name)
+                with suppress(NoSuchPage):
+                    found = await session.history(page, actor=actor or "")
+                    return session.name or session.session_id, page, found
+                raise
+            return session.name or session.session_id, page, found
 
-    name, found = app.run(read())
+    name, page_id, found = app.run(read())
     if as_json:
         told = [_movement(one) for one in found]
         app.term.data({"session": name, "page_id": page_id or None, "movements": told})

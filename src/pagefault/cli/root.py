@@ -150,16 +150,15 @@ class LazyRoot(Group):
             with formatter.section(title):
                 formatter.write_dl(list(section.items()), col_max=12)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`help COMMAND …` is `COMMAND … --help`."""
-        if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
-        return super().parse_args(ctx, args)
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, with a suggestion for a typo."""
+        """As click's; `help COMMAND …` is `COMMAND … --help`, and a typo gets a suggestion."""
+        if args[0] == "help":
+            if not args[1:] or args[1] == "help" or args[1].startswith("-"):
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [*args[1:], "--help"]
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from difflib import get_close_matches

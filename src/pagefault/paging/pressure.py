@@ -54,6 +54,11 @@ class Gauge:
         return tuple(round(threshold + self.shift, 3) for threshold in THRESHOLDS)
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing was noted yet, as in a session that was only just opened."""
+        return not self._faults
+
+    @property
     def fault_rate(self) -> float:
         """Mean faults per request over the last `MEMORY` requests."""
         return sum(self._faults) / len(self._faults) if self._faults else 0.0
@@ -74,13 +79,14 @@ class Gauge:
         self._adapt()
         self.used = used
         before = self.level
-        self.level = self._level(used)
+        self.level = self.level_at(used)
         if self.level is not before:
             for callback in list(self._callbacks):
                 callback(before, self.level)
         return self.level
 
-    def _level(self, used: float) -> Pressure:
+    def level_at(self, used: float) -> Pressure:
+        """The level that `note` would give."""
         level = Pressure(sum(used >= threshold for threshold in self.thresholds))
         if level < self.level:  # it falls only from well below
             held = Pressure(sum(used >= threshold - FALL for threshold in self.thresholds))

@@ -11,6 +11,8 @@ from pagefault.views.shown import SEGMENT_WORDS, SegmentKind
 COLOURS: Final = {
     SegmentKind.RULES: "#8289a3",
     SegmentKind.TOOLS: "#6a7690",
+    SegmentKind.UNDIVIDED: "#8289a3",
+    SegmentKind.FRAMING: "#7d7a8a",
     SegmentKind.CLAIMS: "#a06bd6",
     SegmentKind.SUMMARIES: "#bb8411",
     SegmentKind.STUBS: "#8f8a80",
@@ -22,6 +24,8 @@ WORDS: Final = {k: words for k, words in SEGMENT_WORDS.items() if k is not Segme
 LETTERS: Final = {
     SegmentKind.RULES: "r",
     SegmentKind.TOOLS: "f",
+    SegmentKind.UNDIVIDED: "r",
+    SegmentKind.FRAMING: "i",
     SegmentKind.CLAIMS: "c",
     SegmentKind.SUMMARIES: "s",
     SegmentKind.STUBS: "-",

@@ -53,7 +53,7 @@ from pagefault.views.shown import (
     WindowView,
     WorkView,
 )
-from pagefault.views.texts import Clean, SessionTexts, who_said
+from pagefault.views.texts import WHY_FOUND, Clean, SessionTexts, who_said
 from pagefault.views.titles import client_of, title_of
 from pagefault.views.windows import line_of, window_of
 from pagefault.views.windows import next_window as window_of_next
@@ -280,17 +280,19 @@ class Feed:
                 tokens=hit.page.tokens,
                 relevance=hit.relevance,
                 pieces=tuple(self._pieces(hit)),
+                why=WHY_FOUND.get(hit.why, ""),
             )
 
         hits = await asyncio.to_thread(lambda: tuple(map(look, result.hits)))
         return FoundView(hits=hits, total=result.total)
 
     async def search(self, words: str, *, limit: int = HITS) -> list[HitView]:
-        """Search all sessions; best first. `words` may include filters (`filters.HELP`). Raises
-        `BadInput`.
+        """Search all sessions; best first, without hits whose relevance rounds to 0.00 if there are
+        others. `words` may include filters (`filters.HELP`). Raises `BadInput`.
         """
         query = parsed(words)
-        return [] if query is None else list((await self.found(query, limit=limit)).hits)
+        hits = [] if query is None else list((await self.found(query, limit=limit)).hits)
+        return [one for one in hits if round(one.relevance, 2)] or hits
 
     # --- the whole memory -----------------------------------------------------------------------
 

@@ -24,8 +24,10 @@ from pagefault.views.texts import ClaimView, Excerpt, SpanView
 class SegmentKind(StrEnum):
     """The kinds of segments in a window, in their usual order."""
 
-    RULES = "rules"  # instructions; if proxied, also the client's tools
+    RULES = "rules"  # instructions
     TOOLS = "tools"
+    UNDIVIDED = "undivided"  # a proxied client's instructions and tools, and the framing of pages
+    FRAMING = "framing"  # of pages: ids, speakers, times; and calls of memory's tools
     CLAIMS = "claims"
     SUMMARIES = "summaries"
     BROUGHT_BACK = "brought_back"
@@ -38,6 +40,8 @@ class SegmentKind(StrEnum):
 SEGMENT_WORDS: Final = {
     SegmentKind.RULES: "rules",
     SegmentKind.TOOLS: "tools",
+    SegmentKind.UNDIVIDED: "instructions, tools and framing",
+    SegmentKind.FRAMING: "framing of pages",
     SegmentKind.CLAIMS: "claims",
     SegmentKind.SUMMARIES: "summaries",
     SegmentKind.BROUGHT_BACK: "brought back",
@@ -276,6 +280,7 @@ class HitView:
     tokens: int
     relevance: float
     pieces: tuple[tuple[str, bool], ...]
+    why: str = ""  # it was found, if not by its words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

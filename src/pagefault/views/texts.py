@@ -165,6 +165,12 @@ def who_said(row: PageRow, speaker: str) -> str:
     return speaker or _ROLES.get(row.role, str(row.role))
 
 
+WHY_FOUND: Final = {
+    "link": "shares a name with a match",
+    "meaning": "near in meaning",
+    "neighbours": "next to a match",
+}
+"""Why a page without the words of a query was found, by `SearchHit.why`."""
 _ROLES: Final = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from pagefault.model.ids import TurnNo
 from pagefault.model.kinds import FaultReason, Kind, Level, Role
 from pagefault.model.page import PageRow
-from pagefault.service.inspection.session_fold import HeldWindow
+from pagefault.service.inspection.session_fold import HeldWindow, held_of
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import InWindow
 from pagefault.service.session import Session
@@ -91,7 +91,8 @@ def next_window(session: Session, texts: SessionTexts, status: Status) -> Window
         for one in session.abi().pages
     )
     tokens, limit = status.request_tokens, status.window_tokens
-    held = HeldWindow(pages, max(0, tokens - sum(one.tokens for one in pages)))
+    fixed = status.auto_pins
+    held = held_of(pages, tokens, rules=fixed.head_tokens, tools=fixed.tools_tokens)
     return WindowView(
         session_id=session.session_id,
         request=RequestLine(
@@ -108,6 +109,8 @@ def _segments(
     for kind, tokens in (
         (SegmentKind.RULES, held.rules_tokens),
         (SegmentKind.TOOLS, held.tools_tokens),
+        (SegmentKind.UNDIVIDED, held.undivided_tokens),
+        (SegmentKind.FRAMING, held.framing_tokens),
     ):
         if tokens:
             yield WindowSegment(kind=kind, tokens=tokens)

@@ -43,13 +43,27 @@ JUDGED_MAX: Final = 30_000
 
 @dataclass(frozen=True, slots=True)
 class HeldWindow:
-    """The contents of a request: its pages in order, and the tokens of everything else. `rules` are
-    the instructions and the framing of pages; for a proxied request, also the client's tools.
+    """The contents of a request: its pages in order, and the tokens of everything else.
+
+    `framing` is what surrounds pages: ids, speakers, times, and calls of memory's tools. In a
+    proxied request it cannot be told from the client's instructions and tools: all are `undivided`.
     """
 
     pages: tuple[InWindow, ...]
-    rules_tokens: int
+    rules_tokens: int = 0
     tools_tokens: int = 0
+    framing_tokens: int = 0
+    undivided_tokens: int = 0
+
+
+def held_of(pages: tuple[InWindow, ...], tokens: int, *, rules: int, tools: int) -> HeldWindow:
+    """The contents of a request of ours of `tokens`."""
+    framing = max(0, _beside(pages, tokens) - rules - tools)
+    return HeldWindow(pages, rules, tools, framing)
+
+
+def _beside(pages: tuple[InWindow, ...], tokens: int) -> int:
+    return max(0, tokens - sum(one.tokens for one in pages))
 
 
 class SessionFold:
@@ -170,16 +184,17 @@ class SessionFold:
 
     def held(self, entry: Entry) -> HeldWindow:
         """The contents of one of `requests.entries`."""
-        window, tools = self._map.window, 0
+        window = self._map.window
         if isinstance(window, RelayedWindow):
             pages = tuple(
                 InWindow(one.row.page_id, one.level, one.tokens, one.place)
                 for one in window.seen_by(entry.seq)
             )
-        else:
-            state = restore_at(self.runtime, self.row, entry.seq)
-            partial = {call: part for seq, call, part in self._partial if seq <= entry.seq}
-            pages = tuple(in_window(state, partial))
-            tools = tools_tokens(state.counter, state.layout.tools)
-        rest = entry.packed.tokens - tools - sum(one.tokens for one in pages)
-        return HeldWindow(pages, max(0, rest), tools)
+            return HeldWindow(pages, undivided_tokens=_beside(pages, entry.packed.tokens))
+        state = restore_at(self.runtime, self.row, entry.seq)
+        partial = {call: part for seq, call, part in self._partial if seq <= entry.seq}
+        tools = tools_tokens(state.counter, state.layout.tools)
+        rules = state.layout.head_tokens - tools
+        return held_of(
+            tuple(in_window(state, partial)), entry.packed.tokens, rules=rules, tools=tools
+        )

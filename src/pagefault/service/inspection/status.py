@@ -119,6 +119,7 @@ def status_of(
     request_tokens = state.layout.tokens()
     tools = tools_tokens(state.counter, state.layout.tools)
     tail = state.tail_tokens()
+    used = request_tokens / state.window_room
     return Status(
         session_id=session_id,
         name=name,
@@ -147,8 +148,8 @@ def status_of(
         ),
         auto_pins=_auto_pins(state, tools),
         pressure=PressureStatus(
-            level=gauge.level.name.lower(),
-            used=round(gauge.used, 4),
+            level=(gauge.level_at(used) if gauge.is_idle else gauge.level).name.lower(),
+            used=round(used if gauge.is_idle else gauge.used, 4),
             thresholds=gauge.thresholds,
             fault_rate=round(gauge.fault_rate, 3),
         ),
