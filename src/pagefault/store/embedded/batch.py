@@ -74,19 +74,6 @@ def tally_of(values: Sequence[Any]) -> Tally:
     return Tally(row, own_pages, own_length, derived_pages, said, json.loads(numbers))
 
 
-class _Codes(dict[str, int]):
-    """The number of each role, kind, modality, origin and type. A new word is given one."""
-
-    def __init__(self, db: apsw.Connection) -> None:
-        super().__init__((word, code) for code, word in _SQL.rows(db, "words"))
-        self._db = db
-
-    def __missing__(self, word: str) -> int:
-        [(code,)] = _SQL.rows(self._db, "add_word", word)
-        self[str(word)] = code
-        return int(code)
-
-
 class Known:
     """What the writing connection caches of the file between two batches.
 
@@ -99,7 +86,7 @@ class Known:
         self.applied = Seq(applied)
         self.waiting = int(waiting)  # pages in `fresh`
         self.is_synced = not _SQL.rows(db, "meta", "unsynced_after")
-        self.codes = _Codes(db)
+        self.codes: dict[str, int] = {word: code for code, word in _SQL.rows(db, "words")}
         self.speakers: dict[tuple[SessionNo, str], int] = {}
         self.tallies: OrderedDict[SessionNo, Tally] = OrderedDict()
         self._db = db
@@ -120,6 +107,14 @@ class Known:
         """Drop the least recently used sessions. Not within a batch."""
         while len(self.tallies) > _SESSIONS_MAX:
             self.tallies.popitem(last=False)
+
+    def code(self, word: str) -> int:
+        """The number of a role, kind, modality, origin or type."""
+        code = self.codes.get(word)
+        if code is None:
+            [(code,)] = _SQL.rows(self._db, "add_word", word)
+            self.codes[str(word)] = code
+        return code
 
     def speaker(self, session: SessionNo, terms: str) -> int:
         """The number of a speaker in a session."""
@@ -186,7 +181,7 @@ class Batch:
             return
         if event.key:
             self._keys.append((session, event.key, seq))
-        code = self._known.codes[event.type]
+        code = self._known.code(event.type)
         said = size_of(body) or None
         own = self._touched.get(session)
         if said and own is not None:
@@ -224,19 +219,19 @@ class Batch:
         place = place_of(session, leaf.order)
         self._places.add(place)
         self._ids.add((session, leaf.page_id))
-        codes = known.codes
+        code = known.code
         self._events.append(
-            (seq, session, codes[leaf.type], leaf.turn, leaf.at_ms, place, leaf.bytes or None)
+            (seq, session, code(leaf.type), leaf.turn, leaf.at_ms, place, leaf.bytes or None)
         )
         self._pages.append(
             (
                 place,
                 seq,
                 leaf.page_id,
-                codes[leaf.role],
-                codes[leaf.kind],
-                codes[leaf.modality],
-                codes[leaf.origin],
+                code(leaf.role),
+                code(leaf.kind),
+                code(leaf.modality),
+                code(leaf.origin),
                 leaf.tokens,
                 leaf.importance,
                 leaf.part,

@@ -326,7 +326,7 @@ class SqliteIndex:
                     db.execute(_SQL["revise_count"], (leaf.length, place))
                     db.execute(_SQL["revise_terms"], (place,))
                     db.execute(_SQL["add_terms"], (place, leaf.terms))
-                    row = (place, known.codes[leaf.origin], leaf.tokens, leaf.length, speaker)
+                    row = (place, known.code(leaf.origin), leaf.tokens, leaf.length, speaker)
                     db.execute(_SQL["revise_page"], (*row, *leaf.form, leaf.occurred_ms))
             db.execute(_SQL["forget_finish"])
         with self._connections.bare() as db:
