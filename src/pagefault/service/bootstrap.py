@@ -21,6 +21,7 @@ from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
+from pagefault.model.events import Event
 from pagefault.model.ids import IdMinter, SessionNo
 from pagefault.model.kinds import (
     ClaimRules,
@@ -287,19 +288,21 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         pages = PageReader(store.log)
         committer = Committer(store, level)
         until_owned.callback(committer.close)
+        quarantine = Quarantine(store.log, store.index, store.log.hash_key)
+
+        def appended(events: Sequence[Event]) -> None:
+            quarantine.appended(events)
+            if embedding is not None and can_embed:
+                embedding.wake()
+
         runtime = Runtime(
             log=store.log,
             index=store.index,
             blobs=store.blobs,
             receipts=Receipts(store.log, store.index),
-            quarantine=Quarantine(store.log, store.index, store.log.hash_key),
+            quarantine=quarantine,
             regions=Regions(store.log, store.index),
-            journal=Journal(
-                store,
-                committer,
-                screen,
-                embedding.wake if embedding is not None and can_embed else lambda: None,
-            ),
+            journal=Journal(store, committer, screen, appended),
             pages=pages,
             searcher=Searcher(store.index, embedding, Texts(pages), reranking),
             counter=wiring.get("counter") or O200k(),

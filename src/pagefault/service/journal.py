@@ -47,10 +47,10 @@ class Journal:
         store: Store,
         committer: Committer,
         screen: Screen,
-        appended: Callable[[], None] = lambda: None,
+        appended: Callable[[Sequence[Event]], None] = lambda events: None,
         below: Journal | None = None,
     ) -> None:
-        """`appended` is called after each acknowledged append; it must not wait. `below` is the
+        """`appended` is called with each acknowledged batch; it must not wait. `below` is the
         journal of the store under an overlay: others write to that.
         """
         self._below = below
@@ -126,7 +126,7 @@ class Journal:
         it has changed.
         """
         events = await self._committer.append([self._clean(d) for d in drafts], planned=planned)
-        self._appended()
+        self._appended(events)
         return events
 
     async def open_session(self, draft: Draft, name: str) -> SessionNo:
@@ -181,7 +181,7 @@ class Journal:
             return events
 
         events = await self._committer.run(brought)
-        self._appended()
+        self._appended(events)
         return events
 
     def expect(self, session: SessionNo, origin: str, size: int) -> None:
@@ -204,7 +204,7 @@ class Journal:
             return events
 
         events = await self._committer.run(shared)
-        self._appended()
+        self._appended(events)
         return events
 
     async def rule(self, plan: Callable[[], Ruling]) -> Event:

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.events import (
+    Event,
     ImportApproved,
     ImportRevoked,
     Noted,
@@ -63,7 +64,7 @@ class Quarantine:
         self._withdrawn: list[tuple[Seq, Seq]] = []  # ranges of records, in order, without overlap
         self._hostile: dict[Seq, bool] = {}  # untrusted notes, as far as asked for
         self._read = NOTHING
-        self._looked_at = Seq(-1)  # the log's head when the index was last asked
+        self._looked_at = Seq(-1)  # no ruling up to this record is unread
 
     def holds(self, row: PageRow) -> bool:
         """Whether the runtime must not recall, list or pin a page."""
@@ -149,6 +150,15 @@ class Quarantine:
         """
         said = f"origin {page.row.seq} {page.title}\0{page.speaker}\0{page.text}"
         return hashlib.sha256(self._hash_key(SessionNo(0), said).encode()).hexdigest()[:16]
+
+    def appended(self, events: Sequence[Event]) -> None:
+        """Records that were just written. Those that follow what was read, and are no rulings, need
+        no look into the index.
+        """
+        for event in events:
+            if event.seq != self._looked_at + 1 or event.type in RULINGS:
+                return
+            self._looked_at = event.seq
 
     def read_on(self, *, anew: bool = False) -> Seq:
         """Read new rulings. Returns the record of the last one.

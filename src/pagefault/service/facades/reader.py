@@ -39,7 +39,7 @@ from pagefault.service.turn.host_tools import check_answered
 from pagefault.service.turn.media import dimensions, duration_seconds
 from pagefault.service.turn.stated_claims import a_kind
 from pagefault.service.turn.toolset import Tool, a_toolset
-from pagefault.service.turn.turn import as_kept
+from pagefault.service.turn.turn import id_as_kept
 from pagefault.service.window.host_calls import unused
 
 
@@ -111,7 +111,7 @@ class Reader(SessionParts, Asking):
                 hint="log the reply with assistant(text, calls=[…]), run the tool, and give its "
                 "result with tool_result(call_id, result)",
             )
-        kept = as_kept(call, self._runtime.journal.clean).call_id
+        kept = id_as_kept(call.call_id, self._runtime.journal.clean)
         call_id = unused([kept], self._state.layout.entries())[0] if kept else kept
         return await self._calls.serve(ToolCall(call_id, call.name, call.arguments), said)
 

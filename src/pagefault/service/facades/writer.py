@@ -57,7 +57,7 @@ from pagefault.service.turn.host_tools import (
     told_apart,
 )
 from pagefault.service.turn.stated_events import STATED_BY, stated
-from pagefault.service.turn.turn import as_kept
+from pagefault.service.turn.turn import id_as_kept
 from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
 from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
@@ -306,7 +306,7 @@ class Writer(SessionParts):
         self._runtime.journal.expect(self.session, origin, len(data))
 
     def _open_call(self, call_id: str) -> ToolCall | None:
-        kept = as_kept(ToolCall(call_id, "", ""), self._runtime.journal.clean).call_id
+        kept = id_as_kept(call_id, self._runtime.journal.clean)
         return meant(kept, self._state.layout.pending)
 
     async def artifact(

@@ -148,10 +148,13 @@ def as_kept(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
     """The call as it can be recorded and sent back to any provider. `clean` redacts secrets, before
     anything is cut.
     """
-    name, call_id = clean(encodable(call.name)), clean(encodable(call.call_id))
-    name = _NO_TOOL_NAME.sub("_", name)[:CALL_ID_MAX] or "_"
-    call_id = _CONTROL.sub("_", call_id)
-    return ToolCall(call_id[:CALL_ID_MAX], name, clean(_sendable(call.arguments)))
+    name = _NO_TOOL_NAME.sub("_", clean(encodable(call.name)))[:CALL_ID_MAX] or "_"
+    return ToolCall(id_as_kept(call.call_id, clean), name, clean(_sendable(call.arguments)))
+
+
+def id_as_kept(call_id: str, clean: Callable[[str], str]) -> str:
+    """The id of a call, likewise."""
+    return _CONTROL.sub("_", clean(encodable(call_id)))[:CALL_ID_MAX]
 
 
 def _sendable(arguments: str) -> str:

@@ -741,10 +741,11 @@ class SessionState:
                     moved += pages_of(entry)
                 case Front():
                     kept += entry.kept
-        named = self.told_newer()
+        moved += kept
+        named = self.told_newer() if moved else {}
         return [
-            replace(page, newer_than=named.get(page.page_id, page.newer_than))
-            for page in moved + kept
+            replace(page, newer_than=named[page.page_id]) if page.page_id in named else page
+            for page in moved
         ]
 
     def told_newer(self) -> dict[PageId, tuple[PageId, ...]]:
