@@ -51,8 +51,9 @@ def test_claims_are_derived_drawn_changed_checked_and_found_missing(
     assert cli("--root", root, "undo", "talk").code == 0
     assert cli(*claims, "known", "driver psycopg").code == 0
     assert cli(*claims, "expire", "clm_3", "--json").data["status"] == "expired"
-    told = cli(*remember).data
-    assert (told["type"], told["authority"], told["value"]) == ("fact", "user", remember[3])
+    words = "the cache might be valkey"
+    told = cli("--root", root, "remember", words, "--json").data
+    assert (told["type"], told["authority"], told["value"]) == ("fact", "user", words)
     assert cli("--root", root, "cards", "review").out.count("card clm_") == 1
     assert "“”" not in cli("--root", root, "cards", "review").out
 
