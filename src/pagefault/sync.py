@@ -1211,6 +1211,7 @@ class Session(_Asks):
         replaces: str = "",
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> PageId:
         """State a claim in the words that were said: `claim`, with the words themselves as
         evidence.
@@ -1228,6 +1229,7 @@ class Session(_Asks):
                 replaces=replaces,
                 origin=origin,
                 key=key,
+                dry_run=dry_run,
             )
         )
 
@@ -1395,11 +1397,11 @@ class Session(_Asks):
             self.asynchronous.core_replace(section, old, new, origin=origin, dry_run=dry_run)
         )
 
-    def core_accept(self, page_id: str) -> CoreSection:
+    def core_accept(self, page_id: str, *, dry_run: bool = False) -> CoreSection:
         """Accept a proposed version, on the user's authority. Raises `NoSuchPage`, and `CoreFull`
         if it does not fit.
         """
-        return _LOOP.run(self.asynchronous.core_accept(page_id))
+        return _LOOP.run(self.asynchronous.core_accept(page_id, dry_run=dry_run))
 
     def archival_insert(
         self,
@@ -1411,6 +1413,7 @@ class Session(_Asks):
         replaces: str = "",
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> ArchivalNote:
         """Insert a note, which is searched, and is in no request by itself.
 
@@ -1429,6 +1432,7 @@ class Session(_Asks):
                 replaces=replaces,
                 origin=origin,
                 key=key,
+                dry_run=dry_run,
             )
         )
 
@@ -1670,8 +1674,8 @@ class Session(_Asks):
 
     def known(self, query: str, *, kinds: Sequence[str] = ()) -> Knowledge:
         """Whether something is in memory: the claims about it that hold, or else what was said
-        about it; or else why not: nobody said it, or it was retracted, is stale or expired. It
-        matches words, like searches: a question in other words does not find it.
+        about it; or else why not: nobody said it, or it was retracted or withdrawn, is stale or
+        expired. It matches words, like searches: a question in other words does not find it.
 
         With `kinds`, as of `claim`, only claims of these answer: something discussed, and never
         decided, is no decision in memory.

@@ -28,6 +28,9 @@ def test_claims_are_derived_drawn_changed_checked_and_found_missing(
     dry = cli(*add, "We run on postgres", "--quote", "we run on postgres", "--dry-run").data
     assert dry == {"claim_id": "clm_1", "done": False}
     assert cli(*claims, "--json").data == []
+    remember = ("--root", root, "remember", "we run on postgres", "--json")
+    assert cli(*remember, "--dry-run").data == dry
+    assert cli("--root", root, "remember", "we run on oracle").code == 2
     cli(*add, "We run on postgres", "--quote", "we run on postgres", "--owner", "ann")
     cli(*add, "The port is 8080.", "--quote", "PORT = 8080", "--file", "app.py")
     told = cli(*add, "The driver is psycopg.", "--from", "clm_1").data
@@ -48,6 +51,11 @@ def test_claims_are_derived_drawn_changed_checked_and_found_missing(
     assert cli("--root", root, "undo", "talk").code == 0
     assert cli(*claims, "known", "driver psycopg").code == 0
     assert cli(*claims, "expire", "clm_3", "--json").data["status"] == "expired"
+    words = "the cache might be valkey"
+    told = cli("--root", root, "remember", words, "--json").data
+    assert (told["type"], told["authority"], told["value"]) == ("fact", "user", words)
+    assert cli("--root", root, "cards", "review").out.count("card clm_") == 1
+    assert "“”" not in cli("--root", root, "cards", "review").out
 
 
 def test_cards_that_wait_are_reviewed_and_confirmed_by_their_digest(cli: Cli, root: Path) -> None:

@@ -39,6 +39,7 @@ ASKED = {
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
     "events.command", "events.test", "claims known.query", "claims edit.quotes",
+    "remember.words",
     "pack.words", "digest.git_range",
     "forget.query", "forget.origins", "forget.imported_from",
     "scopes show.region", "scopes pages.region", "scopes fork.region", "scopes policy.region",

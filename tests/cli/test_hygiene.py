@@ -110,6 +110,7 @@ WALK: dict[str, list[list[str]]] = {
         [],
     ],
     "goal": [[], [f"Now {ACTING}"]],
+    "remember": [[ACTING]],
     "scopes": [
         ["create", f"shelf{NAMED}", "--owner", NAMED, "--read", f"user:{NAMED}"],
         ["assign", "--user", NAMED],

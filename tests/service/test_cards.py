@@ -445,6 +445,12 @@ async def test_what_was_never_said_or_taken_back_is_not_in_memory_and_why() -> N
         gone = await session.known("Python driver")
         assert (gone.reason, gone.claims) == ("stale", (driver,))
         assert gone.told.endswith(f"is stale: it rests on {database}, which holds no more")
+        host = await said(session, "The mail host is Postmark.", kind="fact")
+        await memory.revoke_origin("work", (await session.claims())[-1].evidence[0].page_id)
+        gone = await session.known("mail host")
+        assert (gone.reason, gone.claims, gone.pages) == ("withdrawn", (host,), ())
+        assert (await session.known("mail host", kinds=["decision"])).reason == "never_said"
+        assert (await session.known("?")).reason == "never_said"
 
 
 async def test_what_was_talked_of_and_never_decided_is_no_decision_in_memory() -> None:

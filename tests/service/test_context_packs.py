@@ -118,6 +118,13 @@ async def test_a_pack_tells_what_holds_was_done_and_is_open_each_with_its_source
         assert not pack.fallback
         assert pack.validation_report.checked == 1
 
+        ran_it = await session.record_event("command_run", "E501", facts={"argv": ["lint"]})
+        change = {"path": "lid.py", "change": "edited"}
+        changed = await session.record_event("file_change", facts=change)
+        pack = await session.pack("E501 lid.py", at=AT)
+        sources = {one.ref: one.source for one in pack.evidence}
+        assert (sources[ran_it], sources[changed]) == ("terminal", "files"), "no talk"
+
 
 @pytest.mark.parametrize("budget", [0, 4, 10, 60, 120, 400])
 async def test_a_pack_is_within_its_budget_in_every_form(budget: int) -> None:

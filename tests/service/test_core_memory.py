@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,21 @@ async def test_what_contradicts_is_flagged_and_a_correction_closes_the_old_note(
     assert new.page_id not in found
     assert last.page_id in found
     assert (await session.page(new.page_id)).text == "The deadline is 9 May", "history is kept"
+
+
+async def test_a_dry_run_tells_what_would_be_written_and_writes_nothing() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        first = await session.archival_insert("The deadline is 14 March.")
+        words = "The deadline is 21 March."
+        looked = await session.archival_insert(words, area="task", dry_run=True)
+        assert looked.contradicts == (first.page_id,)
+        assert [hit.page_id for hit in await session.archival_search("deadline")] == [first.page_id]
+        written = await session.archival_insert(words, area="task")
+        assert replace(looked, created_at="") == replace(written, created_at="")
+        waiting = await session.core_append("human", "Name: Ann", origin="web")
+        assert (await session.core_accept(waiting.page_id, dry_run=True)).text == "Name: Ann"
+        assert not await session.core()
 
 
 async def test_notes_are_found_across_the_sessions_of_a_user_and_of_nobody_else(

@@ -92,7 +92,10 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
         app.term.line(f"{one.card_id}  {one.card_type}, {status}{f': {why}' if why else ''}")
         app.term.text(one.claim)
         for proof in one.evidence:
-            app.term.line(f"  {proof.kind} {proof.page_id or proof.ref}  “{proof.quote}”")
+            words = (
+                f"  “{proof.quote}”" if proof.quote else ""
+            )  # of a file or a card there are none
+            app.term.line(f"  {proof.kind} {proof.page_id or proof.ref}{words}")
         if one.contradicts:
             app.term.line(f"  contradicts {', '.join(one.contradicts)}")
         if status in _TO_DO:

@@ -215,7 +215,44 @@ def add(
             )
             return claim_id if dry_run else await find_claim(session, claim_id)
 
-    done = app.run(write())
+    _print_stated(app, app.run(write()), as_json=as_json)
+
+
+@click.command("remember", cls=Command)
+@click.argument("words")
+@session_option
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="fact",
+    show_default=True,
+    help="Kind of claim. A rule is repeated in every request.",
+)
+@dry_run_option
+@json_option
+@pass_app
+def remember(
+    app: App, words: str, session_name: str | None, kind: str, dry_run: bool, as_json: bool
+) -> None:
+    """Remember WORDS that were said as a claim, on your word.
+
+    They must have been said, by you or the model, word for word; `claims add` states anything else
+    on evidence, and has more options. The claim has your authority if you typed the words.
+
+    JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
+    """
+    app.existing_directory()
+
+    async def write() -> ClaimInfo | str:
+        async with app.reading() if dry_run else app.writing() as memory:
+            session = await find_session(memory, session_name)
+            claim_id = await session.remember(words, kind=kind, dry_run=dry_run)
+            return claim_id if dry_run else await find_claim(session, claim_id)
+
+    _print_stated(app, app.run(write()), as_json=as_json)
+
+
+def _print_stated(app: App, done: ClaimInfo | str, *, as_json: bool) -> None:
     if isinstance(done, str):
         would_be(app, done, as_json=as_json)
         return

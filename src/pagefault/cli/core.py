@@ -126,9 +126,10 @@ def replace(
 @core.command("accept", cls=Command)
 @click.argument("proposal", metavar="ID", shell_complete=_complete_proposal)
 @session_option
+@dry_run_option
 @json_option
 @pass_app
-def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> None:
+def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
     """Accept a proposed section on your word: `core show --proposed` lists proposals.
 
     ID is the proposal's, or the name of its section if there is a proposal for it.
@@ -138,7 +139,7 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
 
     async def take(session: Session) -> CoreSection:
         if proposal.startswith("core_"):  # no section can have an id's name
-            return await session.core_accept(proposal)
+            return await session.core_accept(proposal, dry_run=dry_run)
         waiting = await session.core(proposed=True)
         named = [one.page_id for one in waiting if one.section == proposal]
         if len(named) > 1:
@@ -152,9 +153,9 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
             from pagefault.model.errors import NoSuchPage
 
             raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
-        return await session.core_accept(named[0])
+        return await session.core_accept(named[0], dry_run=dry_run)
 
-    _print(app, written(app, session_name, take), as_json=as_json)
+    _print(app, written(app, session_name, take), as_json=as_json, dry_run=dry_run)
 
 
 @core.command("insert", cls=Command)
@@ -163,6 +164,7 @@ def accept(app: App, proposal: str, session_name: str | None, as_json: bool) -> 
 @_area_option
 @click.option("--replaces", metavar="ID", default="", help="Note that this one corrects.")
 @click.option("--key", default="", help=KEY)
+@dry_run_option
 @json_option
 @pass_app
 def insert(
@@ -172,6 +174,7 @@ def insert(
     area: str,
     replaces: str,
     key: str,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Write a note to archival memory: it is searchable, but no request shows it by itself.
@@ -184,12 +187,12 @@ def insert(
     told = written(
         app,
         session_name,
-        lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key),
+        lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key, dry_run=dry_run),
     )
     if as_json:
         app.term.data(asdict(told))
         return
-    app.term.line(told.page_id)
+    app.term.line(f"would be {told.page_id}" if dry_run else told.page_id)
     if told.contradicts:
         app.term.note(f"may contradict {', '.join(told.contradicts)}: --replaces closes one")
 

@@ -186,7 +186,7 @@ COMMANDS: Final = {
     "Session.core_replace": "`pagefault core replace`",
     "Session.heat_status": "`pagefault heat`",
     "Session.heat_spill": "`pagefault heat spill`",
-    "Session.remember": "`pagefault claims add WORDS`",
+    "Session.remember": "`pagefault remember WORDS`",
     "Session.retract": "`pagefault claims retract CLAIM`",
     "Session.validate_claims": "`pagefault claims validate`",
     "Session.goal": "`pagefault goal SESSION TEXT`",

@@ -64,6 +64,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "heat": "Hot, warm and cold memory of a session: what every request shows, and what has "
         "cooled.",
         "goal": "Set the goal that stays in a session's window.",
+        "remember": "Remember WORDS that were said as a claim, on your word.",
         "form": "Form memory from the turns of a session, by the model that lived them or by "
         "rules.",
         "undo": "Undo the newest pin, unpin or goal, or the claims of a message.",
@@ -111,6 +112,7 @@ _HOMES: Final = {
     "mcp": "mcp_stdio",
     "rebuild": "upkeep",
     "redo": "paging",
+    "remember": "claims",
     "repair": "upkeep",
     "restore": "copies",
     "synopsis": "pack",

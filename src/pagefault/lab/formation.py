@@ -44,6 +44,9 @@ LIMITS_OF_IT: Final = (
     "`pagefault.lab.billing` gives a provider.",
 )
 SCRIPTED: Final = "scripted"
+LOCAL_MODEL_S: Final = 1_800.0
+"""For which a model is waited for: nobody talks meanwhile, and one on a processor reads tens of
+tokens a second."""
 
 
 class RangeAlone(EngineFormer):
@@ -122,7 +125,11 @@ async def _played(
         return ""
 
     provider = CachingProvider(prices_of, answer)
-    limits = Limits(formation_tokens_per_day=2**40, formation_tokens_per_session=2**40)
+    limits = Limits(
+        formation_tokens_per_day=2**40,
+        formation_tokens_per_session=2**40,
+        formation_timeout_s=LOCAL_MODEL_S,
+    )
     async with open_memory(MEMORY, window=window, model=prices_of, limits=limits) as memory:
         session = await memory.session("talk", mode="passive")
         asked: list[Billed] = []

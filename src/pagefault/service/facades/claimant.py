@@ -93,6 +93,7 @@ class Claimant(SessionParts):
         replaces: str = "",
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> PageId:
         """State a claim in the words that were said: `claim`, with the words themselves as
         evidence.
@@ -109,6 +110,7 @@ class Claimant(SessionParts):
             replaces=replaces,
             origin=origin,
             key=key,
+            dry_run=dry_run,
         )
 
     async def retract(

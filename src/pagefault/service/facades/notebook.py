@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from pagefault.history.memory_blocks import Block, read_blocks
 from pagefault.model.defaults import HEAT_RECALL_LIMIT
 from pagefault.model.errors import BadInput, CoreFull
-from pagefault.model.events import CoreWritten, Draft
+from pagefault.model.events import CoreWritten, Draft, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import IMPORT, USER_APPROVED, Kind, Origin, Role
 from pagefault.model.signatures import checked_verbs
@@ -99,7 +99,7 @@ class Notebook(SessionParts):
             lambda core, channel: core.replace(section, old, new, channel), origin, dry_run=dry_run
         )
 
-    async def core_accept(self, page_id: str) -> CoreSection:
+    async def core_accept(self, page_id: str, *, dry_run: bool = False) -> CoreSection:
         """Accept a proposed version, on the user's authority. Raises `NoSuchPage`, and `CoreFull`
         if it does not fit.
         """
@@ -111,7 +111,7 @@ class Notebook(SessionParts):
             assert isinstance(body, CoreWritten)
             return core.accept(found, body.section, channel)
 
-        return await self._write_core(plan, USER_APPROVED, dry_run=False)
+        return await self._write_core(plan, USER_APPROVED, dry_run=dry_run)
 
     async def archival_insert(
         self,
@@ -123,6 +123,7 @@ class Notebook(SessionParts):
         replaces: str = "",
         origin: str = "user_typed",
         key: str = "",
+        dry_run: bool = False,
     ) -> ArchivalNote:
         """Insert a note, which is searched, and is in no request by itself.
 
@@ -155,6 +156,9 @@ class Notebook(SessionParts):
             drafts = note_drafts(
                 [note], session=self.session, state=state, clean=self._runtime.journal.clean
             )
+            if dry_run:
+                now = self._runtime.clock.now_ms()
+                return await archive.would_be(replace(expected(drafts[0]), at_ms=now))
             [event] = await self.owned.commit(drafts)
             row = self._runtime.index.page_at(event.seq)
             assert row is not None

@@ -31,7 +31,13 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.compression import nearest
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.timetravel import ACCESSES, history
-from pagefault.service.lookup.knowledge import PAGES_MAX, Knowledge, about, known_of
+from pagefault.service.lookup.knowledge import (
+    PAGES_MAX,
+    Knowledge,
+    about,
+    known_of,
+    withdrawn_about,
+)
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.lookup.session_search import ANSWERS_MAX, SAID
 from pagefault.service.turn.artifacts import bytes_of
@@ -211,8 +217,8 @@ class Reader(SessionParts, Asking):
 
     async def known(self, query: str, *, kinds: Sequence[str] = ()) -> Knowledge:
         """Whether something is in memory: the claims about it that hold, or else what was said
-        about it; or else why not: nobody said it, or it was retracted, is stale or expired. It
-        matches words, like searches: a question in other words does not find it.
+        about it; or else why not: nobody said it, or it was retracted or withdrawn, is stale or
+        expired. It matches words, like searches: a question in other words does not find it.
 
         With `kinds`, as of `claim`, only claims of these answer: something discussed, and never
         decided, is no decision in memory.
@@ -231,7 +237,8 @@ class Reader(SessionParts, Asking):
         told = [claims[hit.page.page_id] for hit in found if hit.page.page_id in claims]
         bear = await asyncio.to_thread(about, self._runtime.index, scope, query, told, texts)
         found = [hit for hit in found if hit.page.page_id in bear]
-        return known_of(claims, found, pages.hits, asked)
+        gone = withdrawn_about(claims.values(), query)
+        return known_of(claims, found, pages.hits, asked, gone)
 
     def resident(self) -> list[PageId]:
         """The pages that the model sees in full, coldest first."""

@@ -7,7 +7,7 @@ over as if it had never been said.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -72,9 +72,11 @@ def known_of(
     found: Sequence[SearchHit],
     said: Sequence[SearchHit],
     kinds: Collection[ClaimType] = (),
+    withdrawn: Sequence[PageId] = (),
 ) -> Knowledge:
     """What is known, given every claim, and the claims and pages found. With `kinds` only claims of
-    these count, and no page does. Pure.
+    these count, and no page does. `withdrawn` claims, which no search finds, are the reason only
+    where nothing found is. Pure.
     """
     bear = [hit.page.page_id for hit in found if _bears(hit)]
     if kinds:
@@ -96,6 +98,16 @@ def known_of(
                 reason=str(reason),
                 told=f"not in memory: {why}",
             )
+    gone = tuple(one for one in withdrawn if not kinds or claims[one].type in kinds)
+    if gone and (kinds or not pages):
+        why = _TOLD[Unknown.WITHDRAWN].format(claim=gone[0])
+        return Knowledge(
+            is_known=False,
+            claims=gone,
+            pages=pages,
+            reason=str(Unknown.WITHDRAWN),
+            told=f"not in memory: {why}",
+        )
     if pages and kinds:
         named = " or ".join(sorted(kind.replace("_", " ") for kind in kinds))
         told = f"not in memory: it was discussed, but no {named} about it was recorded"
@@ -138,6 +150,21 @@ def about(
         for one in found
         if told("\n".join((one.subject, one.value, *one.quotes)).replace("_", " ")) >= least
     )
+
+
+def withdrawn_about(claims: Iterable[ClaimInfo], query: str) -> list[PageId]:
+    """The withdrawn claims that have half of a question's words. A withdrawn page is weighted in no
+    search, so each word counts the same.
+    """
+    words = query_words(query)
+    found = []
+    for one in claims:
+        if one.status == Unknown.WITHDRAWN:
+            forms = forms_of(query_words(f"{one.subject}\n{one.value}"))
+            has = sum(not forms.isdisjoint(forms_of([word])) for word in words)
+            if words and has >= ANSWERS_COVERAGE * len(words):
+                found.append(one.claim_id)
+    return found
 
 
 def _bears(hit: SearchHit) -> bool:

@@ -12,9 +12,18 @@ from typing import Final
 
 from pagefault.model.defaults import PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
 from pagefault.model.errors import ArchiveMissing, RecordGone, StoreCorrupt
-from pagefault.model.events import Called, PageBody, Returned
+from pagefault.model.events import Called, PageBody, Returned, Said
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import IMPORT, LOCAL_FILE, MCP, Kind, Role, Source, is_tools
+from pagefault.model.kinds import (
+    IMPORT,
+    LOCAL_FILE,
+    MCP,
+    EventType,
+    Kind,
+    Role,
+    Source,
+    is_tools,
+)
 from pagefault.model.page import Page, PageRow, is_shared
 from pagefault.model.times import iso_utc
 from pagefault.model.trust import is_untrusted
@@ -30,6 +39,12 @@ from pagefault.service.runtime import Runtime
 FACTS: Final = 3  # of the first pages found, with a line at the head
 FACT_RELEVANCE: Final = 0.5  # of all but the very first: at least even odds
 FACT_CHARS: Final = 160
+_DONE: Final = {
+    EventType.COMMAND_RUN: Source.TERMINAL,
+    EventType.TEST_RESULT: Source.TERMINAL,
+    EventType.FILE_CHANGE: Source.FILES,
+}
+"""The sources of what a host recorded as done (`Session.record_event`)."""
 
 
 class Quoted:
@@ -75,6 +90,8 @@ class Quoted:
             return body.source
         if isinstance(body, Called | Returned) or is_tools(row.origin):
             return Source.TERMINAL
+        if isinstance(body, Said) and body.event_type in _DONE:
+            return _DONE[body.event_type]
         if row.kind is Kind.ARTIFACT:
             return Source.FILES if row.origin == LOCAL_FILE else Source.DOCS
         return Source.CHAT

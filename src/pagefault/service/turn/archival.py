@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, StoreCorrupt
-from pagefault.model.events import CoreWritten, Noted
-from pagefault.model.ids import PageId, Seq
+from pagefault.model.events import CoreWritten, Event, Noted
+from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import NoteArea, NoteType
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.reprs import outline
@@ -102,12 +102,21 @@ class ArchivalMemory:
 
     async def told(self, row: PageRow) -> ArchivalNote:
         """A new note, compared with those on the same subject."""
-        note = await asyncio.to_thread(self._note, row)
+        return await self._compared(await asyncio.to_thread(self._note, row), row.seq)
+
+    async def would_be(self, event: Event) -> ArchivalNote:
+        """The same for a note that is not written."""
+        assert isinstance(event.body, Noted)
+        told = self._fields(event, event.body.page_id, event.session)
+        assert told is not None
+        return await self._compared(ArchivalNote(**told), event.seq)
+
+    async def _compared(self, note: ArchivalNote, seq: Seq) -> ArchivalNote:
         scope = await asyncio.to_thread(self._scope)
         found = await self._found(scope, note.text)
 
         def read() -> ArchivalNote:
-            near = (self._read(one) for one, _ in found[:_RELATED] if one.seq != row.seq)
+            near = (self._read(one) for one, _ in found[:_RELATED] if one.seq != seq)
             return _flagged(note, [ArchivalNote(**one) for one in near if one is not None])
 
         return await asyncio.to_thread(read)
@@ -199,12 +208,15 @@ class ArchivalMemory:
             event = self._runtime.log.get(row.seq)
         except (StoreCorrupt, ArchiveMissing):
             return None
+        return self._fields(event, row.page_id, row.session)
+
+    def _fields(self, event: Event, page_id: PageId, number: SessionNo) -> dict[str, Any] | None:
         body = event.body
-        session = self._runtime.index.session(row.session)
+        session = self._runtime.index.session(number)
         if not isinstance(body, Noted) or session is None:
             return None
         return {
-            "page_id": row.page_id,
+            "page_id": page_id,
             "session_id": session.session_id,
             "session": session.name,
             "text": body.text,
