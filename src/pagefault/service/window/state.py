@@ -743,7 +743,7 @@ class SessionState:
                     kept += entry.kept
         named = self.told_newer()
         return [
-            replace(page, newer_than=named.get(page.page_id, page.newer_than))
+            replace(page, newer_than=named[page.page_id]) if page.page_id in named else page
             for page in moved + kept
         ]
 
