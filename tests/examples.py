@@ -9,10 +9,12 @@ from hypothesis import settings
 MORE: Final = 10
 
 
-def few(count: int, **more: Any) -> settings:
-    """So many in an ordinary run, where they are the same each time; ten times as many in torture,
-    where they are others each time.
+def few(count: int, *, torture: int = 0, **more: Any) -> settings:
+    """So many in an ordinary run, where they are the same each time; in torture, where they are
+    others each time, ten times as many, or as many as `torture` says.
     """
     return settings(
-        max_examples=count if settings().derandomize else MORE * count, deadline=None, **more
+        max_examples=count if settings().derandomize else torture or MORE * count,
+        deadline=None,
+        **more,
     )

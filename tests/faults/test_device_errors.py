@@ -123,7 +123,7 @@ CASES = [(errno.EIO, 0), (errno.EIO, FOREVER), (errno.ENOSPC, FOREVER)]
 def test_a_call_that_fails_loses_nothing_acknowledged(
     number: int, until: int, device: Device, chance: random.Random
 ) -> None:
-    for at in sample(_calls(device), chance, 4):
+    for at in sample(_calls(device), chance, 2):
         device.strike(Fault(do="error", at=at, until=until, number=number))
 
 

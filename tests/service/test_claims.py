@@ -23,7 +23,7 @@ async def _talk(session: Session, turns: int) -> None:
         text = f"Tell me about detail {number} of the importer, and of its {number} helpers."
         await session.user(text)
         check_request(await session.request(), text)
-        await session.assistant(f"Detail {number} is about rows and batches. " * 8)
+        await session.assistant(f"Detail {number} is about rows and batches. " * 24)
 
 
 async def _decide(session: Session) -> None:
@@ -54,7 +54,7 @@ async def test_a_decision_is_recalled_long_after_and_cited() -> None:
     async with open_memory(":memory:", window=4_000) as memory:
         session = await memory.session("work")
         await _decide(session)
-        await _talk(session, 60)
+        await _talk(session, 20)
         await session.user("As we decided earlier, what's our database?")
         answer = await session.run(ScriptedEngine())
         assert "PostgreSQL 16" in answer.text
@@ -70,7 +70,7 @@ async def test_what_was_superseded_is_recalled_by_what_took_its_place() -> None:
         await session.user("Let's switch from PostgreSQL 16 to MySQL 8 for the database.")
         await session.request()
         await session.assistant("Noted.")
-        await _talk(session, 60)
+        await _talk(session, 20)
         await session.user("As we decided earlier, what's our database?")
         request = text_of(await session.request())
         [*quoted, line] = sorted(line for line in request.split("\n") if "clm_" in line)
@@ -89,7 +89,7 @@ async def test_an_undone_decision_is_recalled_as_undone() -> None:
         await session.user("Let's not use PostgreSQL after all.")
         await session.request()
         await session.assistant("Fine.")
-        await _talk(session, 60)
+        await _talk(session, 20)
         await session.user("As we decided earlier, what's our database?")
         request = text_of(await session.request())
         [*quoted, line] = sorted(line for line in request.split("\n") if "clm_" in line)
@@ -310,7 +310,7 @@ async def test_a_search_finds_the_kinds_that_are_asked_for() -> None:
     async with open_memory(":memory:", window=1_500) as memory:
         session = await memory.session("work")
         await _decide(session)
-        await _talk(session, 30)
+        await _talk(session, 10)
         for kind in ("claim", "transcript", "summary"):
             found = await session.recall(
                 "database PostgreSQL importer", wanted=SearchFilter(kinds=(kind,)), limit=3

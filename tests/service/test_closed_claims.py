@@ -31,7 +31,7 @@ async def _ask(session: Session, text: str) -> Request:
 async def _turn(session: Session, text: str) -> Request:
     request = await _ask(session, text)
     await _check_closed(session, request)
-    await session.assistant("Noted. " + "Rows come in batches, as they did. " * 6)
+    await session.assistant("Noted. " + "Rows come in batches, as they did. " * 18)
     return request
 
 
@@ -111,7 +111,7 @@ async def test_a_pinned_claim_that_is_closed_keeps_what_closed_it_beside_it(layo
         await _in_front(session)
         await session.pin("clm_1")
         await _turn(session, "Let's not use PostgreSQL after all.")
-        for number in range(60):
+        for number in range(20):
             request = await _turn(session, f"Tell me about case {number} of the exporter.")
             assert _lines(request, "clm_1")
             assert _lines(request, "clm_2")
@@ -124,7 +124,7 @@ async def test_a_closed_claim_that_the_model_faults_comes_with_what_closed_it(la
         session = await memory.session("work")
         await _turn(session, "Let's use PostgreSQL 16 for the database.")
         await _turn(session, "Let's not use PostgreSQL after all.")
-        for number in range(60):
+        for number in range(20):
             await _turn(session, f"Tell me about case {number} of the exporter.")
         assert "clm_1" not in session.resident()
         await _ask(session, "Go on with the importer.")

@@ -39,8 +39,8 @@ async def test_what_is_said_while_nothing_is_kept_leaves_no_byte(tmp_path: Path,
         await talk(session, "The harbour is in Lisbon.")
         await session.set_control(mode)
         before = sizes(root)
-        for number in range(30):  # longer than the window: epochs, summaries, claims
-            await talk(session, f"We decided to use {SECRET} number {number} for the ledger." * 8)
+        for number in range(12):  # longer than the window: epochs, summaries, claims
+            await talk(session, f"We decided to use {SECRET} number {number} for the ledger." * 20)
         await session.document(f"{SECRET} in a document", title=SECRET)
         await session.artifact(SECRET.encode() * 100, name=f"{SECRET}.txt", text=SECRET)
         await session.goal(f"Find {SECRET}")
@@ -110,8 +110,8 @@ async def test_nothing_is_brought_in_where_the_mode_says_so(tmp_path: Path, mode
     async with pagefault.open(tmp_path / "m", window=2_000) as memory:
         session = await memory.session("talk")
         await talk(session, "I live in Oslo. Always answer in French. The parrot is Zebulon.")
-        for number in range(40):
-            await talk(session, f"Filler number {number} about nothing in particular at all. " * 3)
+        for number in range(12):
+            await talk(session, f"Filler number {number} about nothing in particular at all. " * 12)
         fork = await session.fork("control")
         assert "Zebulon" in await talk(fork, "What is the parrot called?")
         await session.set_control(mode)
@@ -142,8 +142,8 @@ async def test_paused_brings_back_what_was_kept(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", window=2_000) as memory:
         session = await memory.session("talk")
         await talk(session, "The parrot is Zebulon.")
-        for number in range(40):
-            await talk(session, f"Filler number {number} about nothing in particular at all. " * 3)
+        for number in range(12):
+            await talk(session, f"Filler number {number} about nothing in particular at all. " * 12)
         await session.set_control("paused")
         assert "Zebulon" in await talk(session, "What is the parrot called?")
 

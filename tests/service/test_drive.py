@@ -155,8 +155,8 @@ async def test_a_model_that_counts_more_is_sent_less(tmp_path: Path) -> None:
                 text="ok", usage=Usage(input_tokens=int(1.5 * request.tokens), output_tokens=1)
             )
         )
-        for number in range(30):
-            await session.user(f"More of apple {number}? {words(60, f'm{number}w')}")
+        for number in range(16):
+            await session.user(f"More of apple {number}? {words(120, f'm{number}w')}")
             await session.run(engine)
         first, *others = engine.requests
         assert first.factor == 1.0

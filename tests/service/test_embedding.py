@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import multiprocessing
+import json
+import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Sequence
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pagefault
-from pagefault import SearchFilter
+from pagefault import Incoming, SearchFilter
 from pagefault.engine.embedding import TextKind
 from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
+from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.model.page import EVERYTHING
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import MEMORY
@@ -27,6 +29,7 @@ from pagefault.store.store import Store
 from pagefault.store.vector_cache import VectorCache
 from pagefault.testing.embedders import FailingEmbedder, SlowEmbedder, WordEmbedder
 from tests.service.memories import files_with
+from tests.warm import python
 
 SECRET = "Zanzibarqux keeps her wumpustines in Gryphonburgh."
 if TYPE_CHECKING:
@@ -64,6 +67,13 @@ async def _until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
+
+
+async def said(session: pagefault.Session, texts: Sequence[str]) -> None:
+    """In one batch: each of these is a message of the user's."""
+    batch = [Incoming(text=text, role=Role.USER) for text in texts]
+    if batch:
+        await session.say(batch, origin=USER_TYPED)
 
 
 def delete(root: Path, pattern: str) -> None:
@@ -157,9 +167,7 @@ async def test_an_embedder_that_breaks_in_its_own_way_breaks_nothing_else() -> N
 
 async def test_closing_does_not_wait_for_all_that_is_missing(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path) as memory:
-        session = await memory.session("s")
-        for number in range(200):
-            await session.user(f"message {number}")
+        await said(await memory.session("s"), [f"message {number}" for number in range(200)])
     embedder = SlowEmbedder()
     async with pagefault.open(tmp_path, embedder=embedder) as memory:
         session = await memory.session("s")
@@ -175,9 +183,8 @@ async def test_closing_does_not_wait_for_all_that_is_missing(tmp_path: Path) -> 
 async def test_embedding_catches_up_and_tells_how_far_it_is(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path) as memory:
         for name in ("one", "two"):
-            session = await memory.session(name)
-            for number in range(70):
-                await session.user(f"message {number} of {name}")
+            texts = [f"message {number} of {name}" for number in range(70)]
+            await said(await memory.session(name), texts)
     told: list[tuple[int, int]] = []
     embedder = WordEmbedder()
     async with pagefault.open(tmp_path, embedder=embedder) as memory:
@@ -346,13 +353,17 @@ async def crowded(memory: pagefault.Memory) -> set[str]:
     near: set[str] = set()
     loaves = itertools.count()
 
-    async def apart(count: int) -> None:
-        for _ in range(count):
-            await session.user(f"bread {next(loaves)}", occurred_at="2026-01-02")
+    def bread() -> Incoming:
+        return Incoming(text=f"bread {next(loaves)}", role=Role.USER, occurred_at="2026-01-02")
 
-    for number in range(300):
-        await session.user(f"ship {number}", occurred_at="2026-01-01")
-        await apart(1)
+    async def apart(count: int) -> None:
+        await session.say([bread() for _ in range(count)], origin=USER_TYPED)
+
+    ships = [
+        Incoming(text=f"ship {number}", role=Role.USER, occurred_at="2026-01-01")
+        for number in range(300)
+    ]
+    await session.say([one for ship in ships for one in (ship, bread())], origin=USER_TYPED)
     for number in range(3):
         near.add(await session.user(f"vessel a{number} ABC-7", occurred_at="2026-03-05"))
         await apart(3)
@@ -399,8 +410,9 @@ async def test_a_filter_that_all_pass_changes_nothing(
             await session.user(f"A ship at pier {number} with the soup of that day.")
             await session.user(f"Nothing but soup, {number} times.")
         for more in (0, 300):
-            for number in range(more):
-                await session.user(f"Weather of day {number}, and a vessel.")
+            await said(
+                session, [f"Weather of day {number}, and a vessel." for number in range(more)]
+            )
             await memory.embed()
             for query in ("boat", "the boat at pier 3", "soup"):
                 whole = await session.recall(query, limit=50)
@@ -674,9 +686,11 @@ async def test_what_is_forgotten_while_it_is_embedded_gets_no_vector(
     assert bool(files_with(tmp_path, stored_vector(SECRET))) is is_weakened
 
 
-def _forget_elsewhere(root: str) -> None:
-    with pagefault.sync.open(root) as memory:
-        memory.forget("s", "msg_2")
+_FORGET = """
+import sys, pagefault
+with pagefault.sync.open(sys.argv[1]) as memory:
+    memory.forget("s", "msg_2")
+"""
 
 
 @pytest.mark.slow
@@ -685,41 +699,31 @@ async def test_what_another_process_forgets_is_not_found_here(tmp_path: Path) ->
     async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
         session = await memory.session("s")
         assert places_of(memory, session, SECRET)[0] == 1
-        process = multiprocessing.get_context("spawn").Process(
-            target=_forget_elsewhere, args=(str(tmp_path),)
-        )
-        process.start()
-        await asyncio.to_thread(process.join, 60)
-        assert process.exitcode == 0
+        elsewhere = [*python(), "-c", _FORGET, str(tmp_path)]
+        await asyncio.to_thread(subprocess.run, elsewhere, check=True, timeout=60)
         assert 1 not in places_of(memory, session, SECRET)
         assert not files_with(tmp_path, stored_vector(SECRET))
 
 
-def _embed_elsewhere(root: str, told: str) -> None:
-    embedder = WordEmbedder()
-    with pagefault.sync.open(root, embedder=embedder) as memory:
-        memory.embed()
-    Path(told).write_text("\n".join(embedder.texts))
+_EMBED = """
+import json, sys, pagefault
+from pagefault.testing.embedders import WordEmbedder
+embedder = WordEmbedder()
+with pagefault.sync.open(sys.argv[1], embedder=embedder) as memory:
+    memory.embed()
+print(json.dumps(embedder.texts))
+"""
 
 
 @pytest.mark.slow
 async def test_processes_that_embed_at_once_do_no_page_twice(tmp_path: Path) -> None:
     root = tmp_path / "root"
     async with pagefault.open(root) as memory:
-        session = await memory.session("s")
-        for number in range(300):
-            await session.user(f"message {number}")
-    context = multiprocessing.get_context("spawn")
-    processes = [
-        context.Process(target=_embed_elsewhere, args=(str(root), str(tmp_path / f"{n}")))
-        for n in range(2)
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        await asyncio.to_thread(process.join, 60)
-        assert process.exitcode == 0
-    texts = [line for n in range(2) for line in (tmp_path / f"{n}").read_text().splitlines()]
+        await said(await memory.session("s"), [f"message {number}" for number in range(300)])
+    elsewhere = [*python(), "-c", _EMBED, str(root)]
+    run = partial(subprocess.run, elsewhere, check=True, timeout=60, stdout=subprocess.PIPE)
+    told = await asyncio.gather(*(asyncio.to_thread(run) for _ in range(2)))
+    texts = [text for one in told for text in json.loads(one.stdout)]
     assert sorted(texts) == sorted(f"message {number}" for number in range(300))
 
 

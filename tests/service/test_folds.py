@@ -80,11 +80,13 @@ FOLDS = (_state, _tally, _ledger, _meter, _history, _residents, _sound)
 def test_a_fold_takes_each_type_of_record_or_says_why_not(
     fold: Callable[[], Callable[[Event], object]], body: type
 ) -> None:
+    take = fold()
+
     @settings(max_examples=3, database=None, suppress_health_check=list(HealthCheck))
     @given(st.from_type(body))
     def folded(one: Any) -> None:
         try:
-            fold()(_event(one))
+            take(_event(one))
         except Exception as problem:  # what it says is senseless: that is another test's
             if UNDECIDED in str(problem):
                 raise

@@ -73,8 +73,8 @@ async def _secret_session(memory: pagefault.Memory) -> pagefault.Session:
     await session.user("We met in the harbour.")
     await session.user(SECRET, speaker="Ana", occurred_at="2023-05-08")
     await session.assistant("I shall not repeat that.")
-    for number in range(30):
-        await session.user(f"Topic{number} was discussed: {words(40, f't{number}w')}")
+    for number in range(12):
+        await session.user(f"Topic{number} was discussed: {words(100, f't{number}w')}")
         await session.request()
     await session.user("Where does she keep her things?")
     await session.call(fault("msg_2"))

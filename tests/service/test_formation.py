@@ -708,7 +708,7 @@ async def test_an_epoch_shows_what_was_formed_after_some_turns_and_turns_may_sta
     ) as memory:
         session = await memory.session("s")
         overlaps = early = 0
-        for turn in range(36):
+        for turn in range(24):
             await talk(session, model, 1, of=f"u{turn}x")
             session.check()
             state, text = session.owned.state, text_of(model.talk[-1])

@@ -42,7 +42,7 @@ async def _check(sessions: Sequence[Sequence[str]]) -> None:
                 assert _shows(everywhere, word, said), f"{word!r} in all sessions: {there}"
 
 
-@few(10)
+@few(5, torture=100)
 @given(sessions=SESSIONS)
 @example(sessions=[["tulip"]])
 @example(sessions=[["I prefer tulip over bulbs"]])

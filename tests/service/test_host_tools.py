@@ -540,7 +540,7 @@ STEP = st.one_of(
 )
 
 
-@few(12)
+@few(6, torture=120)
 @given(
     steps=st.lists(STEP, min_size=4, max_size=24),
     window=st.sampled_from([1_200, 1_800, 4_000]),

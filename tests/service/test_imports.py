@@ -200,7 +200,7 @@ class Killed(Exception):
 STEPS = st.lists(st.integers(0, 6), min_size=1, max_size=4)
 
 
-@few(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@few(3, torture=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, batch=st.integers(1, 7), opens=st.booleans())
 def test_however_often_it_is_killed_each_message_comes_in_once(
     steps: list[int], batch: int, opens: bool, monkeypatch: pytest.MonkeyPatch, empty_home: Path
@@ -391,12 +391,12 @@ async def test_a_conversation_goes_on_after_its_import(tmp_path: Path) -> None:
         await memory.import_history([path])
         [one] = await memory.imports()
         session = await memory.session(one.name, create=False)
-        for turn in range(30):
+        for turn in range(12):
             await session.user(
-                f"What of turn {turn}? " + "The weather in the valley is fine. " * 20
+                f"What of turn {turn}? " + "The weather in the valley is fine. " * 50
             )
             assert "Canary" not in text_of(await session.request())
-            await session.assistant("Fine. " * 60)
+            await session.assistant("Fine. " * 150)
         session.check()
         texts = await told(memory)
     async with opened(tmp_path / "m") as memory:

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.slow
 COUNT = O200k().count
 TOPICS = ("importer", "billing", "gardens", "telescope", "harbour", "orchestra", "bakery")
 LAYOUTS = ("stable", "developer")
+WINDOW = 2_000
+TURNS = 80  # after which an index is there
 
 
 async def _talk(session: Session, turns: int, *, since: int = 0) -> Request:
@@ -48,8 +50,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
         path = tmp_path_factory.mktemp("index") / "m"
 
         async def talk() -> Request:
-            async with open_memory(path, sync="os", window=3_000, layout=layout, seed=1) as memory:
-                return await _talk(await memory.session("work"), 160)
+            async with open_memory(path, sync="os", window=WINDOW, layout=layout, seed=1) as memory:
+                return await _talk(await memory.session("work"), TURNS)
 
         return path, _index_lines(asyncio.run(talk()))
 
@@ -87,29 +89,29 @@ def laid_out(
 
 
 async def test_a_long_session_lists_its_oldest_summaries_in_one_index(laid_out: Path) -> None:
-    async with open_memory(laid_out, sync="os", window=3_000) as memory:
+    async with open_memory(laid_out, sync="os", window=WINDOW) as memory:
         session = await memory.session("work")
-        request = await _talk(session, 10, since=160)
+        request = await _talk(session, 10, since=TURNS)
         assert len(_index_lines(request)) == 1
         text, lines = await _index(session)
         assert str(lines[0]) == text.split("\n")[0]
         assert lines[0].since == 0, "the first turns are listed"
         assert all(one.upto <= two.since for one, two in pairwise(lines))
-        assert COUNT(text) <= 3_000 * 0.15 * INDEX_SHARE
+        assert COUNT(text) <= WINDOW * 0.15 * INDEX_SHARE
         assert any(topic in TOPICS for line in lines for topic in line.topics)
         assert "earlier summaries are not shown" not in text_of(request), "none is but a number"
         session.check()
 
 
 async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists(root: Path) -> None:
-    async with open_memory(root, sync="os", window=3_000) as memory:
+    async with open_memory(root, sync="os", window=WINDOW) as memory:
         session = await memory.session("work")
         await session.request()
         before, lines = await _index(session)
-        await _talk(session, 100, since=160)
+        await _talk(session, 40, since=TURNS)
         after, more = await _index(session)
         assert sum(line.count for line in more) > sum(line.count for line in lines)
-        assert COUNT(after) <= 3_000 * 0.15 * INDEX_SHARE
+        assert COUNT(after) <= WINDOW * 0.15 * INDEX_SHARE
         summary = await session.page(more[0].first)
         assert summary.row.kind is Kind.SUMMARY
         assert summary.derived is not None
@@ -118,7 +120,7 @@ async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists(root
 
 
 async def test_a_restart_shows_the_same_index(root: Path, talked: tuple[Path, list[str]]) -> None:
-    async with open_memory(root, sync="os", window=3_000, seed=1) as memory:
+    async with open_memory(root, sync="os", window=WINDOW, seed=1) as memory:
         session = await memory.session("work")
         after = await session.request()
         assert talked[1]
@@ -127,10 +129,10 @@ async def test_a_restart_shows_the_same_index(root: Path, talked: tuple[Path, li
 
 
 async def test_an_index_is_forgotten_with_anything_that_it_tells_of(root: Path) -> None:
-    async with open_memory(root, sync="os", window=3_000) as memory:
+    async with open_memory(root, sync="os", window=WINDOW) as memory:
         session = await memory.session("work")
         await memory.forget("work", "msg_1")
-        request = await _talk(session, 1, since=160)
+        request = await _talk(session, 1, since=TURNS)
         assert not _index_lines(request)
         found = await session.recall(
             "importer detail valve", wanted=SearchFilter(kinds=("index",)), limit=50

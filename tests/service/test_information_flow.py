@@ -78,7 +78,7 @@ async def _told(strange: list[str], layout: str) -> dict[str, Any]:
         }
 
 
-@few(25)
+@few(10, torture=250)
 @given(
     st.lists(STRANGE, min_size=1, max_size=5),
     st.lists(STRANGE, min_size=1, max_size=5),
@@ -241,7 +241,7 @@ class TrustMachine(RuleBasedStateMachine):
 
 
 TestTrust = TrustMachine.TestCase
-TestTrust.settings = few(12, stateful_step_count=20)
+TestTrust.settings = few(6, torture=120, stateful_step_count=20)
 
 
 def test_many_strangers_are_worth_no_more_than_one() -> None:

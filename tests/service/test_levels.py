@@ -24,12 +24,12 @@ LONG = " ".join(
 COUNT = O200k().count
 
 
-async def push_out(session: Session, turns: int = 30) -> None:
+async def push_out(session: Session, turns: int = 10) -> None:
     """Talk about something else until what was said before has left the window."""
     for number in range(turns):
-        await session.user(f"Something else, number {number}. " + words(40, f"x{number}y"))
+        await session.user(f"Something else, number {number}. " + words(120, f"x{number}y"))
         await session.request()
-        await session.assistant(words(40, f"z{number}a"))
+        await session.assistant(words(120, f"z{number}a"))
 
 
 async def talked(session: Session, text: str = LONG) -> str:
@@ -332,7 +332,7 @@ async def test_however_many_pages_grew_old_at_once_a_request_looks_at_few_and_no
     async with pagefault.open(tmp_path / "m", sync="os", window=8_000, limits=limits) as memory:
         session = await memory.session("s")
         pages = [await session.user(words(60, f"old{n}w")) for n in range(8)]
-        await push_out(session, 60)
+        await push_out(session, 20)
         for page_id in pages:
             await faulted(session, fault(page_id, level=0))
         session._requests._levels = NoShorter(session.owned, memory._runtime)

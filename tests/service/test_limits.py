@@ -252,8 +252,8 @@ async def _converse(root: Path, turns: int, seed: int, window: int) -> int:
 @pytest.mark.parametrize(
     ("window", "turns"),
     [
-        (2_000, 40),
-        (8_000, 45),
+        (2_000, 25),
+        (8_000, 30),
         pytest.param(2_000, 100, marks=pytest.mark.torture),
         pytest.param(8_000, 60, marks=pytest.mark.torture),
     ],
@@ -284,7 +284,7 @@ async def test_the_newest_message_is_there_after_a_fault_storm(tmp_path: Path) -
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000) as memory:
         session = await memory.session("s")
         await _with_old_pages(session, 30, size=60)
-        for number in range(20):
+        for number in range(8):
             newest = f"Question {number}: {words(200, f'q{number}w')}"
             await session.user(newest)
             engine = Replies(

@@ -19,7 +19,7 @@ from pagefault.model.request import ToolCall
 from pagefault.pack.layout import Layout
 from pagefault.testing.session_machine import FORGED, WORDS, SessionMachine
 
-TURNS, TURNS_LONG = 100, 2_000
+TURNS, TURNS_LONG = 60, 2_000
 STRANGE = (
     "",
     " ",

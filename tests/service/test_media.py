@@ -94,9 +94,9 @@ async def shown_picture(session: Session, *, text: str = "a bridge in fog") -> s
     return await session.artifact(PICTURES["png"], name="bridge.png", text=text)
 
 
-async def leave(session: Session, turns: int = 20) -> None:
+async def leave(session: Session, turns: int = 8) -> None:
     for number in range(turns):
-        await session.user(words(40, f"t{number}w"))
+        await session.user(words(100, f"t{number}w"))
         await session.request()
         await session.assistant("I see.")
 
@@ -157,7 +157,7 @@ async def test_no_level_of_a_picture_is_told_to_be_more_than_its_caption(caption
             assert level_of(await session.page(page_id)) is Level.ABSTRACT
             told, text, _ = await session.at_level(page_id, level)
             assert told is Level.ABSTRACT
-            await leave(session, 30)
+            await leave(session, 12)
             await session.user("What is on the drawing of the bridge?")
             await session.request()
             found = await faulted(session, search("bridge fog", call_id="a"))
@@ -170,7 +170,7 @@ async def test_no_level_of_a_picture_is_told_to_be_more_than_its_caption(caption
             moved = [one.level for one in await session.history(page_id) if one.what == "faulted"]
             assert moved == [2]
             await session.request()
-            then = await session.at(turn=31)
+            then = await session.at(turn=13)
             assert [one.level for one in then.pages if one.page_id == page_id] in ([2], [])
 
 
@@ -190,7 +190,7 @@ async def test_a_refusal_offers_the_levels_that_would_be_told() -> None:
     async with open_memory(":memory:", window=3_000, limits=limits) as memory:
         session = await memory.session("s")
         page_id = await shown_picture(session, text=f"A bridge. {words(60)}. {words(60, 'x')}.")
-        await leave(session, 30)
+        await leave(session, 12)
         await session.user("What is on the drawing?")
         await session.request()
         refused = (await faulted(session, fault(page_id, level=0)))["error"]

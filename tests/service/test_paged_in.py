@@ -197,7 +197,7 @@ async def test_a_search_finds_by_a_common_word_what_a_turn_does_not_bring_in(
     """Beside a word that nobody ever said, a word of most pages tells a turn too little."""
     async with pagefault.open(tmp_path, sync="os", window=2_000, mode="passive") as memory:
         session = await memory.session("s")
-        for number in range(60):
+        for number in range(30):
             await session.user(f"The mast was painted in week {number}, and it stands.")
             await session.request()
             await session.assistant(f"Week {number} is written down.")
@@ -211,7 +211,7 @@ async def test_control_a_word_that_was_said_brings_in_what_has_it(tmp_path: Path
     async with pagefault.open(tmp_path, sync="os", window=2_000, mode="passive") as memory:
         session = await memory.session("s")
         await session.user("The zorblax is in the attic.")
-        for number in range(60):
+        for number in range(30):
             await session.user(f"The mast was painted in week {number}, and it stands.")
             await session.request()
             await session.assistant(f"Week {number} is written down.")

@@ -24,8 +24,8 @@ async def test_under_every_policy_requests_fit_and_a_restart_sends_the_same(
         tmp_path / "m", sync="os", window=2_000, eviction_policy=policy
     ) as memory:
         session = await memory.session("s")
-        for number in range(25):
-            said = f"Message {number}: {words(60, f'w{number}x')}"
+        for number in range(15):
+            said = f"Message {number}: {words(90, f'w{number}x')}"
             await session.user(said)
             if number % 5 == 4:
                 await faulted(session, fault(f"msg_{number - 3}", call_id=f"call_{number}"))
@@ -75,10 +75,10 @@ async def _epochs_outlived(tmp_path: Path) -> tuple[int, int]:
         picture = await session.artifact(b"\x89PNG", name="hall.png", text=words(60, "plan"))
         message = await session.user(words(60, "plain"))
         stayed = {picture: 0, message: 0}
-        for number in range(80):
+        for number in range(40):
             await session.request()
-            await session.assistant(words(40, "more"))
-            await session.user(f"Something else, {number}: {words(40, 'other')}")
+            await session.assistant(words(80, "more"))
+            await session.user(f"Something else, {number}: {words(80, 'other')}")
             for page_id in stayed:
                 if page_id in session.resident():
                     stayed[page_id] = (await session.status()).epoch

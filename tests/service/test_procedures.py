@@ -19,7 +19,7 @@ async def _talk(session: Session, turns: int) -> None:
         text = f"Tell me about detail {number} of the importer, and of its {number} helpers."
         await session.user(text)
         check_request(await session.request(), text)
-        await session.assistant(f"Detail {number} is about rows and batches. " * 8)
+        await session.assistant(f"Detail {number} is about rows and batches. " * 24)
 
 
 def _lines(request: Request) -> list[str]:
@@ -33,7 +33,7 @@ async def test_it_is_recalled_long_after_when_its_purpose_is_named(layout: str) 
         await session.user(DEPLOY)
         await session.request()
         await session.assistant("Noted.")
-        await _talk(session, 60)
+        await _talk(session, 20)
         assert "prc_1" not in session.resident()
         await session.user("How do we deploy the site?")
         request = await session.request()
@@ -57,7 +57,7 @@ async def test_a_later_one_takes_its_place_also_after_a_restart(tmp_path: Path) 
         page = await session.page("prc_2")
         assert page.derived is not None
         assert page.derived.supersedes == "prc_1"
-        await _talk(session, 40)
+        await _talk(session, 14)
     async with open_memory(tmp_path, window=3_000) as memory:
         session = await memory.session("work")
         await session.user("How do we deploy the site?")
@@ -90,7 +90,7 @@ async def test_what_is_said_of_a_tool_is_read_ahead_once_the_tool_is_in_use() ->
     async with open_memory(":memory:", window=3_000) as memory:
         session = await memory.session("work")
         await session.user("When calling weather_tool, always load the location first.")
-        await _talk(session, 40)
+        await _talk(session, 14)
         await session.user("What is the weather?")
         await session.request()
         await session.tool_result("Rain.", name="weather_tool")

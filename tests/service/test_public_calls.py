@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from pagefault.testing.face_machine import FaceMachine, unknown_parameters
 
 SHORT = settings(
-    max_examples=5,
+    max_examples=3,
     stateful_step_count=40,
     phases=(Phase.generate,),
     deadline=None,

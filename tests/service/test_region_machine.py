@@ -13,7 +13,7 @@ from pagefault.service import forget, regions
 from pagefault.testing.region_machine import RegionMachine
 
 SHORT = settings(
-    max_examples=5,
+    max_examples=3,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,

@@ -241,9 +241,9 @@ async def test_a_key_that_was_forgotten_is_a_new_one_to_whoever_opens_the_memory
 
 async def _chat(session: pagefault.Session, turns: int) -> None:
     for number in range(turns):
-        await session.user(f"Turn {number}: {words(40, f't{number}w')}")
+        await session.user(f"Turn {number}: {words(80, f't{number}w')}")
         await session.request()
-        await session.assistant(f"Answer {number}: {words(40, f'a{number}w')}")
+        await session.assistant(f"Answer {number}: {words(80, f'a{number}w')}")
 
 
 async def test_a_pin_is_kept_through_epochs_and_a_restart(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ async def test_a_pin_is_kept_through_epochs_and_a_restart(tmp_path: Path) -> Non
         await session.assistant("Noted, no more than that.")
         await session.pin("msg_1")
         await session.pin("msg_1")
-        await _chat(session, 20)
+        await _chat(session, 10)
         assert (await session.status()).epoch >= 2
         request = await session.request()
         assert "50,000 euros" in text_of(request)
@@ -262,11 +262,11 @@ async def test_a_pin_is_kept_through_epochs_and_a_restart(tmp_path: Path) -> Non
         session = await memory.session("s")
         assert (await session.status()).pinned == ("msg_1",)
         assert (await session.request()).messages == request.messages
-        await _chat(session, 20)
+        await _chat(session, 10)
         assert "50,000 euros" in text_of(await session.request())
         await session.unpin("msg_1")
         await session.unpin("msg_1")
-        await _chat(session, 20)
+        await _chat(session, 10)
         assert "(msg_1)" not in text_of(await session.request())
 
 

@@ -15,7 +15,7 @@ from pagefault.testing.session_machine import SessionMachine
 
 # A failure is not made smaller, which takes minutes: `LONG` does that.
 SHORT = settings(
-    max_examples=10,
+    max_examples=6,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 import pagefault
@@ -41,6 +41,7 @@ from pagefault.store import acceptance
 from pagefault.store.embedded import backup
 from pagefault.store.embedded.root import open_store, rebuild, repair
 from tests.adopted import adopted
+from tests.examples import few
 
 NONE: Final[tuple[str, ...]] = ()
 
@@ -264,13 +265,7 @@ def _is_of_a_session(body: Body) -> bool:
     return not is_of_a_store and not names_bytes
 
 
-@settings(
-    max_examples=16,
-    phases=(Phase.generate,),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+@few(8, torture=160, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 @given(bodies=st.lists(BODIES.filter(_is_of_a_session), min_size=1, max_size=4))
 def test_whatever_records_say_the_rest_is_there(
     tmp_path_factory: pytest.TempPathFactory, bodies: list[Body]

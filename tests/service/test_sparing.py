@@ -21,10 +21,10 @@ CATALOGUE = "The quick survey of {topic} says that {topic} costs {n} and lasts u
 async def test_repeated_access_hits_the_tlb(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os", window=2_000) as memory:
         session = await memory.session("s")
-        for number in range(60):
-            await session.user(f"Message {number}: {words(30)}")
+        for number in range(25):
+            await session.user(f"Message {number}: {words(60)}")
             await session.request()
-            await session.assistant(words(30))
+            await session.assistant(words(60))
         for _ in range(12):
             for number in range(1, 20):
                 await session.page(f"msg_{number}")
@@ -36,10 +36,10 @@ async def test_repeated_access_hits_the_tlb(tmp_path: Path) -> None:
 async def test_what_an_opening_looks_up_counts_for_nothing(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path, window=2_000) as memory:
         session = await memory.session("s")
-        for number in range(60):
-            await session.user(f"Message {number}. " + words(20, f"x{number}y"))
+        for number in range(20):
+            await session.user(f"Message {number}. " + words(40, f"x{number}y"))
             await session.request()
-            await session.assistant(words(20, f"z{number}a"))
+            await session.assistant(words(40, f"z{number}a"))
     async with pagefault.open(tmp_path) as memory:
         session = await memory.session("s")
         status = await session.status()
@@ -61,8 +61,8 @@ async def test_the_budget_of_a_window_adds_up_at_every_turn(tmp_path: Path) -> N
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000) as memory:
         session = await memory.session("s", system="Be brief.")
         picture = await session.artifact(b"\x89PNG", name="plan.png", text="The plan of the hall.")
-        for number in range(30):
-            await session.user(f"Message {number}: {words(40)} {picture}")
+        for number in range(15):
+            await session.user(f"Message {number}: {words(80)} {picture}")
             request = await session.request()
             budget = (await session.status()).budget
             assert budget.total == 3_000
@@ -92,12 +92,12 @@ async def test_the_goal_stays_in_the_window_until_the_next_takes_its_place(tmp_p
         await session.user("Hello")
         first = await session.goal("Ship the ledger by Friday.")
         assert first is not None
-        for number in range(40):
-            await session.user(f"Message {number}: {words(40)}")
+        for number in range(20):
+            await session.user(f"Message {number}: {words(80)}")
             request = await session.request()
             check_request(request, f"Message {number}: ")
             assert "Ship the ledger by Friday." in text_of(request), number
-            await session.assistant(words(40))
+            await session.assistant(words(80))
         status = await session.status()
         assert status.epoch > 1
         assert status.auto_pins.goal == first
@@ -148,10 +148,10 @@ async def test_the_status_says_what_is_spared_by_itself(tmp_path: Path) -> None:
     """CASES 8."""
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000) as memory:
         session = await memory.session("s", system="Be brief.")
-        for number in range(40):
-            page = await session.user(f"Message {number}: {words(30)}")
+        for number in range(16):
+            page = await session.user(f"Message {number}: {words(90)}")
             await session.request()
-            answer = await session.assistant(words(30))
+            answer = await session.assistant(words(90))
             pins = (await session.status()).auto_pins
             assert pins.head_tokens > 0
             assert pins.tools_tokens > 0
@@ -253,12 +253,12 @@ async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: 
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000, limits=limits) as memory:
         session = await memory.session("s")
         page = await session.user(CATALOGUE.format(topic="otters", n=7))
-        for number in range(30):
-            await session.user(f"Message {number}: {words(40)}")
+        for number in range(15):
+            await session.user(f"Message {number}: {words(80)}")
             await session.request()
-            await session.assistant(words(40))
+            await session.assistant(words(80))
         epochs = 0
-        for number in range(12):
+        for number in range(5):
             await session.user(f"Next {number}: {words(40)}")
             await session.request()
             result = await faulted(session, fault(page))

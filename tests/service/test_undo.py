@@ -376,4 +376,4 @@ class UndoMachine(RuleBasedStateMachine):
 
 
 TestUndoMachine = UndoMachine.TestCase
-TestUndoMachine.settings = few(6, stateful_step_count=25)
+TestUndoMachine.settings = few(4, torture=60, stateful_step_count=25)

@@ -57,7 +57,7 @@ class TestMemoryIndex(PageIndexContract):
 
 
 class TestIndexLife(IndexMachine.TestCase):  # type: ignore[misc, valid-type]
-    settings = few(10, stateful_step_count=25)
+    settings = few(6, torture=100, stateful_step_count=25)
 
 
 def filled(path: Path, texts: list[str]) -> SqliteIndex:

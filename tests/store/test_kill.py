@@ -68,14 +68,15 @@ def check_after_kill(root: Path, acknowledged: int) -> SegmentLog:
     return log
 
 
-def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.torture)])
+def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path, seed: int, rounds: int) -> None:
     chance = random.Random(seed)
     acknowledged = 0
-    for number in range(ROUNDS):
+    for number in range(rounds):
         told = _write_until_killed(tmp_path, "acks_last", chance.uniform(0, 0.12), number)
         acknowledged = max(acknowledged, told)
         check_after_kill(tmp_path, acknowledged).close()
-    assert acknowledged > ROUNDS, "the writer was killed before it wrote anything"
+    assert acknowledged > rounds, "the writer was killed before it wrote anything"
 
 
 def test_control_a_writer_that_acknowledges_first_is_caught(tmp_path: Path, seed: int) -> None:

@@ -340,4 +340,4 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLogMachine = LogMachine.TestCase
-TestLogMachine.settings = few(10, stateful_step_count=20)
+TestLogMachine.settings = few(6, torture=100, stateful_step_count=20)

@@ -249,7 +249,7 @@ def _spots(template: Path, seed: int) -> list[tuple[int, int, int]]:
     ]
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_flipped_bit_in_any_byte_is_noticed_and_costs_one_record_at_most(
     tmp_path: Path, every: int
 ) -> None:
@@ -261,9 +261,12 @@ def test_a_flipped_bit_in_any_byte_is_noticed_and_costs_one_record_at_most(
     _flip_anywhere(tmp_path / "made", tmp_path / "flip", events, spots)
 
 
-def test_a_flipped_bit_anywhere_in_a_larger_log_is_noticed(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.torture)])
+def test_a_flipped_bit_anywhere_in_a_larger_log_is_noticed(
+    tmp_path: Path, seed: int, count: int
+) -> None:
     events = _made(tmp_path / "made", segment_bytes=20_000, batches=[1, 5] * 20)
-    spots = random.Random(seed).sample(_spots(tmp_path / "made", seed), 100)
+    spots = random.Random(seed).sample(_spots(tmp_path / "made", seed), count)
     _flip_anywhere(tmp_path / "made", tmp_path / "flip", events, spots)
 
 

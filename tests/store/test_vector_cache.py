@@ -99,13 +99,13 @@ def test_of_many_nearly_all_of_the_nearest_are_found_and_told_exactly() -> None:
     vectors = clusters(5_000, seed=1)
     cache = filled(vectors, exact_max=1_000, shortlist=400)
     found = 0
-    for query in vectors[:50]:  # pages that are like others
+    for query in vectors[:20]:  # pages that are like others
         near = nearest(cache, vectors, query)
         found += len(set(near) & truth(vectors, query))
         alike_all = cosines(vectors, query).tolist()
         for place, alike in near.items():
             assert alike == pytest.approx(alike_all[place // 3], abs=5e-3)
-    assert found / 500 > 0.9
+    assert found / 200 > 0.9
 
 
 def test_many_take_a_fraction_of_the_room() -> None:
@@ -184,11 +184,11 @@ def test_by_signs_no_other_takes_the_room_of_many_that_are_wanted() -> None:
     cache = filled(vectors, exact_max=1_000, shortlist=400)
     only = np.arange(0, 3 * 5_000, 6)  # every other one
     found = 0
-    for query in vectors[:50]:
+    for query in vectors[:20]:
         alike = cosines(vectors, query)[::2]
         best = {6 * int(n) for n in np.argsort(-alike, kind="stable")[:10]}
         found += len(best & set(nearest(cache, vectors, query, only=only)))
-    assert found / 500 > 0.9
+    assert found / 200 > 0.9
 
 
 def test_of_no_place_or_of_all_nothing_else_is_found() -> None:

@@ -89,23 +89,30 @@ class Adoptions:
     def _notes(
         self, root: Path, root_id: str | None, st: os.stat_result
     ) -> Iterator[tuple[Path, dict[str, Any]]]:
-        path, born = str(_real(root)), born_ns(root)
-        for name in self._names():
-            if root_id is None or name.startswith(_digest(root_id)):
-                try:
-                    note = read_facts(file := _real(self.folder) / name)
-                except (OSError, ValueError):  # an unreadable note vouches for nothing
-                    continue
-                is_there = note.get("path") == path or note.get("device") == st.st_dev
-                is_it = note.get("inode") == st.st_ino and note.get("born") in (born, None)
-                if is_it and is_there:
-                    yield file, note
+        path, born, folder = str(_real(root)), born_ns(root), _real(self.folder)
+        for name in self._names(root_id, st):
+            try:
+                note = read_facts(file := folder / name)
+            except (OSError, ValueError):  # an unreadable note vouches for nothing
+                continue
+            is_there = note.get("path") == path or note.get("device") == st.st_dev
+            is_it = note.get("inode") == st.st_ino and note.get("born") in (born, None)
+            if is_it and is_there:
+                yield file, note
 
-    def _names(self) -> list[str]:
+    def _names(self, root_id: str | None, st: os.stat_result) -> Iterator[str]:
+        """The names of notes that may be of a root: first the one that it has if neither it nor its
+        disk moved, so that an opening need not list the notes on thousands of others.
+        """
+        at_home, prefix = "", ""
+        if root_id is not None:
+            yield (at_home := _name(root_id, st))
+            prefix = _digest(root_id)
         try:
-            return names(_real(self.folder))
+            noted = names(_real(self.folder))
         except OSError:
-            return []
+            return
+        yield from (name for name in noted if name.startswith(prefix) and name != at_home)
 
     def _note(self, root: Path, root_id: str, *, adopted: bool) -> None:
         disk, folder = Disk(), _real(self.folder)
@@ -122,7 +129,7 @@ class Adoptions:
                 "mode": st.st_mode & 0o777,
             }
             disk.make_directory(folder)
-            file = folder / f"{_digest(root_id)}-{_digest(f'{st.st_dev} {st.st_ino}')}.json"
+            file = folder / _name(root_id, st)
             temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
             disk.place(file, temporary, json.dumps(note).encode())
             for other, _ in list(self._notes(root, root_id, st)):
@@ -155,6 +162,10 @@ def not_adopted(root: Path) -> NotAdopted:
         "no authority",
         hint=f"if you trust its contents: `pagefault.adopt({str(root)!r})`",
     )
+
+
+def _name(root_id: str, st: os.stat_result) -> str:
+    return f"{_digest(root_id)}-{_digest(f'{st.st_dev} {st.st_ino}')}.json"
 
 
 def _digest(text: str) -> str:
