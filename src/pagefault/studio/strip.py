@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.text import Text
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -11,7 +12,11 @@ from pagefault.views.shown import WindowView
 
 
 class WindowStrip(Widget):
-    """Draws a request's window; with `in_words`, describes it in a sentence."""
+    """Draws a request's window; with `in_words`, describes it in a sentence.
+
+    At one width it grows to the tallest that it was and stays so: a layout of the screen is most of
+    what travelling costs, and nothing below it moves.
+    """
 
     DEFAULT_CSS = """
     WindowStrip { height: auto; border: round $foreground 25%; padding: 0 1;
@@ -20,10 +25,22 @@ class WindowStrip(Widget):
     shows: reactive[WindowView | None] = reactive(None)
     in_words: reactive[bool] = reactive(False, layout=True)
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._tallest: dict[int, int] = {}  # lines, at the present width
+
     def watch_shows(self, shows: WindowView | None) -> None:
-        if self._lines() != self.content_size.height:
-            self.refresh(layout=True)  # only on change: a layout is most of a key's cost
+        if self._lines() > self.content_size.height:
+            self.refresh(layout=True)
         self.border_title = "Window" if shows is None else f"Window {when(shows)}"
+
+    def watch_in_words(self) -> None:
+        self._tallest.clear()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        lines = super().get_content_height(container, viewport, width)
+        self._tallest = {width: max(lines, self._tallest.get(width, 0))}
+        return self._tallest[width]
 
     def _lines(self) -> int:
         return len(self.render().wrap(self.app.console, max(self.content_size.width, 10)))
