@@ -13,6 +13,7 @@ from pagefault import Session
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.ids import PageId
 from pagefault.paging.pressure import Pressure
+from pagefault.recall.search import SearchResult
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.views.feed import Feed
@@ -205,3 +206,24 @@ async def test_a_search_says_why_a_page_was_found_and_lists_none_of_no_relevance
 
             monkeypatch.setattr(feed, "found", told)
             assert await feed.search("grease") == list(hits[:listed])
+
+
+async def test_a_search_over_all_sessions_shows_a_source_before_the_answer_that_cites_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_memory(":memory:", window=1_600) as memory:
+        session = await memory.session("s")
+        await session.user("The lease needs six weeks' notice from either side.")
+        await session.assistant("Then the lease is short.")
+        fork = await session.fork("asked")
+        await fork.user("How much notice does the lease need?")
+        await fork.assistant("The lease needs six weeks. [ref: msg_1]")
+        found = {hit.page.page_id: hit for hit in (await memory.recall("lease")).hits}
+        best_first = [found[PageId(one)] for one in ("msg_4", "msg_3", "msg_2", "msg_1")]
+
+        async def ranked(*_: object, **__: object) -> SearchResult:
+            return SearchResult(hits=tuple(best_first), total=4)
+
+        monkeypatch.setattr(memory, "recall", ranked)
+        shown = [one.page_id for one in await Feed(memory).search("lease")]
+        assert shown == ["msg_2", "msg_1", "msg_4", "msg_3"]

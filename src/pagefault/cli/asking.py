@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -180,6 +181,10 @@ def ask(
         async with app.reading() as memory:
             session = None if everywhere else await find_session(memory, session_name)
             result = await question(session or memory, wanted, limit, tokens)
+            if everywhere and not as_json:
+                from pagefault.views.sources import sources_first
+
+                result = replace(result, hits=await sources_first(memory, result.hits))
             judging = await memory.reranking()
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")

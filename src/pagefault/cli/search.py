@@ -21,8 +21,9 @@ from pagefault.cli.asking import (
     cls=Command,
     help=f"""Find pages in every session.
 
-    Pages that bear on some WORDS, best first, each with its session. `pagefault recall search`
-    searches one session. A model's own search never leaves its session.
+    Pages that bear on some WORDS, best first, each with its session; but an answer that cites a
+    listed page, and its question, come after that page (in JSON, by score alone). `pagefault recall
+    search` searches one session. A model's own search never leaves its session.
 
     {RELEVANCE}
 

@@ -53,6 +53,7 @@ from pagefault.views.shown import (
     WindowView,
     WorkView,
 )
+from pagefault.views.sources import sources_first
 from pagefault.views.texts import WHY_FOUND, Clean, SessionTexts, who_said
 from pagefault.views.titles import client_of, title_of
 from pagefault.views.windows import line_of, window_of
@@ -254,7 +255,8 @@ class Feed:
 
     async def found(self, query: PageQuery, name: str = "", *, limit: int = HITS) -> FoundView:
         """The pages that match a query, best first, or without words the latest first; of one
-        session, or of all without a name. Raises `BadInput`.
+        session, or of all without a name, sources before answers that cite them (`sources.py`).
+        Raises `BadInput`.
         """
         asked = (await self._session(name))[0] if name else self._memory
         if query.is_listing:
@@ -267,6 +269,7 @@ class Feed:
                 topic=query.topic,
                 task=query.task,
             )
+        ordered = result.hits if name else await sources_first(self._memory, result.hits)
         rows = {row.session_id: row for row in await self._memory.sessions()}
 
         def look(hit: SearchHit) -> HitView:
@@ -283,12 +286,12 @@ class Feed:
                 why=WHY_FOUND.get(hit.why, ""),
             )
 
-        hits = await asyncio.to_thread(lambda: tuple(map(look, result.hits)))
+        hits = await asyncio.to_thread(lambda: tuple(map(look, ordered)))
         return FoundView(hits=hits, total=result.total)
 
     async def search(self, words: str, *, limit: int = HITS) -> list[HitView]:
-        """Search all sessions; best first, without hits whose relevance rounds to 0.00 if there are
-        others. `words` may include filters (`filters.HELP`). Raises `BadInput`.
+        """Search all sessions, ordered as `found`, without hits whose relevance rounds to 0.00 if
+        there are others. `words` may include filters (`filters.HELP`). Raises `BadInput`.
         """
         query = parsed(words)
         hits = [] if query is None else list((await self.found(query, limit=limit)).hits)
