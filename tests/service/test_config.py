@@ -367,6 +367,11 @@ def test_a_mistake_in_a_flag_is_named(place: Place) -> None:
     assert "did you mean" in place.refused(flags={"engine.url": "x"}).hint
 
 
+def test_a_mistake_in_an_argument_is_named_as_the_program_gave_it() -> None:
+    with pytest.raises(BadInput, match=r"^pagefault\.open\(redact=…\): redact\.level must be one of"):
+        pagefault.open(":memory:", redact="x")
+
+
 def test_the_users_file_may_be_elsewhere_or_nowhere(place: Place, tmp_path: Path) -> None:
     place.user("mode = 'strict'")
     other = tmp_path / "other.toml"

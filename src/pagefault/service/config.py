@@ -357,12 +357,15 @@ def load(
     environ: Mapping[str, str],
     cwd: Path,
     flags: Mapping[str, object] | None = None,
+    arguments: Mapping[str, str] | None = None,
     folders: UserFolders | None = None,
 ) -> Config:
     """The configuration for a process in `cwd`.
 
-    `flags` are values by dotted key; None is a flag not given. Reads two files at most, and creates
-    nothing. Raises `BadInput`, which names the file, the line and the key.
+    `flags` are values by dotted key; None is a flag not given. Those that a program gave to
+    `pagefault.open` have its name for them in `arguments`, by the same keys, for errors. Reads two
+    files at most, and creates nothing. Raises `BadInput`, which names the file, the line and the
+    key.
     """
     folders = folders or _platform_folders()
     found: dict[str, _Found] = {}
@@ -376,7 +379,7 @@ def load(
     variables = {s.variable: s.key for s in schema().values()}
     _refuse_unknown_variables(environ, variables)
     _add_environment(found, environ, cwd, variables)
-    _add_flags(found, flags or {}, cwd)
+    _add_flags(found, flags or {}, cwd, arguments or {})
     _withhold_key(found)
     values = {key: _checked(schema()[key], one) for key, one in found.items()}
     origins = {key: one.origin for key, one in found.items()}
@@ -506,11 +509,16 @@ def _add_environment(
             found[key] = _Found(environ[name], f"environment: {name}", "environment", cwd)
 
 
-def _add_flags(found: dict[str, _Found], flags: Mapping[str, object], cwd: Path) -> None:
+def _add_flags(
+    found: dict[str, _Found], flags: Mapping[str, object], cwd: Path, arguments: Mapping[str, str]
+) -> None:
     for key, value in flags.items():
         if value is not None:
             item = _known(key, "there is no setting")
-            found[key] = _Found(value, f"flag: {item.flag}", "flag", cwd)
+            origin = f"flag: {item.flag}"
+            if key in arguments:
+                origin = f"pagefault.open({arguments[key]}=…)"
+            found[key] = _Found(value, origin, "flag", cwd)
 
 
 def _withhold_key(found: dict[str, _Found]) -> None:

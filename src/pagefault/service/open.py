@@ -51,6 +51,7 @@ def open(
         environ=os.environ,
         cwd=Path.cwd(),
         flags={key: str(value) for key, value in flags.items() if value is not None},
+        arguments={"root": "root"} | {key: name for name, key in _SETTINGS.items()},
     )
     model = given.get("model")
     if model and not given.get("prices") and not config.prices and not find_model(model).is_known:
