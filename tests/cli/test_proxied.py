@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,15 @@ def test_items_of_no_message_and_of_no_session_are_refused(cli: Cli, proxied_roo
     none = cli("--root", proxied_root, "items", "planning", "--message", "1")
     assert none.code == 2
     assert "not a message that a client of this session sent" in none.err
+
+
+def test_a_list_shows_titles_and_names_short_enough_to_type(cli: Cli, proxied_root: Path) -> None:
+    here = ("--root", proxied_root)
+    full = {row["name"] for row in cli(*here, "sessions", "--json").data}
+    head, *rows = cli(*here, "sessions").out.splitlines()
+    assert head.split()[:2] == ["title", "name"]
+    listed = {re.split(r"\s{2,}", row)[1] for row in rows}
+    assert listed == {"planning", "passed"}
+    found = {cli(*here, "status", name, "--json").data["name"] for name in listed}
+    assert found == full
+    assert cli(*here, "status", "planning").out.splitlines()[0] == "planning"

@@ -246,6 +246,8 @@ async def test_what_is_gone_is_said_to_be_gone_in_each_form(tmp_path: Path) -> N
             assert page.status_code == (await to.get(f"/api{path}")).status_code == 404
             assert words in page.text
             assert page.headers["content-type"].startswith("text/html")
+        mistyped = (await to.get(f"/api/s/{to.session.session_id[:-1]}")).json()
+        assert f"did you mean {to.session.name!r}?" in mistyped["hint"]
         events = f"{to.url}/dashboard/events"
         async with to.http.stream("GET", events, headers={"x-pagefault-token": TOKEN}) as answer:
             shutil.rmtree(tmp_path / "m")

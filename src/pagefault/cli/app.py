@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +20,6 @@ from pagefault.cli.wording import SESSION
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from pagefault.model.errors import SessionNotFound
     from pagefault.model.page import SessionRow
     from pagefault.service.bootstrap import Wiring
     from pagefault.service.config import Config
@@ -140,6 +138,13 @@ async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str
     return {one.session_id: one.title for one in await memory.imports() if one.title}
 
 
+async def shown_titles(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str]:
+    """The titles of imported and proxied sessions, whose names tell a reader little."""
+    from pagefault.views.titles import proxied_titles
+
+    return await titles_of(memory, rows) | await proxied_titles(memory, rows, str)
+
+
 async def find_kept(memory: Memory, name: str | None) -> str:
     """As `find_row`, but only by its full name, and `region:NAME` is a region. Returns the id."""
     if name is None or not name.startswith("region:"):
@@ -160,12 +165,13 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     additions.
     """
     from pagefault.model.errors import BadInput
+    from pagefault.service.lookup.names import begun_by, not_found, short_names
 
     rows = await memory.sessions()
     if name is None:
         row = next((row for row in rows if not row.parent), None)
         if row is None:
-            missing = _not_found("", rows)
+            missing = not_found("", rows)
             missing.args = ("there is no session here yet",)
             missing.hint = MAKE_ONE
             raise missing
@@ -176,7 +182,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
     if not found and not in_full:
-        begun = _begun_by(name, rows)
+        begun = begun_by(name, rows)
         if not begun and name:
             titles = await titles_of(memory, rows)
             told = {
@@ -185,66 +191,32 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
             begun = [row for row in rows if row.session_id in told]
         found = begun if len(begun) == 1 else []
     if not found:
-        raise _not_found(name, rows)
+        raise not_found(name, rows)
     if len(found) > 1:
-        raise BadInput(
-            f"{name!r} matches {len(found)} sessions",
-            hint=f"say which: {', '.join(map(named, _told_apart(found)[:_NAMES_TOLD]))}"
-            + (", …" if len(found) > _NAMES_TOLD else ""),
-        )
+        raise BadInput(f"{name!r} matches {len(found)} sessions", hint=_which(name, found, rows))
     return found[0]
 
 
-def _begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
-    """The sessions whose name or id begins so; none for an empty name."""
-    begun = name.casefold()
-    return [
-        row
-        for row in rows
-        if name and (row.name.casefold().startswith(begun) or row.session_id.startswith(begun))
-    ]
+def _which(name: str, found: Sequence[SessionRow], rows: Sequence[SessionRow]) -> str:
+    """How to say which of them is meant: their names, and the command with the first of these."""
+    from pagefault.service.lookup.names import NAMES_TOLD, told_apart
 
-
-def _not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
-    """With the likely name, if one is near, or those that begin so."""
-    from difflib import get_close_matches
-
-    from pagefault.model.errors import SessionNotFound
-
-    missing = SessionNotFound(name)
-    near = _told_apart(_begun_by(name, rows))
-    if len(near) > 1:
-        missing.args = (f"{name!r} is how {len(near)} sessions begin",)
-    if not near and name:
-        heads = {row.name[: len(name)].casefold(): row.name for row in reversed(rows) if row.name}
-        near = [heads[one] for one in get_close_matches(name.casefold(), heads)]
-    if near:
-        told = ", ".join(map(repr, near[:_NAMES_TOLD]))
-        missing.hint = f"did you mean {told}? `pagefault sessions` lists them all"
-    return missing
-
-
-def _told_apart(rows: Sequence[SessionRow]) -> list[str]:
-    """A name for each of them that no other has."""
-    names = [row.name for row in rows]
-    return [row.name if names.count(row.name) == 1 else row.session_id for row in rows]
-
-
-_PROXIED = re.compile(
-    r"(?P<full>(?:[a-z]+:)?(?P<key>[^:@]+)(?::[a-z]+)?)(?P<lane>:[0-9a-f]{6})(?P<whose>@[^:@]+)?"
-)
-_NAMES_TOLD = 5
-
-
-def short_names(name: str) -> set[str]:
-    """Short names of a proxied session: its client's own id, and the name from a header or a path,
-    without the part that distinguishes several conversations under one name, or their owner.
-    """
-    match = _PROXIED.fullmatch(name)
-    if match is None:
-        return set()
-    full, key, lane, whose = match["full"], match["key"], match["lane"], match["whose"] or ""
-    return {full, key, full + lane, full + whose, key + whose}
+    names = [named(one) for one in told_apart(found, rows)]
+    more = ", …" if len(names) > NAMES_TOLD else ""
+    told = f"say which: {', '.join(names[:NAMES_TOLD])}{more}"
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return told
+    arguments = [one for one in ctx.command.params if isinstance(one, click.Argument)]
+    given = [ctx.params.get(one.name or "") for one in arguments]
+    program, *verbs = ctx.command_path.split()
+    root = ctx.ensure_object(App).root
+    words = [program, *(["--root", root] if root else []), *verbs]
+    if name in given:
+        words += [names[0] if one == name else one for one in given if isinstance(one, str)]
+    else:
+        words += [*(one for one in given if isinstance(one, str)), "--session", names[0]]
+    return f"{told}; for the first, `{shlex.join(words)}`"
 
 
 async def find_session(memory: Memory, name: str | None) -> Session:

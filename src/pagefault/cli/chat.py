@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, json_option, pass_app, short_names
+from pagefault.cli.app import App, Command, complete_session, json_option, pass_app
 from pagefault.cli.term import named, plural
 from pagefault.cli.wording import LAYOUT, MODE, WINDOW
 
@@ -120,6 +120,7 @@ async def _session(
 ) -> Session:
     """The session with that name; a new one is announced."""
     from pagefault.service.arguments import check_name
+    from pagefault.service.lookup.names import short_names
 
     rows = await memory.sessions()
     if not any(name in (row.name, row.session_id) for row in rows):

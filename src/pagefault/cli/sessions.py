@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, titles_of
-from pagefault.cli.term import iso, local, named, plural
+from pagefault.cli.app import App, Command, json_option, pass_app, shown_titles, titles_of
+from pagefault.cli.term import cut, iso, local, named, plural
 from pagefault.model.kinds import ControlMode
 
 if TYPE_CHECKING:
     from pagefault.model.page import SessionRow
+    from pagefault.service.memory import Memory
+
+_TITLE: Final = 40  # cells
 
 
 @click.command(cls=Command)
@@ -22,38 +25,42 @@ if TYPE_CHECKING:
 def sessions(app: App, forks: bool, as_json: bool) -> None:
     """List the sessions of a memory.
 
-    The most recently used comes first. JSON is a list of objects: session_id, name, turns, pages
-    (those it can see, including its parent's), own_pages and bytes (those it holds itself now,
-    which quotas count), opened, last_used (ISO 8601, UTC) and parent (the session_id it was forked
-    from, or null), mode (`pagefault mode`), and title (of imported sessions).
+    The most recently used comes first. `name` is enough to name a session; for a proxied one it is
+    a short form, and JSON has the full name. JSON is a list of objects: session_id, name, turns,
+    pages (those it can see, including its parent's), own_pages and bytes (those it holds itself
+    now, which quotas count), opened, last_used (ISO 8601, UTC) and parent (the session_id it was
+    forked from, or null), mode (`pagefault mode`), and title (of imported sessions).
     """
-    rows, modes, titles = app.run(_read(app))
+    from pagefault.service.lookup.names import brief_names
+
+    rows, modes, titles = app.run(_read(app, titles_of if as_json else shown_titles))
     if as_json:
         app.term.data(_objects(rows, modes, titles))
         return
     marked = any(mode != ControlMode.ASSIST for mode in modes.values())
     by_number = {row.session: row for row in rows}
     shown = [row for row in rows if forks or row.parent not in by_number]
+    names = brief_names(rows)
     if shown:
         app.term.table(
             [
+                *(["title"] if titles else []),
                 "name",
                 "turns",
                 "pages",
                 "last used",
                 "id",
-                *(["title"] if titles else []),
                 *(["mode"] if marked else []),
                 *(["fork of"] if forks else []),
             ],
             [
                 [
-                    named(row.name) or "(no name)",
+                    *([cut(titles.get(row.session_id, ""), _TITLE)] if titles else []),
+                    named(names[row.session_id] if row.name else "") or "(no name)",
                     f"{row.turns:,}",
                     f"{row.pages:,}",
                     local(row.last_used_ms),
                     row.session_id,
-                    *([titles.get(row.session_id, "")] if titles else []),
                     *([modes.get(row.session_id, "")] if marked else []),
                     *([_parent(row, by_number)] if forks else []),
                 ]
@@ -68,10 +75,12 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
         app.term.note(f"and {plural(hidden, 'fork')}: --forks shows them")
 
 
-async def _read(app: App) -> tuple[list[SessionRow], dict[str, str], dict[str, str]]:
+async def _read(
+    app: App, titled: Callable[[Memory, list[SessionRow]], Awaitable[dict[str, str]]]
+) -> tuple[list[SessionRow], dict[str, str], dict[str, str]]:
     async with app.reading() as memory:
         rows = await memory.sessions()
-        return rows, await memory.controls(), await titles_of(memory, rows)
+        return rows, await memory.controls(), await titled(memory, rows)
 
 
 def _objects(

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    complete_session,
+    find_session,
+    json_option,
+    pass_app,
+    shown_titles,
+)
 from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
-from pagefault.cli.term import Term, named, plural
+from pagefault.cli.term import Term, named, one_line, plural
 from pagefault.model import defaults
 from pagefault.views.concerns import Concern, concerns_of
 
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.report import Metrics
     from pagefault.service.inspection.status import Status
     from pagefault.service.inspection.targets import Judged
+    from pagefault.service.memory import Memory
     from pagefault.service.turn.formation import Formed
     from pagefault.store.allowance import QuotaUse
 
@@ -91,7 +100,10 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
     missing, failure, hint}, for the whole memory.
     """
 
+    called = ""
+
     async def read() -> _Read:
+        nonlocal called
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             metrics = await session.metrics(per_turn=per_turn)
@@ -101,6 +113,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
             uses = await memory.usage(session.session_id)
             amiss = await concerns_of(memory, session, metrics, proxied)
             formed = await session.formations()
+            called = "" if as_json else await _called(app.term, memory, now)
             return now, metrics, proxied, embedding, memory.is_adopted, uses, amiss, formed
 
     now, metrics, proxied, embedding, is_adopted, uses, amiss, formed = app.run(read())
@@ -117,7 +130,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
         told |= {"formation": _formation(formed)}
         app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
-    app.term.line(app.term.style(named(now.name) or now.session_id, "bold"))
+    app.term.line(called)
     if every:
         _show_all(app.term, now, metrics, proxied, embedding, uses)
     else:
@@ -126,6 +139,19 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
         app.term.warn(f"{one.what} {one.why} {one.do}")
     if not amiss:
         app.term.note("nothing needs attention")
+
+
+async def _called(term: Term, memory: Memory, now: Status) -> str:
+    """What a session is called: its title, if it has one, then its name as it can be typed."""
+    from pagefault.service.lookup.names import brief_names
+
+    rows = await memory.sessions()
+    own = [row for row in rows if row.session_id == now.session_id]
+    title = (await shown_titles(memory, own)).get(now.session_id, "")
+    name = named(brief_names(rows).get(now.session_id, now.name)) or now.session_id
+    if not title or title == name:
+        return term.style(name, "bold")
+    return f"{term.style(one_line(title), 'bold')}  {term.style(name, 'dim')}"
 
 
 _WIDTH: Final = 16  # of the gauge

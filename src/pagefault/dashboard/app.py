@@ -142,7 +142,9 @@ class Dashboard:
             else:
                 page = await self._pages.reading(await self._feed(), reading.share)
                 answer = HttpAnswer(page.encode(), status=503, headers=_RETRY)
-        except (SessionNotFound, NoSuchPage) as missing:
+        except SessionNotFound as missing:
+            answer = self._refusal(Refused(404, missing.message, missing.hint), is_json=is_json)
+        except NoSuchPage as missing:
             answer = self._refusal(Refused(404, missing.message), is_json=is_json)
         except BadInput as wrong:
             answer = self._refusal(Refused(400, wrong.message, wrong.hint), is_json=is_json)

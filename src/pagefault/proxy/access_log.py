@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pagefault.model.errors import PagefaultError
 from pagefault.proxy.wires.pairs import Pair
+from pagefault.service.lookup.names import brief
 from pagefault.service.turn.formation import Formed
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def of_request(conversation: Conversation, passed: Passed, messages: int) -> str:
     """A request that was taken in with so many messages."""
-    words = [conversation.name, str(passed.match.change)]
+    words = [brief(conversation.name), str(passed.match.change)]
     if passed.composed is not None:
         composed = passed.composed
         words.append(f"{messages}→{len(composed.messages)} messages, {composed.tokens:,} tokens")

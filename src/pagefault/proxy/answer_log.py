@@ -17,6 +17,7 @@ from pagefault.proxy.metrics import Metrics, NoMetrics
 from pagefault.proxy.reply import THE_MEMORY, Told
 from pagefault.proxy.telemetry import Telemetry
 from pagefault.proxy.wires.wire import Answered
+from pagefault.service.lookup.names import brief
 from pagefault.service.turn.formation import Formed
 
 
@@ -79,9 +80,9 @@ class AnswerLog:
     def _form(self, taken: AcceptedRequest, answered: Answered) -> None:
         def told(one: Formed | PagefaultError) -> None:
             self._metrics.formed(one)
-            self._log(f"{taken.conversation.name} · {access_log.of_formed(one)}")
+            self._log(f"{brief(taken.conversation.name)} · {access_log.of_formed(one)}")
 
         try:
             taken.conversation.form(taken.passed, answered, taken.fork, told)
         except Exception as bug:  # what the client reads never depends on it
-            self._log(f"{taken.conversation.name} · nothing formed: {type(bug).__name__}")
+            self._log(f"{brief(taken.conversation.name)} · nothing formed: {type(bug).__name__}")

@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import REGION_PREFIX
@@ -30,6 +30,7 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
 from pagefault.service.inspection.session_fold import SessionFold
+from pagefault.service.lookup.names import not_found
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.views.browser import Browser
@@ -437,7 +438,10 @@ class Feed:
         await self._runtime.journal.look()
         row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
         if row is None or row.name.startswith(REGION_PREFIX):
-            raise SessionNotFound(name)
+            rows = [
+                one for one in await self._memory.sessions() if self._clean(one.name) == one.name
+            ]
+            raise not_found(name, rows)
         return row
 
     async def _session(self, name: str) -> tuple[Session, SessionTexts]:

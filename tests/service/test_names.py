@@ -1,0 +1,52 @@
+"""The short names of sessions name one session each, and every session has one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import pagefault
+from pagefault.model.page import SessionRow
+from pagefault.service.lookup.names import begun_by, brief, brief_names, not_found, short_names
+
+NAMES = {
+    "plan:6ec3dd@ann": "plan@ann",
+    "plan:6ec3dd@~0b673292d3ecbceb": "plan:6ec3dd@~0b67",
+    "plan:8a01ff@~0b673292d3ecbceb": "plan:8a01ff",
+    "claude:0197a3c2-1111-7222-8333-a8f1837797e9:6ec3dd@~0b673292d3ecbceb": "0197a3c2-1111",
+    "claude:0197a3c2-2222-7222-8333-a8f1837797e9:6ec3dd@~0b673292d3ecbceb": "0197a3c2-2222",
+    "codex:77aa3c2e-1111-7222-8333-a8f1837797e9:6ec3dd@~": "77aa3c2e",
+    "notes": "notes",
+    "planning": "planning",
+}
+
+
+@pytest.fixture
+def rows() -> list[SessionRow]:
+    with pagefault.sync.open(":memory:") as memory:
+        memory.session("one")
+        [row] = memory.sessions()
+    return [
+        replace(row, session_id=f"ses_{at}", name=name, session=row.session)
+        for at, name in enumerate(NAMES)
+    ]
+
+
+def test_a_short_name_names_one_session(rows: list[SessionRow]) -> None:
+    told = brief_names(rows)
+    assert [told[row.session_id] for row in rows] == list(NAMES.values())
+    for row in rows:
+        name = told[row.session_id]
+        exact = [one for one in rows if name == one.name or name in short_names(one.name)]
+        assert (exact or begun_by(name, rows)) == [row], name
+
+
+def test_a_log_line_has_all_of_a_name_that_tells_it_apart(rows: list[SessionRow]) -> None:
+    assert len({brief(row.name) for row in rows}) == len(rows)
+    assert max(len(brief(row.name)) for row in rows) <= 30
+
+
+def test_a_name_that_is_nearly_right_is_guessed_in_its_short_form(rows: list[SessionRow]) -> None:
+    assert "did you mean 'notes'?" in not_found("ntoes", rows).hint
+    assert "did you mean" not in not_found("zebra", rows).hint
