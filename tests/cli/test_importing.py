@@ -212,3 +212,14 @@ def test_a_chat_is_listed_named_and_found_by_what_it_was_called(
             assert named["session"] == row["name"]
     again = cli("--root", root, "import", *files, "--yes", "--json").data
     assert (again["messages"], again["known"]) == (0, 2 * len(titles))
+
+
+def test_a_file_that_is_cut_off_and_one_of_no_known_format_are_named(
+    cli: Cli, root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "conversations.json").write_text('[{"title": "a", "mapping": {"x":')
+    (tmp_path / "notes.xyz").write_text("of nobody")
+    told = cli("--root", root, "import", tmp_path)
+    assert "conversations.json, line 1: the file is cut off" in told.err
+    assert "1 file of unknown format ignored: " in told.err
+    assert "notes.xyz" in told.err

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import pagefault
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Mode, Sync
 from pagefault.model.quotas import Quotas
@@ -368,8 +369,9 @@ def test_a_mistake_in_a_flag_is_named(place: Place) -> None:
 
 
 def test_a_mistake_in_an_argument_is_named_as_the_program_gave_it() -> None:
-    with pytest.raises(BadInput, match=r"^pagefault\.open\(redact=…\): redact\.level must be one of"):
+    with pytest.raises(BadInput) as caught:
         pagefault.open(":memory:", redact="x")
+    assert str(caught.value).startswith("pagefault.open(redact=…): redact.level must be one of")
 
 
 def test_the_users_file_may_be_elsewhere_or_nowhere(place: Place, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pagefault.service.lookup.imported import ImportedSession, ImportReport
 
 _FLAWS_SHOWN: Final = 20
+_NAMES_SHOWN: Final = 5
 _POLL_S: Final = 2.0
 
 
@@ -65,9 +66,10 @@ def read(
 
     JSON: {done, import, sources: [{source, files, conversations, sessions, messages, known,
     attachments, first_at, last_at}], messages, sessions, known, first_at, last_at, secrets: {name:
-    count}, secret_places, flaws: [{place, why, kept}], flaws_left_out, ignored}. `messages` and
-    `sessions` are new, `known` messages exist already; `import` is the name for `import approve`,
-    if something was written; flaws with `kept` lost only a part. With --watch each is one line.
+    count}, secret_places, flaws: [{place, why, kept}], flaws_left_out, ignored, ignored_places}.
+    `messages` and `sessions` are new, `known` messages exist already; `import` is the name for
+    `import approve`, if something was written; flaws with `kept` lost only a part. With --watch
+    each is one line.
     """
     if dry_run and (yes or watch):
         raise click.UsageError("--dry-run writes nothing: leave out --yes and --watch.")
@@ -180,6 +182,7 @@ def _object(report: ImportReport) -> dict[str, Any]:
         "flaws": [{"place": f.place, "why": f.why, "kept": f.kept} for f in report.flaws],
         "flaws_left_out": report.flaws_left_out,
         "ignored": report.ignored,
+        "ignored_places": list(report.ignored_places),
     }
 
 
@@ -253,7 +256,9 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
     if report.flaws_left_out:
         term.warn(f"and {report.flaws_left_out:,} more problems")
     if report.ignored:
-        term.note(f"{plural(report.ignored, 'file')} of unknown format ignored")
+        names = ", ".join(report.ignored_places[:_NAMES_SHOWN])
+        more = ", …" if report.ignored > _NAMES_SHOWN else ""
+        term.note(f"{plural(report.ignored, 'file')} of unknown format ignored: {names}{more}")
 
 
 # --- approving ------------------------------------------------------------------------------------

@@ -180,6 +180,7 @@ class Importer:
         self._flaws: list[Flaw] = []
         self._flaws_left_out = 0
         self._ignored = 0
+        self._ignored_places: list[str] = []
         self._targets: list[_Target] = []  # with entries waiting
         self._waiting = 0
         self._names: set[str] = set()  # of new sessions
@@ -199,8 +200,10 @@ class Importer:
                     self._flaw(one)
                 case File(is_named=True, name=name):
                     self._flaw(Flaw(place=name, why="of no format that is known"))
-                case File():
+                case File(name=name):
                     self._ignored += 1
+                    if self._ignored <= _PLACES_TOLD:
+                        self._ignored_places.append(name)
         self._total = sum(one.size for one in found)
         try:
             for one in found:
@@ -228,6 +231,7 @@ class Importer:
             flaws=tuple(self._flaws),
             flaws_left_out=self._flaws_left_out,
             ignored=self._ignored,
+            ignored_places=tuple(self._ignored_places),
         )
 
     # --- reading ------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class ImportReport:
 
     `secrets` counts apparent secrets by name: a mark takes the place of each. `flaws` lists what
     could not be read, or not all of it (`kept`); `flaws_left_out` more are not listed. `ignored`
-    files belong to no known program.
+    files belong to no known program; `ignored_places` are the first twenty.
     """
 
     done: bool
@@ -64,6 +64,7 @@ class ImportReport:
     flaws: tuple[Flaw, ...] = ()
     flaws_left_out: int = 0
     ignored: int = 0
+    ignored_places: tuple[str, ...] = ()
 
     @property
     def messages(self) -> int:
