@@ -233,9 +233,15 @@ def test_an_ephemeral_replay_leaves_nothing(
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    told = cli("replay", transcript, "--format", "jsonl", "--window", "2000", "--ephemeral")
-    assert told.code == 0
+    words = ("replay", transcript, "--format", "jsonl", "--window", "2000", "--ephemeral")
+    told, whole = cli(*words), cli(*words, "--all")
+    assert (told.code, whole.code) == (0, 0)
     assert "lines replayed" in told.out
+    assert len(told.out.splitlines()) <= 1 + 8
+    assert " more figures: --all" in told.err
+    assert {row.split("  ")[0] for row in told.out.splitlines()} < {
+        row.split("  ")[0] for row in whole.out.splitlines()
+    }
     assert list(folder.iterdir()) == []
 
 

@@ -57,6 +57,23 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "search_p95_ms": "search p95, ms",
     "fault_p95_ms": "fault p95, ms",
 }
+_FIRST = (
+    "turns",
+    "requests",
+    "max_request_tokens",
+    "evidence_found_frac",
+    "faults",
+    "citations_valid_frac",
+    "prefix_survival",
+    "regret",
+)
+_AMISS = (  # shown with these unless they are 0
+    "requests_over_window",
+    "newest_turn_missing",
+    "duplicate_pages",
+    "too_large_for_window",
+    "prefix_breaks_outside_epochs",
+)
 
 
 @click.command(cls=Command)
@@ -89,6 +106,7 @@ _SHOWN = {  # of the report, for people; JSON has it all
     help="Price list: a name from `pagefault models --json`, or READ/WRITE/SECONDS.",
 )
 @click.option("--ephemeral", is_flag=True, help="Use a temporary folder, deleted afterwards.")
+@click.option("--all", "every", is_flag=True, help="Show every figure. JSON always has all.")
 @json_option
 @pass_app
 def replay(
@@ -103,6 +121,7 @@ def replay(
     paged_in_tokens: int | None,
     prices: str | None,
     ephemeral: bool,
+    every: bool,
     as_json: bool,
 ) -> None:
     """Run recorded conversations through a small window and measure what is lost.
@@ -140,10 +159,17 @@ def replay(
     if as_json:
         app.term.data(report)
     else:
+        measured = [name for name in _SHOWN if report.get(name) is not None]
+        shown = [
+            name
+            for name in measured
+            if every or name in _FIRST or (name in _AMISS and report[name])
+        ]
         app.term.table(
-            ["measure", "value"],
-            [[told, number(report[name])] for name, told in _SHOWN.items() if _tells(report, name)],
+            ["measure", "value"], [[_SHOWN[name], number(report[name])] for name in shown]
         )
+        if len(shown) < len(measured):
+            app.term.note(f"{len(measured) - len(shown)} more figures: --all, or --json")
     if folder is None:
         names = ", ".join(repr(name) for name in report["sessions"])
         app.term.note(f"made {plural(len(report['sessions']), 'session')}: {names}")
@@ -185,7 +211,3 @@ async def _replay(
                 clock=clock,
             )
     return report.to_dict()
-
-
-def _tells(report: dict[str, Any], name: str) -> bool:
-    return report.get(name) is not None
