@@ -49,7 +49,7 @@ def test_the_bill_of_all_has_a_row_for_each_session_and_their_sum(
     assert [one.split()[-1] for one in parts] == ["?", "?"]
     assert told["rows"][1]["added"]["cost"] is None, "nobody knows its prices"
     assert told["rows"][0]["added"]["cost"] is not None
-    assert "a rewrite of ours: old messages left together" in shown.out
+    assert "pagefault rewrote it: old messages left together" in shown.out
     assert "estimated, because the provider reported no cache use: 21 of 21" in shown.err
     assert "only tokens are counted: 1" in shown.err
 

@@ -71,8 +71,8 @@ def opencode(url: str, name: str = "own") -> dict[str, Any]:
     [
         ("claude", ".claude/settings.json", '{\n "env": {},\n}', 3, "property name"),
         ("claude", ".claude.json", '{\n "env": {}\n', 3, "delimiter"),
-        ("claude", ".claude/settings.json", '{"env": "x"}', 0, "no object of variables"),
-        ("claude", ".claude/settings.json", "[]", 1, "no object"),
+        ("claude", ".claude/settings.json", '{"env": "x"}', 0, "not an object of variables"),
+        ("claude", ".claude/settings.json", "[]", 1, "not an object"),
         ("codex", ".codex/config.toml", "a = 1\nb\n", 2, "Expected '='"),
         ("codex", ".codex/config.toml", 'a = 1\nb = "x', 2, "Unterminated string"),
         ("opencode", ".config/opencode/opencode.json", '// a\n{"a": 1\n"b": 2}', 3, "delimiter"),

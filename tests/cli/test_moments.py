@@ -98,7 +98,7 @@ def test_times_go_by_the_clock_of_the_computer_and_a_date_alone_is_the_end_of_it
 
 
 def test_a_goal_is_set_shown_and_cleared(cli: Cli, memory_root: Path) -> None:
-    assert "no goal stands" in cli("--root", memory_root, "goal", "talk").out
+    assert "no goal is set" in cli("--root", memory_root, "goal", "talk").out
     made = cli("--root", memory_root, "goal", "talk", "Open the workshop.", "--json").data
     shown = cli("--root", memory_root, "goal", "talk", "--json").data
     told = {"session": "talk", "goal": made["goal"], "text": "Open the workshop."}
@@ -106,7 +106,7 @@ def test_a_goal_is_set_shown_and_cleared(cli: Cli, memory_root: Path) -> None:
     assert "Open the workshop." in cli("--root", memory_root, "goal", "talk").out
     assert cli("--root", memory_root, "goal", "talk", "x", "--clear").code == 2
     assert cli("--root", memory_root, "goal", "talk", "--clear", "--json").data["goal"] is None
-    assert "no goal stands" in cli("--root", memory_root, "goal", "talk").out
+    assert "no goal is set" in cli("--root", memory_root, "goal", "talk").out
 
 
 @pytest.mark.parametrize("command", [("pages", "ls"), ("faults",)])

@@ -82,7 +82,7 @@ def test_pages_are_in_no_window_that_we_know_of(cli: Cli, proxied_root: Path) ->
 def test_faults_say_where_it_is_told_whether_the_model_may_ask(
     cli: Cli, proxied_root: Path
 ) -> None:
-    assert "`pagefault status` tells whether the model" in cli("--root", proxied_root, "faults").err
+    assert "`pagefault status` shows whether the model" in cli("--root", proxied_root, "faults").err
 
 
 def test_the_abi_of_a_proxied_session_is_refused(cli: Cli, proxied_root: Path) -> None:

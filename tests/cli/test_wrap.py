@@ -512,7 +512,7 @@ def test_a_status_line_ends_with_0_whatever_it_is_given() -> None:
 
 
 def test_a_cloud_of_its_own_is_no_way_through_a_proxy(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="past any proxy"):
+    with pytest.raises(BadInput, match="bypasses any proxy"):
         CLIENTS["claude"].check(run_of(tmp_path, CLAUDE_CODE_USE_BEDROCK="1"))
 
 
@@ -539,7 +539,7 @@ def test_codex_keeps_a_provider_of_its_user_s_but_for_the_address(tmp_path: Path
     assert codex.change(run, DOOR).words[:2] == [
         "-c", 'model_providers.mine.base_url="http://127.0.0.1:9/v1"',
     ]  # fmt: skip
-    with pytest.raises(BadInput, match="not written down"):
+    with pytest.raises(BadInput, match="give no address"):
         codex.route(run_of(tmp_path, "-c", 'model_provider="gone"'))
 
 

@@ -53,7 +53,7 @@ async def test_a_claim_that_rests_on_another_goes_stale_with_it_at_any_depth_and
         await session.retract(database)
         told = {one.claim_id: one for one in await session.claims()}
         assert (told[driver].status, told[pool].status) == ("stale", "stale")
-        assert told[pool].why == f"it rests on {driver}, which holds no more"
+        assert told[pool].why == f"it rests on {driver}, which no longer holds"
         assert told[other].status == "standing"
         await session.undo()
         assert (await status(session))[pool] == "standing"
@@ -444,7 +444,7 @@ async def test_what_was_never_said_or_taken_back_is_not_in_memory_and_why() -> N
         assert gone.told.startswith(f"not in memory: {database} said so and was taken back by clm_")
         gone = await session.known("Python driver")
         assert (gone.reason, gone.claims) == ("stale", (driver,))
-        assert gone.told.endswith(f"is stale: it rests on {database}, which holds no more")
+        assert gone.told.endswith(f"is stale: it rests on {database}, which no longer holds")
         host = await said(session, "The mail host is Postmark.", kind="fact")
         await memory.revoke_origin("work", (await session.claims())[-1].evidence[0].page_id)
         gone = await session.known("mail host")

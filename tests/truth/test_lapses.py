@@ -241,4 +241,4 @@ def test_ten_thousand_claims_in_a_row_go_stale_with_the_first() -> None:
     graph.claim(type=ClaimType.RETRACTION, supersedes=PageId("clm_1"))
     assert len(lapsed(graph.book, 0)) == 9_999
     told = graph.book.lapses(0)[PageId("clm_3")]
-    assert told.told == "stale: it rests on clm_2, which holds no more"
+    assert told.told == "stale: it rests on clm_2, which no longer holds"

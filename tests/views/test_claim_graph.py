@@ -46,7 +46,7 @@ async def test_what_made_a_claim_stale_and_what_rests_on_it_is_seen() -> None:
     assert below[:3] == [("clm_1", 0), ("clm_2", 1), ("clm_3", 2)]
     for said in (
         'class="claim-stale"',
-        "Stale: it rests on clm_1, which holds no more",
+        "Stale: it rests on clm_1, which no longer holds",
         'Supports <a class="id" href="#clm_2">clm_2</a>, <a class="id" href="#clm_3">',
         "clm_2 rests on clm_1",
         f"{one} and {other} contradict each other",

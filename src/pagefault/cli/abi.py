@@ -62,6 +62,6 @@ async def _read(app: App, name: str | None) -> dict[str, Any]:
             raise BadInput(
                 f"{row.name or row.session_id!r} is proxied: its client decides what the window "
                 "holds, so nothing can be loaded into it",
-                hint="`pagefault status` tells how large its requests are",
+                hint="`pagefault status` shows how large its requests are",
             )
         return session.abi().as_dict()

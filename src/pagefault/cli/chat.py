@@ -139,7 +139,7 @@ def _message() -> str:
     if sys.stdin.isatty():
         raise BadInput(
             "no message was given",
-            hint="echo 'your question' | pagefault chat, or leave stdout alone",
+            hint="echo 'your question' | pagefault chat, or do not redirect stdout",
         )
     try:
         data = sys.stdin.buffer.read(TEXT_BYTES + 1)  # and no more, however much there is
@@ -197,9 +197,9 @@ def tell(note: Callable[[str], None], answer: Answer) -> None:
         told.append(f"cites {', '.join(answer.citations)}")
     note(" · ".join(told))
     if answer.citations_invalid:
-        note(f"not to be trusted: {', '.join(answer.citations_invalid)} could not be seen")
+        note(f"invalid citations, of pages not in view: {', '.join(answer.citations_invalid)}")
     if not answer.complete:
-        note("the engine did not come to an end within its steps; ask again")
+        note("the answer was not finished within its steps; ask again")
 
 
 def _object(session: Session, answer: Answer) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def check(run: Launch) -> None:
     provider, slash, _ = _model(run).partition("/")
     if slash and provider not in ("openai", "anthropic"):
         raise PastProxy(
-            f"aider asks {provider} directly for {_model(run)!r}, past the proxy",
+            f"aider asks {provider} directly for {_model(run)!r}, which bypasses the proxy",
             hint="if it speaks OpenAI's format: --model openai/… after `--`, with --upstream",
         )
     lists = [(f"`set-env` in {path}", text) for path, text in _yaml(run) if _SET_ENV.search(text)]

@@ -90,7 +90,7 @@ def _files(run: Launch) -> Iterator[Settings]:
 
 def _checked(where: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(told.get("env", {}), dict):
-        raise BrokenSettings(where, '"env" is no object of variables')
+        raise BrokenSettings(where, '"env" is not an object of variables')
     return told
 
 
@@ -121,7 +121,7 @@ def check(run: Launch) -> None:
         value, where = found.get(name, ("", ""))
         if value not in ("", "0", "false"):
             raise PastProxy(
-                f"Claude Code goes to a cloud of its own ({where} sets {name}), past any proxy"
+                f"Claude Code uses its own cloud ({where} sets {name}), which bypasses any proxy"
             )
     is_proxied = has_proxy({name: value for name, (value, _) in found.items()})
     for where, told in _managed(run):

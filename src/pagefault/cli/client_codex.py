@@ -82,7 +82,7 @@ def check(run: Launch) -> None:
     arguments that set more than an address or a provider.
     """
     if run.has("--oss") or run.has("--local-provider"):
-        raise PastProxy("--oss has Codex go to a model of this machine, past any proxy")
+        raise PastProxy("--oss makes Codex use a model on this machine, which bypasses any proxy")
     provider, url = _provider(run)
     ours = provider if url else _OURS
     for name in ("managed_config.toml", "requirements.toml"):
@@ -155,7 +155,7 @@ def route(run: Launch) -> Route:
         return Route(url, f"{where}, provider {provider}")
     if provider != "openai":
         raise BadInput(
-            f"where Codex finds its provider {provider!r} is not written down",
+            f"Codex's settings give no address for its provider {provider!r}",
             hint="name it with --upstream",
         )
     if found := _text(_config(run), "openai_base_url"):

@@ -94,8 +94,8 @@ def _model(run: Launch) -> tuple[str, str]:
     provider, slash, model = told.partition("/") if isinstance(told, str) else ("", "", "")
     if not slash:
         raise BadInput(
-            "which provider opencode is to ask is not written down",
-            hint="say it: -m PROVIDER/MODEL after `--`, or `model` in opencode.json",
+            "opencode's settings do not say which provider to ask",
+            hint="name it: -m PROVIDER/MODEL after `--`, or `model` in opencode.json",
         )
     return provider, model
 
@@ -121,7 +121,7 @@ def route(run: Launch) -> Route:
         return Route(own[provider], f"opencode.json, provider {provider}", named)
     if provider not in _PROVIDERS:
         raise BadInput(
-            f"where opencode finds its provider {provider!r} is not known here",
+            f"the address of opencode's provider {provider!r} is not known",
             hint="name it with --upstream",
         )
     return Route(_PROVIDERS[provider], "its own default", named)
@@ -141,7 +141,7 @@ def _urls(run: Launch, config: Mapping[str, Any], where: str) -> dict[str, str]:
         if not isinstance(url, str) or not url:
             continue
         if "{file:" in url:
-            raise BrokenSettings(where, f"the baseURL of {name} stands in a file of its own")
+            raise BrokenSettings(where, f"the baseURL of {name} is in a file of its own")
         found[name] = _VARIABLE.sub(lambda at: run.env.get(at[1], ""), url)
     return found
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from pagefault.model.errors import BadInput
 
 BYTES_MAX: Final = 50_000_000  # Claude Code keeps more than settings in one
-_HINT: Final = "mend it, or move it away; nothing was started, and the file is as it was"
+_HINT: Final = "fix it, or move it away; nothing was started, and the file is unchanged"
 
 
 class BrokenSettings(BadInput):
@@ -45,7 +45,7 @@ def parsed_json(text: str, where: str, *, remarks: bool = False) -> dict[str, An
     except (ValueError, RecursionError) as error:
         raise BrokenSettings(where, str(error)) from None
     if not isinstance(told, dict):
-        raise BrokenSettings(where, "it is no object", 1)
+        raise BrokenSettings(where, "it is not an object", 1)
     return told
 
 

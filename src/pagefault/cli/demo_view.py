@@ -97,13 +97,13 @@ def _question(term: Term, facts: dict[str, Any]) -> None:
         _field(term, "page", " · ".join(filter(None, (cited["page_id"], who, away))))
         term.text(cited["text"], "dim", indent=_INDENT + "│ ", width=96)
     if not facts["citations"]:
-        _field(term, "", "Nobody ever spoke of one: no page is cited, and nothing is made up.")
+        _field(term, "", "It was never mentioned: no page is cited, and nothing is made up.")
 
 
 def _claims(term: Term, claims: list[dict[str, Any]]) -> None:
     """Decisions and facts, with the words that say so; outdated ones are dim."""
     term.line()
-    term.line(term.style("What was decided and told, by rules, and where it is said", "bold"))
+    term.line(term.style("Decisions and facts, found by rules, and where they were said", "bold"))
     for claim in claims:
         closed = f", superseded by {claim['closed_by']}" if claim["closed_by"] else ""
         style = "dim" if closed else "green"
@@ -143,7 +143,7 @@ def farewell(term: Term, root: str | None) -> None:
     """Suggestions for next steps."""
     kept = shlex.quote(root) if root else "./demo-memory"
     tries = [
-        (f"export PAGEFAULT_HOME={kept}", "the memory that the following use"),
+        (f"export PAGEFAULT_HOME={kept}", "use this memory in the commands below"),
         ("pagefault pages search grease", "look for yourself"),
         ("pagefault faults --forks", "every fault of the questions above"),
         ("pagefault claims", "what was decided, and what became of it"),

@@ -83,7 +83,7 @@ def faults(
     app.term.note(f"{plural(len(rows), 'fault')}{f' ({told})' if told else ''}{elsewhere}")
     if is_proxied:
         app.term.note(
-            "proxied: `pagefault status` tells whether the model may ask for pages, and what was "
+            "proxied: `pagefault status` shows whether the model may ask for pages, and what was "
             "quoted without its asking"
         )
 

@@ -26,10 +26,9 @@ class PastProxy(BadInput):
 def managed(path: Path | str, setting: str, client: str) -> PastProxy:
     """Raise it if an administrator's file sends the client elsewhere."""
     return PastProxy(
-        f"{path} sets {setting}, which goes before what wrap says: with it {client} goes past the "
-        "proxy",
-        hint="an administrator manages that file; without wrap, `pagefault import` takes its "
-        "conversations in afterwards",
+        f"{path} sets {setting}, which overrides wrap: {client} would bypass the proxy",
+        hint="an administrator manages that file; run it without wrap, and `pagefault import` can "
+        "import its conversations afterwards",
     )
 
 

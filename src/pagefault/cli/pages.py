@@ -132,7 +132,7 @@ def ls(
     more = f" of {found['total']:,}; --all shows them all" if shown < found["total"] else ""
     app.term.note(f"{plural(shown, 'page')}{more} in {found['session']!r}")
     if found["proxied"]:
-        app.term.note(f"{CLIENT_DECIDES}; `pagefault status` tells what was left out")
+        app.term.note(f"{CLIENT_DECIDES}; `pagefault status` shows what was left out")
 
 
 @pages.command("show", cls=Command)

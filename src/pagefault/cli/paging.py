@@ -57,7 +57,7 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
     if as_json:
         app.term.data(told)
     elif not told["goal"]:
-        app.term.line("no goal stands")
+        app.term.line("no goal is set")
     elif text is None:
         app.term.text(told["text"])
         app.term.note(f"{told['goal']} of {told['session']!r}")

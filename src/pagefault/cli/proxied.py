@@ -16,7 +16,7 @@ CLIENT_DECIDES = "proxied: the client decides what the window holds"
 QUOTED_SOON = (
     "proxied: where the client's request does not show it, it is quoted before the next message"
 )
-KEPT_SHORT = "proxied: once its page has left, it stands in front of the conversation"
+KEPT_SHORT = "proxied: once its page has left, it is put before the conversation"
 
 
 async def resident_pages(memory: Memory, session: Session) -> set[str] | None:

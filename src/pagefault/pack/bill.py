@@ -40,21 +40,21 @@ UNCACHED_REPORTS_MIN: Final = 3  # reports of nothing read before we conclude th
 PER: Final = 1_000_000  # tokens per unit of price
 MISSES: Final = {
     "cold": "the cache had lapsed",
-    "epoch": "a rewrite of ours: old messages left together",
+    "epoch": "pagefault rewrote it: old messages left together",
     "tools_changed": "the session's tools or settings changed",
     "reinstructed": "the client changed its tools or instructions",
     "edited": "the client changed what it had sent",
     "branched": "the client went on from an earlier message",
     "compacted": "the client compacted the conversation",
-    "remodelled": "the client asked another model",
-    "begun": "the client began anew",
+    "remodelled": "the client switched to another model",
+    "begun": "the client started over",
     "same": "the client went back",
-    "extended": "the client changed its words outside the conversation",
-    "prefix_changed": "we changed the beginning: a mistake",
-    "unmarked": "the client marks nothing, so nothing is cached",
+    "extended": "the client changed text outside the conversation",
+    "prefix_changed": "pagefault changed the beginning: a bug",
+    "unmarked": "the client sets no marks for the cache",
     "below_minimum": "too short to be cached",
-    "quantum": "the last part is no full step of the cache",
-    "provider": "the provider read less than it should have: it alone knows why",
+    "quantum": "the rest fills no whole step of the cache",
+    "provider": "the provider read less than expected, and does not say why",
 }
 """Why something that had been sent before was not read from the cache, in words."""
 PARTS: Final = {

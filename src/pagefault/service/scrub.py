@@ -137,7 +137,7 @@ def screen_of(
     if refused := given.keys() & {*screen.too_short, *screen.unscreenable}:
         number = min(refused).removeprefix("given.")
         raise BadInput(
-            f"value {number} is shorter than {CHARS_MIN} characters, or stands in every mark: "
+            f"value {number} is shorter than {CHARS_MIN} characters, or is in every mark: "
             "it would be found in ordinary text",
             hint="forget the pages that hold it: `Memory.forget_matching`",
         )

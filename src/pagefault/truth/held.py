@@ -52,7 +52,7 @@ class Lapse:
         """The same in a few words, as a label in the window: never words of a claim."""
         match self.why:
             case LapseReason.SOURCE:
-                why = f"it rests on {self.by}, which holds no more"
+                why = f"it rests on {self.by}, which no longer holds"
             case LapseReason.EVIDENCE:
                 why = "words that it rests on are gone"
             case LapseReason.FAILED:

@@ -64,7 +64,7 @@ REST_S_MAX: Final = 300.0
 
 _LAST: Final = Seq(2**62)
 _CONTRACT: Final = (
-    "`pagefault.Embedder` tells what an embedder does; "
+    "`pagefault.Embedder` documents what an embedder does; "
     "`pagefault.testing.embedder_contract` tests one"
 )
 

@@ -123,7 +123,7 @@ class EvidenceFinder:
         if is_derived(page_id):
             raise BadInput(
                 f"{page_id} is derived from other pages, so it is not evidence",
-                hint="quote what somebody said: `Session.claims` tells what a claim rests on",
+                hint="quote what somebody said: `Session.claims` shows what a claim rests on",
             )
         row = self._runtime.index.find_page(self._scope, page_id)
         if row is None:
@@ -137,7 +137,7 @@ class EvidenceFinder:
         if self._runtime.quarantine.is_withdrawn(row):
             raise BadInput(
                 f"{page_id} was withdrawn, so nothing can rest on it",
-                hint="`Memory.origins` tells of it; `Memory.raise_origin` lets it in again",
+                hint="`Memory.origins` explains it; `Memory.raise_origin` lets it in again",
             )
         return self._runtime.pages.read(row)
 

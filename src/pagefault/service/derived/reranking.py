@@ -34,7 +34,7 @@ REST_S: Final = 5.0
 
 REST_S_MAX: Final = 300.0
 _CONTRACT: Final = (
-    "`pagefault.Reranker` tells what a reranker does; "
+    "`pagefault.Reranker` documents what a reranker does; "
     "`pagefault.testing.reranker_contract` tests one"
 )
 

@@ -185,7 +185,7 @@ class Inspector(SessionParts):
             if found is None:
                 raise BadInput(
                     f"{page_id} was not written by then",
-                    hint="`Session.history` tells when it was",
+                    hint="`Session.history` shows when it was",
                 )
             return found
 

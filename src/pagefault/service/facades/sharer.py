@@ -232,7 +232,7 @@ class Sharer(SessionParts):
             if self._runtime.quarantine.is_withdrawn(page.row):
                 raise BadInput(
                     f"{page.page_id} was withdrawn and has not been raised again",
-                    hint="`Memory.raise_origin` does, given the digest that `Memory.origins` tells",
+                    hint="`Memory.raise_origin` does, given the digest that `Memory.origins` shows",
                 )
             policy = regions.policies().get(page.row.session)
             if policy is not None and policy.owner != regions.who(self.owned.scope).user:

@@ -431,7 +431,7 @@ class Writer(SessionParts):
     async def _check_trusted(self, page: Page) -> None:
         """Raise `BadInput` for a page that may not be pinned."""
         quarantine = self._runtime.quarantine
-        raising = "`Memory.raise_origin` does, given the digest that `Memory.origins` tells"
+        raising = "`Memory.raise_origin` does, given the digest that `Memory.origins` shows"
         if quarantine.is_withdrawn(page.row):
             raise BadInput(
                 f"{page.page_id} was withdrawn and has not been raised again", hint=raising

@@ -165,7 +165,8 @@ def find_seq(
         raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
     if last == NOTHING:
         raise BadInput(
-            "the session did not exist yet at that time", hint="`Memory.sessions` tells when"
+            "the session did not exist yet at that time",
+            hint="`Memory.sessions` shows when it began",
         )
     return last
 
@@ -351,7 +352,7 @@ def sent(
         raise BadInput(
             f"no request was packed in turn {turn}" if number is None else f"no request {number}",
             hint="this conversation goes through a proxy, and its requests are the client's own: "
-            "`Session.at` tells which pages one showed, `Session.items` what its client sent"
+            "`Session.at` shows which pages were in one, `Session.items` what its client sent"
             if is_relayed
             else "`Session.ledger` lists the requests",
         )
@@ -441,7 +442,7 @@ def _former(runtime: Runtime, scope: Scope, row: PageRow) -> PageRow | None:
         return None
     former = runtime.index.find_page(scope, named)
     if former is None:
-        raise RecordGone(f"page {named}, in whose place {row.page_id} stands, was forgotten")
+        raise RecordGone(f"page {named}, which {row.page_id} replaces, was forgotten")
     return former
 
 

@@ -308,7 +308,7 @@ class SessionItems:
                 tier=tiers.claims,
                 text=text,
                 evidence=quoted.evidence(page.row, self._session_id, section, text),
-                reason="a procedure that the user told",
+                reason="a procedure that the user described",
                 at_ms=page.row.said_ms,
             )
         if asked.pack_type is not PackType.SYNOPSIS:
@@ -325,7 +325,7 @@ class SessionItems:
                 evidence=quoted.evidence(
                     page.row, self._session_id, "summary", words, is_whole=False
                 ),
-                reason="how a document begins that was handed in",
+                reason="the beginning of a document that was handed in",
                 at_ms=page.row.said_ms,
                 origin=quoted.bound(page),
             )

@@ -120,7 +120,7 @@ def run_items(
             tier=tier,
             text=one_line(f"{what}: {names} ({run.runner or 'tests'})"),
             evidence=cited(run, run.result_id or run.page_id, Source.TERMINAL),
-            reason=f"the last run that told of them as failing, at {iso_utc(run.at_ms)}",
+            reason=f"the last run that reported them as failing, at {iso_utc(run.at_ms)}",
             at_ms=run.at_ms,
         )
 

@@ -112,7 +112,7 @@ class Warden(MemoryParts):
         if not hmac.compare_digest(quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
                 f"this is not the current digest of {page.page_id} as it stands",
-                hint="`Memory.origins` tells its text, and the digest of that",
+                hint="`Memory.origins` shows its text and digest",
             )
         is_new = quarantine.label(page) not in USERS or quarantine.is_withdrawn(page.row)
         if is_new and not dry_run:

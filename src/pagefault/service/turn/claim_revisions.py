@@ -157,7 +157,7 @@ class ClaimRevisions:
         if not hmac.compare_digest(self._runtime.quarantine.digest(page).encode(), digest.encode()):
             raise BadInput(
                 f"this is not the current digest of {claim_id} as it stands",
-                hint="`Session.cards` tells its words, and the digest of them",
+                hint="`Session.cards` shows its words and their digest",
             )
         was = page.derived
         assert was is not None

@@ -104,7 +104,7 @@ class Validators:
         if self._runtime.quarantine.is_withdrawn(row):
             return told(CheckOutcome.FAIL, "the page was withdrawn")
         if self._owned.scope.is_history(row):
-            return told(CheckOutcome.FAIL, "other words stand in its place")
+            return told(CheckOutcome.FAIL, "other words replaced it")
         try:
             stored = self._runtime.pages.read(row).text.encode()
         except RecordGone:

@@ -296,7 +296,7 @@ class StatedClaims:
         rival = book.rival(claim)
         if old is not None and rival is not None and rival != old:
             raise BadInput(
-                f"{rival.claim_id} stands on the same subject, beside {old.claim_id}",
+                f"{rival.claim_id} is on the same subject, and so is {old.claim_id}",
                 hint=f"replace {rival.claim_id}, and take the other back with `Session.retract`",
             )
 

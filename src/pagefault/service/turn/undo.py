@@ -318,7 +318,7 @@ class _Plan:
         now = self._acts.now(page_id)
         if now in self._acts.closer:
             closer = self._acts.closer[now]
-            raise CannotUndo(f"{now} stands no more: {closer} took its place or took it back since")
+            raise CannotUndo(f"{now} no longer holds: {closer} has replaced or retracted it since")
         return now
 
     def _restate(self, page_id: PageId, place: PageId) -> None:
