@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,24 @@ def test_a_name_is_found_as_it_was_printed(cli: Cli, tmp_path: Path, name: str) 
         quoted = re.match(r"""'[^']*'|"[^"]*\"""", told)
         typed = quoted[0][1:-1] if quoted else told.split("  ")[0]
         assert cli(*here, "status", typed, "--json").data["name"] == name, typed
+
+
+def test_where_two_users_have_a_name_the_refusal_has_a_command(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    names = {"plan@ann": "plan:6ec3dd@ann", "plan@~0b67": "plan:6ec3dd@~0b673292d3ecbceb"}
+    with pagefault.sync.open(root, sync="os") as memory:
+        for name in names.values():
+            memory.session(name)
+    for words in (["status", "plan"], ["pages", "ls", "--session", "plan", "--json"]):
+        told = cli("--root", root, *words)
+        assert told.code == 2
+        assert all(one in told.err for one in names)
+        hint = told.err.partition("for the first, `")[2].partition("`")[0]
+        command = shlex.split(hint)[1:]
+        assert command[-len(words) :] != words
+        assert cli(*command).code == 0
+    forgot = cli("--root", root, "forget", "--all", "--session", "plan").err
+    assert all(one in forgot for one in names.values()), "named in full"
 
 
 def test_what_cannot_be_taken_back_is_named_in_full(cli: Cli, memory_root: Path) -> None:

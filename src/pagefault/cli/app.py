@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
+from click.core import ParameterSource
 
 from pagefault.cli.outcome import worded
 from pagefault.cli.term import Term, named, spellings
@@ -193,29 +194,42 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     if not found:
         raise not_found(name, rows)
     if len(found) > 1:
-        raise BadInput(f"{name!r} matches {len(found)} sessions", hint=_which(name, found, rows))
+        raise BadInput(
+            f"{name!r} matches {len(found)} sessions",
+            hint=_which(name, found, rows, in_full=in_full),
+        )
     return found[0]
 
 
-def _which(name: str, found: Sequence[SessionRow], rows: Sequence[SessionRow]) -> str:
+def _which(
+    name: str, found: Sequence[SessionRow], rows: Sequence[SessionRow], *, in_full: bool
+) -> str:
     """How to say which of them is meant: their names, and the command with the first of these."""
     from pagefault.service.lookup.names import NAMES_TOLD, told_apart
 
-    names = [named(one) for one in told_apart(found, rows)]
+    names = [row.name or row.session_id for row in found]
+    if not in_full or len({*names}) < len(names):
+        names = told_apart(found, rows)
+    names = list(map(named, names))
     more = ", …" if len(names) > NAMES_TOLD else ""
     told = f"say which: {', '.join(names[:NAMES_TOLD])}{more}"
     ctx = click.get_current_context(silent=True)
     if ctx is None:
         return told
-    arguments = [one for one in ctx.command.params if isinstance(one, click.Argument)]
-    given = [ctx.params.get(one.name or "") for one in arguments]
     program, *verbs = ctx.command_path.split()
     root = ctx.ensure_object(App).root
     words = [program, *(["--root", root] if root else []), *verbs]
-    if name in given:
-        words += [names[0] if one == name else one for one in given if isinstance(one, str)]
-    else:
-        words += [*(one for one in given if isinstance(one, str)), "--session", names[0]]
+    for one in ctx.command.params:
+        key = one.name or ""
+        if ctx.get_parameter_source(key) is not ParameterSource.COMMANDLINE:
+            continue
+        given = ctx.params.get(key)
+        for value in given if isinstance(given, tuple) else (given,):
+            is_meant = value == name and "session" in key
+            if isinstance(one, click.Option):
+                words.append(next((opt for opt in one.opts if opt.startswith("--")), one.opts[0]))
+            if value is not None and not (isinstance(one, click.Option) and one.is_flag):
+                words.append(names[0] if is_meant else str(value))
     return f"{told}; for the first, `{shlex.join(words)}`"
 
 

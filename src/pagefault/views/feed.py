@@ -30,7 +30,7 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
 from pagefault.service.inspection.session_fold import SessionFold
-from pagefault.service.lookup.names import not_found
+from pagefault.service.lookup.names import brief_names, not_found
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.views.browser import Browser
@@ -441,7 +441,10 @@ class Feed:
             rows = [
                 one for one in await self._memory.sessions() if self._clean(one.name) == one.name
             ]
-            raise not_found(name, rows)
+            briefs = brief_names(rows)
+            row = next((one for one in rows if name and briefs[one.session_id] == name), None)
+            if row is None:
+                raise not_found(name, rows)
         return row
 
     async def _session(self, name: str) -> tuple[Session, SessionTexts]:
