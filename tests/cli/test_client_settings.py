@@ -92,7 +92,7 @@ def test_a_broken_file_of_settings_is_told_by_its_line_and_what_is_wrong(
         assert str(path) in found.value.message
         assert what in found.value.message
         assert not line or f", line {line}:" in found.value.message
-        assert "mend it" in found.value.hint
+        assert "fix it" in found.value.hint
     assert path.read_bytes() == before
 
 

@@ -444,7 +444,7 @@ class Feed:
             briefs = brief_names(rows)
             row = next((one for one in rows if name and briefs[one.session_id] == name), None)
             if row is None:
-                raise not_found(name, rows)
+                raise not_found(name, rows, listed="")
         return row
 
     async def _session(self, name: str) -> tuple[Session, SessionTexts]:

@@ -100,8 +100,10 @@ def begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
     ]
 
 
-def not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
-    """With the likely name, if one is near, or those that begin so."""
+def not_found(
+    name: str, rows: Sequence[SessionRow], listed: str = "`Memory.sessions` lists them all"
+) -> SessionNotFound:
+    """With the likely name, if one is near, or those that begin so, and where they are `listed`."""
     missing = SessionNotFound(name)
     found = begun_by(name, rows)
     near = told_apart(found, rows)
@@ -112,8 +114,7 @@ def not_found(name: str, rows: Sequence[SessionRow]) -> SessionNotFound:
         close = [heads[one] for one in get_close_matches(name.casefold(), heads)]
         near = told_apart(close, rows)
     told = ", ".join(map(repr, near[:NAMES_TOLD]))
-    missing.hint = f"did you mean {told}? " if near else ""
-    missing.hint += "`pagefault sessions` lists them all"
+    missing.hint = " ".join(filter(None, [f"did you mean {told}?" if near else "", listed]))
     return missing
 
 
