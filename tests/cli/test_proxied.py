@@ -106,7 +106,7 @@ def test_what_steers_a_window_says_what_it_does_to_one_of_a_client_s(
     told = cli("--root", root, *steering)
     assert told.code == 0
     if "compress" in steering:
-        assert "it stands in front of the conversation" in told.err
+        assert "it is put before the conversation" in told.err
     else:
         assert "it is quoted before the next message" in told.err
     assert "stays in the window" not in told.out
