@@ -24,6 +24,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
+from tests.adopted import copied
 from tests.scripts import docs_script, man_script, site_script
 from tests.warm import python
 
@@ -64,14 +65,51 @@ SHELL: Final = [
 @pytest.fixture
 def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, far from this checkout and from what its user has configured."""
+    work = emptied(tmp_path, monkeypatch) / "work"
+    monkeypatch.chdir(work)
+    return work
+
+
+def emptied(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an empty `work` in it, and an environment with nothing of its user's."""
     for name in [name for name in os.environ if name.startswith(("PAGEFAULT_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
-    return work
+        monkeypatch.setenv(name, str(folder / "home"))
+    (folder / "work").mkdir()
+    return folder
+
+
+DEMO: Final = "pagefault --root tour demo --json > demo.json\n"
+"""What several examples begin with."""
+
+
+def typed_in(code: str, folder: Path) -> str:
+    """What a shell says, in this folder, whose PATH has this pagefault."""
+    command = folder / "bin" / "pagefault"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(python())} -m pagefault.cli "$@"\n')
+    command.chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-eu", "-c", code],
+        cwd=folder / "work",
+        env=os.environ | {"PATH": f"{command.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `DEMO` was typed: it takes seconds, so once."""
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        typed_in(DEMO, emptied(folder, patch))
+    return folder / "work"
 
 
 def execute(code: str, names: dict[str, Any]) -> None:
@@ -86,22 +124,14 @@ def test_python_in_the_documentation_runs(code: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", SHELL)
-def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
-    folder = away.parent / "bin"
-    folder.mkdir()
-    command = folder / "pagefault"
-    command.write_text(f'#!/bin/sh\nexec {shlex.join(python())} -m pagefault.cli "$@"\n')
-    command.chmod(0o755)
-    done = subprocess.run(
-        ["sh", "-eu", "-c", code],
-        env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_commands_in_the_documentation_run(
+    code: str, away: Path, request: pytest.FixtureRequest
+) -> None:
+    if code.startswith(DEMO):
+        there: Path = request.getfixturevalue("demo")
+        shutil.copy(there / "demo.json", away)
+        copied(there / "tour", away / "tour")
+    assert typed_in(code.removeprefix(DEMO), away.parent)
 
 
 def typed(path: Path) -> Iterator[list[str]]:
@@ -293,9 +323,9 @@ def test_every_field_of_an_import_is_described(run: Callable[..., Any]) -> None:
 
 @pytest.mark.slow
 def test_every_field_that_a_command_prints_is_described(
-    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    demo: Path, away: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("demo", "--root", "m")
+    copied(demo / "tour", away / "m")
     monkeypatch.setenv("PAGEFAULT_HOME", "m")
     assert set(run("sessions")[0]) == fields("sessions --json")
     listed = run("pages", "ls", "-n", "1")
@@ -321,7 +351,8 @@ def test_every_figure_of_a_replay_and_of_the_bench_is_defined(
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     (away / "talk.jsonl").write_text('{"role": "user", "content": "Hello there."}\n')
     replayed = run("replay", "talk.jsonl", "--ephemeral")
-    measured = run("bench", "kernel", "--pages", "10")
+    measured = run("bench", "kernel", "--pages", "10", "--at", str(away))
+    assert measured["pages"] == 10
     shortened = run("bench", "ladder", "--sessions", "1")
     told = [*replayed, *measured, *shortened]
     missing = {name for name in told if f"`{name}`" not in text}

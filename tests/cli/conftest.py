@@ -79,7 +79,7 @@ def start(
     )
 
 
-async def make_memory(path: Path) -> None:
+async def make_memory(path: Path, fillers: int = 25) -> None:
     """Two sessions; the older has a fork with faults, and is the one most recently used."""
     limits = Limits(recall_tokens_max=0)  # so that an answer takes a fault
     async with open_memory(path, window=2_000, limits=limits) as memory:
@@ -89,7 +89,7 @@ async def make_memory(path: Path) -> None:
         await talk.user("The red wheel has thirty-six spokes.", speaker="Mira")
         await talk.request()
         await talk.assistant("Thirty-six spokes, noted.")
-        for number in range(25):
+        for number in range(fillers):
             await talk.user(f"Filler number {number}, about the weather in the valley. " * 3)
             await talk.request()
             await talk.assistant("I see. " * 10)

@@ -7,12 +7,10 @@ with `exit N` it ends with that.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import sys
 import time
-from urllib.parse import urlsplit
 
 
 def main(note: str, words: list[str]) -> int:
@@ -25,6 +23,9 @@ def main(note: str, words: list[str]) -> int:
         json.dump(told, file)
     os.rename(f"{note}.new", note)
     if "ask" in words:
+        import http.client  # half of what it takes to start
+        from urllib.parse import urlsplit
+
         parts = urlsplit(os.environ[words[words.index("ask") + 1]])
         link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         said = {"role": "user", "content": "Where do the swifts nest?"}

@@ -27,7 +27,7 @@ READING = (
     ("faults", "--session", "aside"),
     ("ledger", "talk"),
     ("verify",),
-    ("doctor",),
+    ("doctor", "--no-canary"),
     ("goal", "talk"),
 )
 

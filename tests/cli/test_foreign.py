@@ -22,7 +22,8 @@ from pagefault.service.config import find_project
 from pagefault.store.embedded.archive_format import pack
 from pagefault.store.embedded.root_file import read_root
 from pagefault.store.embedded.segment_format import file_name
-from tests.cli.conftest import Cli, Outcome
+from tests.adopted import copied
+from tests.cli.conftest import Cli, Outcome, make_memory
 from tests.faults.nursery import Nursery
 
 FILES = ("lock turnstile root.json secret index.db index.db-wal index.db-shm index.db-journal "
@@ -36,7 +37,7 @@ COMMANDS = (
     ("pages", "ls"),
     ("pages", "pin", "msg_3"),
     ("verify",),
-    ("doctor",),
+    ("doctor", "--no-canary"),
     ("repair",),
     ("rebuild",),
     ("gc", "--yes"),
@@ -76,6 +77,19 @@ def _victim(path: Path, *, folder: bool) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def _small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("small") / "memory"
+    asyncio.run(make_memory(path, fillers=2))
+    return path
+
+
+@pytest.fixture
+def small_root(_small: Path, tmp_path: Path) -> Path:
+    """A memory with all of its files and little in them: every command reads it, for each name."""
+    return copied(_small, tmp_path / "memory")
+
+
 HOWS = ("absolute", "relative", "dangling")
 
 
@@ -88,10 +102,10 @@ HOWS = ("absolute", "relative", "dangling")
     ],
 )
 def test_no_link_is_followed_for_anything_of_ours(
-    cli: Cli, memory_root: Path, tmp_path: Path, name: str, how: str
+    cli: Cli, small_root: Path, tmp_path: Path, name: str, how: str
 ) -> None:
     victim = _victim(tmp_path / "victim", folder=name in FOLDERS)
-    place = memory_root / name
+    place = small_root / name
     if place.is_dir():
         if name == "log":  # so that what it leads to could pass for it
             shutil.copytree(place, victim, dirs_exist_ok=True)
@@ -105,7 +119,7 @@ def test_no_link_is_followed_for_anything_of_ours(
     }[how]
     place.symlink_to(to)
     before = _seen(victim)
-    _everything(cli, memory_root)
+    _everything(cli, small_root)
     assert _seen(victim) == before
     assert not (tmp_path / "nothing here").exists()
 
@@ -304,11 +318,17 @@ def test_a_memory_in_which_anybody_may_write_is_named_when_it_is_made(tmp_path: 
 
 def test_doctor_says_whose_a_memory_is(cli: Cli, tmp_path: Path) -> None:
     root = _cloned(tmp_path)
-    checks = {one["name"]: one for one in cli("--root", root, "doctor", "--json").data["checks"]}
+    checks = {
+        one["name"]: one
+        for one in cli("--root", root, "doctor", "--no-canary", "--json").data["checks"]
+    }
     assert checks["adopted"]["status"] == "warn"
     assert f"pagefault adopt {root}" in checks["adopted"]["advice"]
     pagefault.adopt(root)
-    checks = {one["name"]: one for one in cli("--root", root, "doctor", "--json").data["checks"]}
+    checks = {
+        one["name"]: one
+        for one in cli("--root", root, "doctor", "--no-canary", "--json").data["checks"]
+    }
     assert checks["adopted"]["status"] == "ok"
 
 

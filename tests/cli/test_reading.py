@@ -188,10 +188,10 @@ def test_doctor_is_content_with_a_configured_endpoint(
     pytest.importorskip("httpx2")
     monkeypatch.setenv("PAGEFAULT_ENGINE__MODEL", "some-model")
     monkeypatch.setenv("PAGEFAULT_ENGINE__BASE_URL", "http://localhost:1/v1")
-    told = cli("--root", memory_root, "doctor", "--json")
+    told = cli("--root", memory_root, "doctor", "--no-canary", "--json")
     engine = next(check for check in told.data["checks"] if check["name"] == "engine")
     assert engine["status"] == "ok"
-    refused = cli("--root", memory_root, "doctor", "--network", "--json")
+    refused = cli("--root", memory_root, "doctor", "--no-canary", "--network", "--json")
     assert refused.code == 2
     network = next(check for check in refused.data["checks"] if check["name"] == "network")
     assert network["status"] == "fail"
@@ -199,7 +199,7 @@ def test_doctor_is_content_with_a_configured_endpoint(
 
 def test_doctor_sees_a_folder_that_others_can_read(cli: Cli, memory_root: Path) -> None:
     memory_root.chmod(0o755)
-    checks = cli("--root", memory_root, "doctor", "--json").data["checks"]
+    checks = cli("--root", memory_root, "doctor", "--no-canary", "--json").data["checks"]
     root = next(check for check in checks if check["name"] == "root")
     assert root["status"] == "warn"
     assert "chmod 700" in root["advice"]
@@ -210,7 +210,7 @@ def test_doctor_fails_on_damage(cli: Cli, memory_root: Path) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3].replace(b'"', b"'", 4)
     log.write_bytes(b"".join(lines))
-    told = cli("--root", memory_root, "doctor", "--json")
+    told = cli("--root", memory_root, "doctor", "--no-canary", "--json")
     assert told.code == 2
     assert json.loads(told.out)["status"] == "fail"
 

@@ -6,30 +6,32 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pagefault
+from tests.integrations.frameworks import needs
 from tests.proxy.upstream import Call, Say, Upstream, in_turn
 
-pytest.importorskip("anthropic", reason="the package anthropic is not installed")
+if TYPE_CHECKING:
+    from pagefault.integrations.anthropic_memory import MemoryTool
 
-import anthropic
-from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
-
-from pagefault.integrations.anthropic_memory import AsyncMemoryTool, MemoryTool
+pytestmark = needs("anthropic", "the package anthropic")
 
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Iterator[MemoryTool]:
+    from pagefault.integrations.anthropic_memory import MemoryTool
+
     tool = MemoryTool(memory=tmp_path / "m")
     yield tool
     tool.close()
 
 
 def _answer(tool: Any, command: dict[str, Any]) -> str:
+    from anthropic.lib.tools import ToolError
+
     try:
         told = str(tool.call(command))
     except ToolError as error:
@@ -60,6 +62,8 @@ def _drawn(chance: random.Random) -> dict[str, Any]:
 
 
 def test_it_answers_as_the_tool_over_a_folder_does(tool: MemoryTool, tmp_path: Path) -> None:
+    from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+
     chance = random.Random(15)
     theirs = BetaLocalFilesystemMemoryTool(str(tmp_path / "theirs"))
     answered = 0
@@ -81,11 +85,15 @@ def test_it_answers_as_the_tool_over_a_folder_does(tool: MemoryTool, tmp_path: P
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/memories/../x", "/memoriesx", "memories/a"])
 def test_nothing_is_outside_of_memories(tool: MemoryTool, path: str) -> None:
+    from anthropic.lib.tools import ToolError
+
     with pytest.raises(ToolError):
         tool.call({"command": "create", "path": path, "file_text": "x"})
 
 
 def test_the_models_notes_outlive_the_program_and_are_found_by_words(tmp_path: Path) -> None:
+    from pagefault.integrations.anthropic_memory import MemoryTool
+
     note = {
         "command": "create",
         "path": "/memories/key.md",
@@ -107,6 +115,8 @@ def test_the_models_notes_outlive_the_program_and_are_found_by_words(tmp_path: P
 
 
 def test_the_sdks_own_loop_runs_it(tool: MemoryTool) -> None:
+    import anthropic
+
     note = {"command": "create", "path": "/memories/tea.md", "file_text": "Ana likes green tea."}
     says = in_turn(Say(calls=(Call("toolu_1", "memory", note),)), Say(text="Noted."))
     with (
@@ -125,6 +135,8 @@ def test_the_sdks_own_loop_runs_it(tool: MemoryTool) -> None:
 
 
 async def test_an_asynchronous_tool_uses_a_memory_of_its_loop() -> None:
+    from pagefault.integrations.anthropic_memory import AsyncMemoryTool
+
     async with pagefault.open(":memory:") as memory:
         tool = AsyncMemoryTool(memory=memory)
         for path in ("/memories/a.md", "/memories/b/c.md"):

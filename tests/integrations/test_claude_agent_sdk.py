@@ -5,23 +5,26 @@ from __future__ import annotations
 import asyncio
 import itertools
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 import pagefault
+from tests.integrations.frameworks import needs
 
-pytest.importorskip("claude_agent_sdk.testing", reason="the Claude Agent SDK is not installed")
+if TYPE_CHECKING:
+    from claude_agent_sdk.types import SessionKey
 
-from claude_agent_sdk.testing import run_session_store_conformance
-from claude_agent_sdk.types import SessionKey
+    from pagefault.integrations.claude_agent_sdk import PagefaultSessionStore
 
-from pagefault.integrations.claude_agent_sdk import PagefaultSessionStore
+pytestmark = needs("claude_agent_sdk", "the Claude Agent SDK")
 
 KEY: SessionKey = {"project_key": "-home-ana-shop", "session_id": "5f0c-11"}
 
 
 async def test_the_sdks_own_suite_passes(tmp_path: Path) -> None:
+    from claude_agent_sdk.testing import run_session_store_conformance
+
+    from pagefault.integrations.claude_agent_sdk import PagefaultSessionStore
+
     number = itertools.count()
     made: list[PagefaultSessionStore] = []
 
@@ -55,6 +58,8 @@ def _entries() -> list[Any]:
 
 
 async def test_what_is_said_in_a_transcript_is_found_and_whose_word_it_is(tmp_path: Path) -> None:
+    from pagefault.integrations.claude_agent_sdk import PagefaultSessionStore
+
     async with pagefault.open(":memory:") as memory:
         store = PagefaultSessionStore(memory=memory)
         await store.append(KEY, _entries()[:3])

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pagefault
-from tests.integrations.frameworks import FACT, WINDOW, check_paged, check_whole, notes
+from tests.integrations.frameworks import FACT, WINDOW, check_paged, check_whole, needs, notes
 
-pytest.importorskip("google.adk.memory", reason="Google's Agent Development Kit is not installed")
+if TYPE_CHECKING:
+    from google.adk.runners import InMemoryRunner
 
-from google.adk.agents import LlmAgent
-from google.adk.apps import App
-from google.adk.models import BaseLlm
-from google.adk.models.llm_response import LlmResponse
-from google.adk.runners import InMemoryRunner
-from google.genai import types
-from pydantic import Field
-
-from pagefault.integrations.google_adk import PagefaultMemoryService, PagefaultPlugin
-
-pytestmark = pytest.mark.filterwarnings("default")  # its own are many
-
-
-class Scripted(BaseLlm):
-    says: list[Any] = Field(default_factory=list)
-    seen: list[str] = Field(default_factory=list)
-
-    async def generate_content_async(
-        self, llm_request: Any, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        parts = [part for one in llm_request.contents for part in one.parts]
-        self.seen.append("\n".join(str(part.text or part.function_response) for part in parts))
-        said = self.says.pop(0) if self.says else types.Part(text="Understood.")
-        yield LlmResponse(content=types.Content(role="model", parts=[said]))
+pytestmark = [
+    needs("google.adk", "Google's Agent Development Kit"),
+    pytest.mark.filterwarnings("default"),  # its own are many
+]
 
 
 async def _asks(runner: InMemoryRunner, session: Any, text: str) -> str:
+    from google.genai import types
+
     said = types.Content(role="user", parts=[types.Part(text=text)])
     told = ""
     async for event in runner.run_async(
@@ -52,6 +34,13 @@ async def _asks(runner: InMemoryRunner, session: Any, text: str) -> str:
 
 @pytest.mark.parametrize("pages", [True, False], ids=["paged", "control"])
 async def test_a_session_outgrows_its_window_and_its_events_stay_whole(pages: bool) -> None:
+    from google.adk.agents import LlmAgent
+    from google.adk.apps import App
+    from google.adk.runners import InMemoryRunner
+
+    from pagefault.integrations.google_adk import PagefaultPlugin
+    from tests.integrations.scripted_google_adk import Scripted
+
     model = Scripted(model="m")
     async with pagefault.open(":memory:") as memory:
         plugin = PagefaultPlugin(memory=memory, window_tokens=WINDOW)
@@ -77,6 +66,13 @@ async def test_a_session_outgrows_its_window_and_its_events_stay_whole(pages: bo
 
 
 async def test_what_was_said_is_found_later_by_the_same_user_alone() -> None:
+    from google.adk.agents import LlmAgent
+    from google.adk.runners import InMemoryRunner
+    from google.genai import types
+
+    from pagefault.integrations.google_adk import PagefaultMemoryService
+    from tests.integrations.scripted_google_adk import Scripted
+
     def clock(zone: str) -> str:
         """Tells the time."""
         return f"It is noon in {zone}."

@@ -9,51 +9,11 @@ from typing import Any
 import pytest
 
 import pagefault
-from tests.integrations.frameworks import WINDOW, check_paged, check_whole, notes
+from tests.integrations.frameworks import WINDOW, check_paged, check_whole, needs, notes
 
-pytest.importorskip("langchain.agents", reason="LangChain is not installed")
-
-from langchain.agents import create_agent
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import Field
-
-from pagefault.integrations.langchain import PagefaultMiddleware
+pytestmark = needs("langchain", "LangChain")
 
 THREAD: Any = {"configurable": {"thread_id": "ana"}}
-
-
-class Scripted(BaseChatModel):
-    """Says what it is told to say, and remembers what it was sent."""
-
-    says: list[Any] = Field(default_factory=list)
-    seen: list[list[BaseMessage]] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Any, **more: Any) -> Any:
-        return self
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **more: Any,
-    ) -> ChatResult:
-        self.seen.append(list(messages))
-        said = self.says.pop(0) if self.says else AIMessage("Understood.")
-        usage = {"input_tokens": 707, "output_tokens": 9, "total_tokens": 716}
-        said = said.model_copy(update={"usage_metadata": usage})
-        return ChatResult(generations=[ChatGeneration(message=said)])
-
-    def texts(self) -> list[str]:
-        return ["\n".join(str(one.content) for one in asked) for asked in self.seen]
 
 
 @pytest.fixture
@@ -70,6 +30,12 @@ def _says(text: str) -> Any:
 def test_an_agents_thread_outgrows_its_window_and_the_state_stays_whole(
     pages: bool, memory: pagefault.sync.Memory
 ) -> None:
+    from langchain.agents import create_agent
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from pagefault.integrations.langchain import PagefaultMiddleware
+    from tests.integrations.scripted_langchain import Scripted
+
     model = Scripted()
     paging = [PagefaultMiddleware(memory=memory, window_tokens=WINDOW)] if pages else []
     agent: Any = create_agent(
@@ -93,6 +59,12 @@ def test_an_agents_thread_outgrows_its_window_and_the_state_stays_whole(
 
 
 async def test_calls_stand_with_their_results_and_are_kept_as_the_tools(tmp_path: Path) -> None:
+    from langchain.agents import create_agent
+    from langchain_core.messages import AIMessage
+
+    from pagefault.integrations.langchain import PagefaultMiddleware
+    from tests.integrations.scripted_langchain import Scripted
+
     def clock(zone: str) -> str:
         """Tells the time."""
         return f"It is noon in {zone}."
@@ -120,6 +92,11 @@ async def test_calls_stand_with_their_results_and_are_kept_as_the_tools(tmp_path
 
 
 def test_a_memory_that_cannot_be_opened_stops_no_agent(tmp_path: Path) -> None:
+    from langchain.agents import create_agent
+
+    from pagefault.integrations.langchain import PagefaultMiddleware
+    from tests.integrations.scripted_langchain import Scripted
+
     (tmp_path / "m").write_text("no folder")
     model = Scripted()
     agent: Any = create_agent(

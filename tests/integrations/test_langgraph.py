@@ -6,33 +6,28 @@ import asyncio
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pagefault
+from tests.integrations.frameworks import needs
 
-pytest.importorskip("langgraph.store.base", reason="LangGraph is not installed")
+if TYPE_CHECKING:
+    from langgraph.graph import MessagesState
+    from langgraph.store.base import BaseStore, Op
 
-from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    SearchOp,
-)
-from langgraph.store.memory import InMemoryStore
+    from pagefault.integrations.langgraph import PagefaultStore
 
-from pagefault.integrations.langgraph import PagefaultStore
+pytestmark = needs("langgraph", "LangGraph")
 
 ANA, BEN = ("users", "ana"), ("users", "ben")
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PagefaultStore]:
+    from pagefault.integrations.langgraph import PagefaultStore
+
     store = PagefaultStore(memory=tmp_path / "m")
     yield store
     store.close()
@@ -72,6 +67,8 @@ def test_a_query_finds_by_words_what_is_true_now(store: PagefaultStore) -> None:
 
 
 def test_it_outlives_the_process_that_put_it(tmp_path: Path) -> None:
+    from pagefault.integrations.langgraph import PagefaultStore
+
     long = {"text": "line of a long letter, " * 4_000}
     for _ in range(2):
         store = PagefaultStore(memory=tmp_path / "m")
@@ -86,6 +83,8 @@ def test_it_outlives_the_process_that_put_it(tmp_path: Path) -> None:
 
 
 def test_what_is_deleted_is_nowhere_and_secrets_never_were(tmp_path: Path) -> None:
+    from pagefault.integrations.langgraph import PagefaultStore
+
     store = PagefaultStore(memory=tmp_path / "m")
     store.put(ANA, "old", {"word": "xylophonist"})
     store.put(ANA, "old", {"word": "zitherist"})
@@ -102,6 +101,8 @@ def test_what_is_deleted_is_nowhere_and_secrets_never_were(tmp_path: Path) -> No
 
 
 def _drawn(chance: random.Random) -> Op:
+    from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
+
     namespace = tuple(chance.choices("ab", k=chance.randint(1, 3)))
     key = chance.choice("xyz")
     match chance.randrange(6):
@@ -130,6 +131,11 @@ def _told(results: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("again", [False, True], ids=["in one go", "opened again and again"])
 async def test_it_answers_as_the_store_of_langgraph_does(again: bool, tmp_path: Path) -> None:
+    from langgraph.store.base import ListNamespacesOp, SearchOp
+    from langgraph.store.memory import InMemoryStore
+
+    from pagefault.integrations.langgraph import PagefaultStore
+
     chance = random.Random(15)
     model = InMemoryStore()
     store = PagefaultStore(memory=tmp_path / "m")
@@ -152,12 +158,16 @@ async def test_it_answers_as_the_store_of_langgraph_does(again: bool, tmp_path: 
 def test_a_value_that_is_no_json_is_refused_before_anything_is_written(
     store: PagefaultStore,
 ) -> None:
+    from langgraph.store.base import PutOp
+
     with pytest.raises(pagefault.BadInput, match="is JSON"):
         store.batch([PutOp(ANA, "a", {"n": 1}), PutOp(ANA, "b", {"n": {1, 2}})])
     assert store.get(ANA, "a") is None
 
 
 def test_a_graph_uses_it(store: PagefaultStore) -> None:
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
     def remember(state: MessagesState, *, store: BaseStore) -> dict[str, Any]:
         said = str(state["messages"][-1].content)
         known = [item.value["said"] for item in store.search(("facts",), query=said)]

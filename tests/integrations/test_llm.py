@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import pagefault
+from tests.integrations.frameworks import needs
 
-pytest.importorskip("llm", reason="llm is not installed")
-
-import llm
-from click.testing import CliRunner
-from llm.plugins import load_plugins, pm
-
-import pagefault.integrations.llm as plugin
+pytestmark = needs("llm", "llm")
 
 
 @pytest.fixture(autouse=True)
 def memory(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    from llm.plugins import load_plugins, pm
+
+    import pagefault.integrations.llm as plugin
+
     monkeypatch.setenv("PAGEFAULT_HOME", str(empty_home / "memory"))
     monkeypatch.setenv("LLM_USER_PATH", str(empty_home / "llm"))
     with pagefault.sync.open() as memory:
@@ -35,15 +35,21 @@ def memory(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_fragment_is_what_bears_on_a_query() -> None:
+    import llm
+
+    from pagefault.integrations.llm import load_fragment
+
     fragment = llm.get_fragment_loaders()["pagefault"]("spare key")
     assert isinstance(fragment, llm.Fragment)
     assert "msg_1, user_typed]\nThe spare key hangs behind the juniper barrel." in str(fragment)
     assert fragment.source == "pagefault:spare key"
-    assert str(plugin.load_fragment("zebra")) == "Nothing bears on 'zebra'."
+    assert str(load_fragment("zebra")) == "Nothing bears on 'zebra'."
 
 
 def test_the_model_has_tools_that_look_read_and_note() -> None:
-    tools = {tool.name: tool for tool in plugin.Pagefault().tools()}
+    from pagefault.integrations.llm import Pagefault
+
+    tools = {tool.name: tool for tool in Pagefault().tools()}
     assert set(tools) == {"Pagefault_search", "Pagefault_page", "Pagefault_remember"}
     search, page, remember = (
         tools[f"Pagefault_{name}"].implementation for name in ("search", "page", "remember")

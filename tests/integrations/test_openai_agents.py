@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pagefault
-from tests.integrations.frameworks import WINDOW, check_paged, check_whole, notes
+from tests.integrations.frameworks import WINDOW, check_paged, check_whole, needs, notes
 
-pytest.importorskip("agents.testing", reason="OpenAI's Agents SDK is not installed")
+if TYPE_CHECKING:
+    from agents.testing import ScriptedModel
 
-from agents import Agent, RunConfig, Runner, function_tool
-from agents.memory import Session, SessionSettings
-from agents.testing import ScriptedModel, assistant_message, function_call
-
-from pagefault.integrations.openai_agents import PagefaultSession
-
-QUIET = RunConfig(tracing_disabled=True)
+pytestmark = needs("agents", "OpenAI's Agents SDK")
 
 
 def _texts(model: ScriptedModel) -> list[str]:
@@ -38,6 +33,12 @@ def _said(*items: Any) -> list[Any]:
 
 @pytest.mark.parametrize("pages", [True, False], ids=["paged", "control"])
 async def test_a_session_outgrows_its_window_and_stays_whole(pages: bool) -> None:
+    from agents import Agent, RunConfig, Runner
+    from agents.memory import Session
+    from agents.testing import ScriptedModel, assistant_message
+
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     model = ScriptedModel([[assistant_message("Understood.", item_id=f"m{n}")] for n in range(26)])
     agent = Agent(name="notes", instructions="You keep notes.", model=model)
     async with pagefault.open(":memory:") as memory:
@@ -64,6 +65,11 @@ async def test_a_session_outgrows_its_window_and_stays_whole(pages: bool) -> Non
 
 
 async def test_calls_results_and_reasoning_come_back_as_they_were(tmp_path: Path) -> None:
+    from agents import Agent, Runner, function_tool
+    from agents.testing import ScriptedModel, assistant_message, function_call
+
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     @function_tool
     def clock(zone: str) -> str:
         return f"It is noon in {zone}."
@@ -97,6 +103,8 @@ async def test_calls_results_and_reasoning_come_back_as_they_were(tmp_path: Path
 
 
 async def test_the_newest_item_is_taken_back_for_good() -> None:
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     one, two, three = ({"role": "user", "content": word} for word in ("one", "two", "three"))
     async with pagefault.open(":memory:") as memory:
         session = PagefaultSession("ana", memory=memory)
@@ -112,6 +120,8 @@ async def test_the_newest_item_is_taken_back_for_good() -> None:
 
 
 async def test_the_same_words_again_are_another_item() -> None:
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     yes: Any = {"role": "user", "content": "Yes."}
     async with pagefault.open(":memory:") as memory:
         session = PagefaultSession("ana", memory=memory)
@@ -124,6 +134,8 @@ async def test_the_same_words_again_are_another_item() -> None:
 
 
 async def test_a_session_that_is_cleared_is_forgotten_and_begins_anew() -> None:
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     hello: Any = {"role": "user", "content": "Hello, xylophonist."}
     async with pagefault.open(":memory:") as memory:
         session = PagefaultSession("ana", memory=memory)
@@ -138,6 +150,10 @@ async def test_a_session_that_is_cleared_is_forgotten_and_begins_anew() -> None:
 
 
 async def test_sessions_are_apart_and_a_setting_limits_what_is_read() -> None:
+    from agents.memory import SessionSettings
+
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     async with pagefault.open(":memory:") as memory:
         ana, ben = (PagefaultSession(name, memory=memory) for name in ("ana", "ben"))
         await ana.add_items([{"role": "user", "content": f"{n}"} for n in range(4)])
@@ -148,6 +164,11 @@ async def test_sessions_are_apart_and_a_setting_limits_what_is_read() -> None:
 
 
 async def test_where_memory_is_off_items_end_with_the_process(tmp_path: Path) -> None:
+    from agents import Agent, Runner
+    from agents.testing import ScriptedModel, assistant_message
+
+    from pagefault.integrations.openai_agents import PagefaultSession
+
     hello: Any = {"role": "user", "content": "Hello, xylophonist."}
     async with pagefault.open(tmp_path / "m") as memory:
         await memory.session("ana")

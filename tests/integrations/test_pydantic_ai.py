@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pagefault
-from tests.integrations.frameworks import WINDOW, check_paged, check_whole, notes
+from tests.integrations.frameworks import WINDOW, check_paged, check_whole, needs, notes
 
-pytest.importorskip("pydantic_ai", reason="Pydantic AI is not installed")
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models.function import AgentInfo
 
-from pydantic_ai import Agent
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-)
-from pydantic_ai.models.function import AgentInfo, FunctionModel
-
-from pagefault.integrations.pydantic_ai import Pagefault
-
-
-class Scripted:
-    def __init__(self, *says: ModelResponse) -> None:
-        self.says = list(says)
-        self.seen: list[list[ModelMessage]] = []
-
-    def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        self.seen.append(list(messages))
-        return self.says.pop(0) if self.says else ModelResponse(parts=[TextPart("Understood.")])
-
-    def texts(self) -> list[str]:
-        return [
-            "\n".join(str(getattr(part, "content", "")) for one in asked for part in one.parts)
-            for asked in self.seen
-        ]
+pytestmark = needs("pydantic_ai", "Pydantic AI")
 
 
 @pytest.mark.parametrize("pages", [True, False], ids=["paged", "control"])
 async def test_a_history_outgrows_its_window_and_stays_whole(pages: bool) -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelRequest
+    from pydantic_ai.models.function import FunctionModel
+
+    from pagefault.integrations.pydantic_ai import Pagefault
+    from tests.integrations.scripted_pydantic_ai import Scripted
+
     model = Scripted()
     async with pagefault.open(":memory:") as memory:
         paging = [Pagefault("ana", memory=memory, window_tokens=WINDOW)] if pages else []
@@ -65,6 +47,13 @@ async def test_a_history_outgrows_its_window_and_stays_whole(pages: bool) -> Non
 
 
 async def test_calls_stand_with_their_results_and_are_kept_as_the_tools() -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from pagefault.integrations.pydantic_ai import Pagefault
+    from tests.integrations.scripted_pydantic_ai import Scripted
+
     calls = [ToolCallPart("clock", {"zone": z}, tool_call_id=f"call_{z}") for z in ("Oslo", "Lima")]
     model = Scripted(
         ModelResponse(parts=[TextPart("Let me look."), *calls]),
@@ -97,6 +86,11 @@ async def test_calls_stand_with_their_results_and_are_kept_as_the_tools() -> Non
 
 
 async def test_a_streamed_run_is_kept_too() -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.function import FunctionModel
+
+    from pagefault.integrations.pydantic_ai import Pagefault
+
     async def stream(messages: list[ModelMessage], info: AgentInfo) -> Any:
         yield "Under"
         yield "stood."
@@ -113,6 +107,12 @@ async def test_a_streamed_run_is_kept_too() -> None:
 
 
 def test_a_blocking_run_works_too(tmp_path: Path, current_loop: None) -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.function import FunctionModel
+
+    from pagefault.integrations.pydantic_ai import Pagefault
+    from tests.integrations.scripted_pydantic_ai import Scripted
+
     agent = Agent(
         FunctionModel(Scripted()), capabilities=[paging := Pagefault("ana", memory=tmp_path / "m")]
     )

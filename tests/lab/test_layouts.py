@@ -192,7 +192,7 @@ async def test_rules_differ_in_timing_alone(counter: Remembering) -> None:
     for a full window pays the more for it the larger it is.
     """
     limits = Limits(recall_tokens_max=0)
-    calls = await calls_of(talk(120), window=WINDOW, limits=limits)
+    calls = await calls_of(talk(80), window=WINDOW, limits=limits)
     costs: dict[tuple[str, int], float] = {}
     said: dict[int, set[tuple[int, ...]]] = {4_000: set(), 64_000: set()}
     for name, make in RULES.items():

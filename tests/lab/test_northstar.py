@@ -43,14 +43,17 @@ def test_two_hundred_turns_keep_to_their_window_and_their_faults(
     assert run.requests_over_window == 0
 
 
+@pytest.mark.usefixtures("short")
 async def test_without_claims_a_small_window_forgets_what_was_decided() -> None:
-    run = await run_script(1, window=4_000, claims="off")
+    run = await run_script(1, window=2_000, claims="off")
     assert not run.succeeded
     assert run.wrong
 
 
 @pytest.mark.usefixtures("short")
-async def test_the_same_seed_is_the_same_conversation() -> None:
+async def test_the_same_seed_is_the_same_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(northstar, "RECALLS", 3)
+    monkeypatch.setattr(northstar, "TURNS_MIN", 0)
     once, again, other = [await run_script(seed, window=2_000) for seed in (1, 1, 2)]
     assert figures([once], 2_000) == figures([again], 2_000) != figures([other], 2_000)
 

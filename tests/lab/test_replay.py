@@ -193,7 +193,7 @@ async def _costs(conversation: Conversation, **how: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def steady() -> dict[str, Any]:
-    return asyncio.run(_costs(talk(60)))
+    return asyncio.run(_costs(talk(40)))
 
 
 def test_what_requests_cost_is_measured_on_their_bytes(steady: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ async def test_a_prefix_that_changes_is_seen_in_a_replay(monkeypatch: pytest.Mon
 
 
 async def test_a_pause_of_days_lets_the_cache_lapse(steady: dict[str, Any]) -> None:
-    paused = await _costs(talk(60, days_every=10))
+    paused = await _costs(talk(40, days_every=10))
     assert paused["epochs_by_reason"].get("cache_cold", 0) >= 2
     assert "cache_cold" not in steady["epochs_by_reason"]
     assert paused["effective_input_cost"] > steady["effective_input_cost"]

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
-
-from mcp import Client
-from mcp.types import TextResourceContents
+from typing import TYPE_CHECKING, Any
 
 from pagefault import Memory
-from pagefault.mcp_server.answers import Answers
-from pagefault.mcp_server.reach import Reach, VisibleSessions
-from pagefault.mcp_server.server import make_server
-from pagefault.proxy.http.client import principal_in
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 TALKS: Mapping[str, tuple[str, ...]] = {
     "planning": (
@@ -37,6 +33,13 @@ async def client(
     memory: Memory, *, writes: bool = False, mode: str = "auto", **reach: Any
 ) -> AsyncIterator[Client]:
     """One of this process. `mode` is "legacy" for the era of the handshake."""
+    from mcp import Client
+
+    from pagefault.mcp_server.answers import Answers
+    from pagefault.mcp_server.reach import Reach, VisibleSessions
+    from pagefault.mcp_server.server import make_server
+    from pagefault.proxy.http.client import principal_in
+
     answers = Answers(memory, VisibleSessions(memory, Reach(**reach), principal_in), writes=writes)
     async with Client(make_server(lambda: answers, writes=writes), mode=mode) as one:
         yield one
@@ -65,6 +68,8 @@ def text_of(result: Any) -> str:
 
 async def resource(one: Client, uri: str) -> Any:
     """What a resource says."""
+    from mcp.types import TextResourceContents
+
     [content] = (await one.read_resource(uri)).contents
     assert isinstance(content, TextResourceContents)
     return json.loads(content.text)

@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 
 import pagefault
+from tests.integrations.frameworks import needs
 from tests.proxy.upstream import Upstream, always
-
-pytest.importorskip("mcp")
 
 MODULES = Path(__file__).resolve().parents[2] / ".clients" / "node_modules"
 EXPECTED = Path(__file__).with_name("conformance.yml")
 WAIT_S = 240
 
 pytestmark = [
+    needs("mcp", "the package mcp"),
     pytest.mark.slow,
     pytest.mark.skipif(
         not (MODULES / ".bin" / "conformance").exists(),

@@ -9,20 +9,21 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
-from typing import Any
-
-import pytest
-
-pytest.importorskip("mcp")
+from typing import TYPE_CHECKING, Any
 
 import httpx2
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
+import pytest
 
 from pagefault.cli.outcome import run
 from tests import warm
+from tests.integrations.frameworks import needs
 from tests.mcp_server.memories import data, refused
 from tests.proxy.upstream import Upstream, always
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+pytestmark = needs("mcp", "the package mcp")
 
 WAIT_S = 60
 TOKENS = {"ann": "ann-0123456789abcdef", "bob": "bob-0123456789abcdef"}
@@ -96,6 +97,9 @@ def served(folder: Path, *more: str) -> Iterator[Serving]:
 
 @asynccontextmanager
 async def client(serving: Serving, user: str, mode: str) -> AsyncIterator[Client]:
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     token = {"x-pagefault-token": TOKENS[user]}
     async with httpx2.AsyncClient(headers=token, timeout=WAIT_S) as http:
         transport = streamable_http_client(f"{serving.url}/mcp", http_client=http)

@@ -19,11 +19,9 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from tests.proxy.upstream import Call, Say, Seen, Upstream
-
-pytest.importorskip("mcp")
-
+from tests.integrations.frameworks import needs
 from tests.mcp_server.memories import TALKS, fill
+from tests.proxy.upstream import Call, Say, Seen, Upstream
 
 BIN = Path(__file__).resolve().parents[2] / ".clients" / "node_modules" / ".bin"
 QUESTION = "What did we decide last week about the heating?"
@@ -33,6 +31,7 @@ NO_TOOL = "I cannot look that up."
 ANSWER = f"In planning, on 2026-11-16 (msg_1): {TALKS['planning'][0]}"
 
 pytestmark = [
+    needs("mcp", "the package mcp"),
     pytest.mark.slow,
     pytest.mark.skipif(
         not (BIN / "claude").exists(), reason="`make clients` installs the clients that this runs"

@@ -10,20 +10,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pagefault
-
-pytest.importorskip("mcp")
-
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-
 from tests import warm
 from tests.faults.media import tmpfs
+from tests.integrations.frameworks import needs
 from tests.mcp_server.memories import TALKS, data, fill, refused, text_of
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+pytestmark = needs("mcp", "the package mcp")
 
 WAIT_S = 60
 HELLO = {
@@ -50,10 +50,14 @@ def command(root: Path, *words: str) -> list[str]:
     return ["-m", "pagefault.cli", "--root", str(root), "mcp", *words]
 
 
-def started_as(root: Path, *words: str) -> StdioServerParameters:
-    """How a client is told to start it; one gives its children few variables by itself."""
+def started_client(root: Path, *words: str, mode: str = "auto") -> Client:
+    """One that starts it; it gives its children few variables by itself."""
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     program, *arguments = *warm.python(), *command(root, *words)
-    return StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+    server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+    return Client(stdio_client(server), mode=mode)
 
 
 class Child:
@@ -98,8 +102,7 @@ def child(root: Path, popen: type[subprocess.Popen[Any]]) -> Iterator[Child]:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_client_of_either_era_starts_it_and_is_answered(root: Path, mode: str) -> None:
-    server = started_as(root)
-    async with Client(stdio_client(server), mode=mode) as one:
+    async with started_client(root, mode=mode) as one:
         era = one.protocol_version
         assert era == ("2025-11-25" if mode == "legacy" else "2026-07-28")
         found = await data(one, "memory_recall", query="What did we decide about the heating?")
@@ -109,8 +112,7 @@ async def test_a_client_of_either_era_starts_it_and_is_answered(root: Path, mode
 
 @pytest.mark.slow
 async def test_what_another_process_writes_meanwhile_is_found(root: Path) -> None:
-    server = started_as(root)
-    async with Client(stdio_client(server)) as one:
+    async with started_client(root) as one:
         before = text_of(await one.call_tool("memory_recall", {"query": "thermostat"}))
         async with pagefault.open(root, sync="os") as memory:
             session = await memory.session("planning")
@@ -121,8 +123,7 @@ async def test_what_another_process_writes_meanwhile_is_found(root: Path) -> Non
 
 @pytest.mark.slow
 async def test_a_note_is_kept_for_the_next_process(root: Path) -> None:
-    server = started_as(root, "--write")
-    async with Client(stdio_client(server)) as one:
+    async with started_client(root, "--write") as one:
         await data(one, "remember", text="The boiler is a Viessmann.")
     async with pagefault.open(root) as memory:
         [hit, *_] = (await memory.recall("Viessmann")).hits
@@ -231,7 +232,7 @@ async def test_on_a_full_disk_memory_is_read_and_a_note_is_refused(
         root = disk.folder / "m"
         async with pagefault.open(root, sync="os") as memory:
             await fill(memory)
-        async with Client(stdio_client(started_as(root, "--write"))) as one:
+        async with started_client(root, "--write") as one:
             disk.fill()
             for number in range(200):
                 asked = {"text": f"Note {number}: {'the boiler is new ' * 20}"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,13 +13,13 @@ from pagefault import Memory
 from pagefault.model.errors import BadInput
 from pagefault.pack.count import O200k
 from pagefault.pack.envelope import dump
-
-pytest.importorskip("mcp")
-
-from mcp import Client, MCPError
-from mcp.types import INVALID_PARAMS, PromptReference
-
+from tests.integrations.frameworks import needs
 from tests.mcp_server.memories import TALKS, client, data, fill, refused, resource, text_of
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+pytestmark = needs("mcp", "the package mcp")
 
 READERS = [
     *("archival_memory_search", "context_pack", "conversation_search", "digest", "handoff"),
@@ -175,6 +175,9 @@ async def test_a_status_stays_within_its_tokens_and_counts_what_it_leaves_out() 
 
 
 async def test_arguments_that_are_wrong_are_told_plainly(memory: Memory) -> None:
+    from mcp import MCPError
+    from mcp.types import INVALID_PARAMS
+
     async with client(memory) as one:
         said = await refused(one, "search_pages", query="", limit=0)
         assert said.startswith("search_pages cannot take these arguments: query: ")
@@ -219,6 +222,8 @@ async def test_what_others_wrote_forges_no_structure(payload: str, forged: str) 
 async def test_a_page_that_is_not_there_and_a_session_that_may_not_be_read_look_alike(
     memory: Memory,
 ) -> None:
+    from mcp import MCPError
+
     await memory.assign("planning", user="ann")
     async with client(memory, user="bob") as one:
         there = await refused(one, "page_fault", page_id="msg_1", session="planning")
@@ -256,6 +261,8 @@ async def test_a_session_can_be_named_in_a_question(memory: Memory) -> None:
 
 
 async def test_what_a_person_withdrew_no_model_is_shown(memory: Memory) -> None:
+    from mcp import MCPError
+
     async with client(memory) as one:
         uri = (await data(one, "search_pages", query="heating"))["results"][0]["uri"]
         await memory.revoke_origin("planning", "msg_1")
@@ -421,6 +428,8 @@ async def test_a_user_s_notes_are_that_user_s_own(memory: Memory) -> None:
 async def test_names_of_sessions_are_completed_and_no_others_than_may_be_read(
     memory: Memory,
 ) -> None:
+    from mcp.types import PromptReference
+
     async def completed(one: Client, begins: str, argument: str = "session") -> list[str]:
         ref = PromptReference(type="ref/prompt", name="where_did_we_leave_off")
         return (await one.complete(ref, {"name": argument, "value": begins})).completion.values

@@ -162,6 +162,22 @@ async def test_control_of_one_that_marks_it_is(upstream: Upstream) -> None:
     assert "unmarked" not in told.misses
 
 
+async def test_a_client_that_begins_to_mark_finds_an_empty_cache_with_or_without_us(
+    upstream: Upstream,
+) -> None:
+    said, bills = long_talk(30), []
+    async with standing(upstream) as to:
+        for upto, mark in ((57, False), (59, True), (61, True)):
+            last = user(text(said[upto - 1]["content"][0]["text"], mark=mark))
+            await post(to, body(*said[: upto - 1], last, asked=MARKED))
+            bills.append((await the_bill(to)).total)
+    _, begun, told = bills
+    assert set(told.misses) == {"unmarked"}
+    assert told.misses["unmarked"].requests == 1
+    assert begun.cached_tokens == begun.without_cached_tokens == 0
+    assert told.cached_tokens == told.without_cached_tokens > 0, "the next one reads what it wrote"
+
+
 @pytest.mark.parametrize(
     ("second", "why"),
     [

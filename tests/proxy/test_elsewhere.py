@@ -10,11 +10,13 @@ import pytest
 
 import pagefault
 from pagefault.model.clock import SystemClock
-from pagefault.model.events import Relayed
+from pagefault.model.events import OriginalBody, Relayed
 from pagefault.model.ids import PageId
 from pagefault.proxy.conversation.conversation import Conversation
 from pagefault.proxy.conversation.passed import Passed
 from pagefault.proxy.history.history import Json
+from pagefault.proxy.history.trie import Trie
+from pagefault.proxy.wires.wire import Answered
 from pagefault.service.session import Session
 from tests.proxy.histories import COUNTER, WIRE, body, history, model, reminder, user
 
@@ -80,3 +82,49 @@ async def test_a_session_that_another_began_is_taken_up(tmp_path: Path) -> None:
             await receive(other, user(UNSAID), model("A cat."), user("Whose?"))
         await receive(to, user(UNSAID), model("A cat."), user("Whose is it?"))
     assert await requests(tmp_path) == [0, 1]
+
+
+async def restored_under_an_answer(root: Path) -> list[tuple[str, str]]:
+    """Each text of the log, and the one it follows: an answer comes here after another process
+    wrote to its session, and after another request read what that wrote.
+    """
+    asked, answer = HERE, model("Good to know.")
+    async with conversing(root) as to:
+        async with conversing(root) as other:
+            await receive(other, user("Hi"))
+            passed = await to.receive(body(*asked), history(*asked))
+            assert "being written to" in to.problem
+            await receive(other, user("Hi"), model("Hello?"), user("Where are you?"))
+        await receive(to, user("Hi"))
+        items = history(*asked, answer).placed[len(history(*asked).placed) :]
+        await to.answered(passed, Answered(tuple(items), complete=True))
+        await receive(to, *asked, answer, user("Bye."))
+    async with pagefault.open(root, read_only=True) as memory:
+        session = await memory.session("talk", create=False)
+        said = [e.body for e in await memory.passed_on(session) if isinstance(e.body, OriginalBody)]
+        texts = {one.page_id: (await session.page(one.page_id)).text for one in said}
+    return [(texts.get(one.follows, ""), texts[one.page_id]) for one in said]
+
+
+ONCE = [
+    ("", "Hi"),
+    ("Hi", "Hello?"),
+    ("Hello?", "Where are you?"),
+    ("Hi", "Hello."),
+    ("Hello.", "I am here."),
+    ("I am here.", "Good to know."),
+    ("Good to know.", "Bye."),
+]
+
+
+async def test_an_answer_under_way_while_another_writes_is_kept_once_and_behind_its_question(
+    tmp_path: Path,
+) -> None:
+    assert await restored_under_an_answer(tmp_path) == ONCE
+
+
+async def test_control_an_answer_kept_by_a_tree_that_was_replaced_fails_the_test_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trie, "has", lambda trie, path: True)
+    assert ("Where are you?", "Good to know.") in await restored_under_an_answer(tmp_path)

@@ -171,11 +171,17 @@ async def test_the_clients_calls_pass_and_memorys_are_answered_beside_its_result
             caller = CALLERS[path](stream=stream)
             await until_it_left(to, caller)
             caller.says("Say the number.")
-            both = (read_file("call_1"), search("launch code"), read_file("call_2"))
+            ours = search("launch code"), load("msg_1")
+            both = (read_file("call_1"), *ours, read_file("call_2"))
             model.then(Say(text="I look.", calls=both, thinking="hm"))
             read = await caller.ask(to)
             assert [one[0] for one in read.calls] == ["call_1", "call_2"]
             assert read.ends[0] in ("tool_calls", "tool_use", "completed")
+            [name] = await to.sessions()
+            figures = (await (await to.memory.session(name, create=False)).metrics()).figures
+            [line] = [one.words() for one in to.proxy._desk._standing.values()]
+            assert f" · {figures['brought_back']} brought back" in line
+            assert "pagefault_fault_rate 0.0\n" not in (await to.http.get("/metrics")).text
             asked = len(upstream.seen)
             caller.returns({"call_1": "nothing", "call_2": "nothing either"})
             model.then(Say(text="It is 7741."))

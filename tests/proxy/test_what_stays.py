@@ -142,7 +142,7 @@ def test_the_latest_conversations_stay_whatever_they_weigh(monkeypatch: pytest.M
     assert len(few) == kept.ALWAYS_KEPT
 
 
-def test_evictions_of_the_last_minute_are_counted_and_no_others_kept() -> None:
+def test_evictions_and_faults_of_the_last_minute_are_counted_and_no_others_kept() -> None:
     now_s = 0.0
 
     class Clock(SystemClock):
@@ -160,8 +160,10 @@ def test_evictions_of_the_last_minute_are_counted_and_no_others_kept() -> None:
         counts.sent_on(
             0.0, Passed(match=match, composed=composed, body=None, sent={}, evicted=3), "m"
         )
-    assert len(counts._evicted) == 2
+        counts.served(2, 1)
+    assert len(counts._evicted) == len(counts._faults) == 2
     assert b"pagefault_evictions_per_minute 6.0" in counts.text()
+    assert b"pagefault_fault_rate 1.0" in counts.text()
 
 
 _BLOCKS = """

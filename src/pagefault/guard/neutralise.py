@@ -99,7 +99,6 @@ _MARKUP: Final = re.compile(
 )
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
-_CITED: Final = re.compile(r"\[\s*ref\s*:[^\[\]\n]{0,200}\]", re.IGNORECASE)  # as a whole
 _LABEL: Final = re.compile(
     # At the start of a line, after any bullets, quotes, numbers or speaker …
     rf"^(?:{_GAP}|[\d_])*(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
@@ -137,7 +136,7 @@ def _without_structure(text: str, *, citations: bool) -> str:
         (_INSTRUCTION, "["),
         (_TURN, "]"),
         (_LABEL, "("),
-        *(() if citations else ((_CITATION, "["), (_CITED, "]"))),
+        *(() if citations else ((_CITATION, "["),)),
     )
     return _replaced(text, patterns)
 

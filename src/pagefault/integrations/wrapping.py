@@ -122,8 +122,13 @@ def _is_async(client: object) -> bool:
         return True
     if kinds & _CLIENTS:
         return False
+    kind = f"{type(client).__module__}.{type(client).__name__}"
+    hint = "`pagefault serve` stands before any other client"
+    if kind.startswith("google.genai."):
+        take = "{'httpx_client': pagefault.wrap(httpx2.Client())}"
+        hint = f"google-genai takes a wrapped client: genai.Client(http_options={take})"
     raise BadInput(
-        f"a {type(client).__name__} is no client that is wrapped: OpenAI, AsyncOpenAI, Anthropic, "
-        "AsyncAnthropic, or httpx2's",
-        hint="pip install openai, or anthropic; `pagefault serve` stands before any other client",
+        "only clients of OpenAI, AsyncOpenAI, Anthropic, AsyncAnthropic and httpx2 can be wrapped, "
+        f"not {kind}",
+        hint=hint,
     )

@@ -58,7 +58,8 @@ class Sending:
     `shared_tokens` is the common prefix with it; `matchable_tokens` is the part of that prefix that
     the provider's cache can match (all of it, unless the cache matches only at marks).
     `client_changed`: a proxy's client continued from something other than the previous request.
-    `is_unmarked`: it set no marks, for a provider that caches at marks alone.
+    `is_unmarked`: it set no marks, for a provider that caches at marks alone; `was_unmarked`: nor
+    did any request before, so that nothing was written to the cache.
     """
 
     prompt_tokens: int
@@ -71,6 +72,7 @@ class Sending:
     tools_changed: bool = False
     client_changed: bool = False
     is_unmarked: bool = False
+    was_unmarked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,8 @@ class Line:
 def line(prices: PriceList, call: Sending, usage: Usage | None = None) -> Line:
     """The ledger's line for a call and its report."""
     cached = 0
-    if call.before_tokens is not None and not (call.is_cold or call.is_unmarked):
+    is_empty = call.is_cold or call.is_unmarked or call.was_unmarked
+    if call.before_tokens is not None and not is_empty:
         cached = prices.cacheable(call.matchable_tokens)
     volatile = call.prompt_tokens if call.is_unmarked else call.volatile_tokens
     cost = effective_input_cost(prices, call.prompt_tokens, cached, volatile_tokens=volatile)
@@ -120,7 +123,7 @@ def line(prices: PriceList, call: Sending, usage: Usage | None = None) -> Line:
 def _broke(call: Sending, cached: int) -> Broke:
     if call.before_tokens is None:
         return Broke.FIRST
-    if call.is_unmarked:
+    if call.is_unmarked or call.was_unmarked:
         return Broke.UNMARKED
     if call.is_cold:
         return Broke.COLD

@@ -16,6 +16,7 @@ from typing import Any
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable
+from pagefault.pack.tools import PAGE_FAULT
 from pagefault.proxy import access_log
 from pagefault.proxy.answer_log import AnswerLog
 from pagefault.proxy.answering import Answering, Upstream
@@ -170,12 +171,13 @@ class Forwarder:
             nonlocal passed
             known = len(passed.pairs)
             asked = await conversation.served(passed, reply, so_far, is_last=is_last)
-            told.metrics.served(len(reply.calls))
+            pairs = passed.pairs[known:]  # served now, whether or not the provider is asked again
+            faults = sum(one.call.name == PAGE_FAULT for one in pairs)
+            told.metrics.served(len(reply.calls), faults)
+            self._desk.loaded(conversation.name, sum(len(one.loaded) for one in pairs))
             if asked is None:
                 return None
             passed = asked
-            pairs = passed.pairs[known:]
-            self._desk.loaded(conversation.name, sum(len(one.loaded) for one in pairs))
             if reply.usage is not None:
                 told.metrics.reported(reply.usage)
                 self._desk.answered(conversation.name, reply.usage)

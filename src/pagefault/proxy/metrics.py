@@ -51,6 +51,26 @@ class HeatGauges:
     recall_ms: Callable[[], float]
 
 
+class _LastMinute:
+    """A sum over the last minute."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._noted: deque[tuple[float, int]] = deque()
+
+    def note(self, count: int) -> None:
+        self._noted.append((self._clock.monotonic_s(), count))
+        self.sum()  # so that a minute is kept, whether or not anybody asks
+
+    def sum(self) -> float:
+        while self._noted and self._noted[0][0] < self._clock.monotonic_s() - _MINUTE_S:
+            self._noted.popleft()
+        return float(sum(count for _, count in self._noted))
+
+    def __len__(self) -> int:
+        return len(self._noted)
+
+
 class Metrics:
     """Metrics of one proxy. `windows` returns the windows of cached conversations, `kept` how many
     texts the memory has cached and how many it may, `heat` the use of hot memory, `is_writable`
@@ -81,9 +101,9 @@ class Metrics:
                 "the proxy needs the package prometheus-client, which is not installed",
                 hint="pip install 'pagefault[proxy]'",
             ) from None
-        self._clock = clock
         self._windows = windows
-        self._evicted: deque[tuple[float, int]] = deque()
+        self._evicted = _LastMinute(clock)
+        self._paged, self._faults = _LastMinute(clock), _LastMinute(clock)
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
 
@@ -119,8 +139,9 @@ class Metrics:
             lambda: kept()[0] / kept()[1],
         )
         gauge(
-            "evictions_per_minute", "Pages that left windows in the last minute.", self._evictions
+            "evictions_per_minute", "Pages that left windows in the last minute.", self._evicted.sum
         )
+        gauge("fault_rate", "Faults for each paged request, in the last minute.", self._fault_rate)
         gauge("compression_ratio", "Tokens of conversations, of what is sent of them.", self._ratio)
         self._count_heat(heat, gauge)
         tiers = Gauge(
@@ -165,22 +186,23 @@ class Metrics:
         if passed is None or passed.composed is None:
             return
         composed = passed.composed
+        self._paged.note(1)
         self._sent.inc(composed.tokens)
         self._left.inc(composed.left_tokens)
         self._recalled.inc(passed.recalled)
         self._over.inc(composed.over)
         if composed.epoch:
             self._epochs.labels(composed.epoch).inc()
-            self._evicted.append((self._clock.monotonic_s(), passed.evicted))
-            self._evictions()  # so that a minute is kept, whether or not anybody asks
+            self._evicted.note(passed.evicted)
 
     def began(self, first_byte_s: float) -> None:
         """An answer began, this long after its request."""
         self._first.observe(first_byte_s)
 
-    def served(self, calls: int) -> None:
-        """A reply made this many calls of memory's tools."""
+    def served(self, calls: int, faults: int) -> None:
+        """A reply made this many calls of memory's tools, of which so many were faults."""
         self._served.inc(calls)
+        self._faults.note(faults)
 
     def reported(self, usage: Usage) -> None:
         kinds = {
@@ -220,10 +242,8 @@ class Metrics:
         shown = sum(one.tokens for one in self._windows())
         return (shown + sum(one.left_tokens for one in self._windows())) / shown if shown else 1.0
 
-    def _evictions(self) -> float:
-        while self._evicted and self._evicted[0][0] < self._clock.monotonic_s() - _MINUTE_S:
-            self._evicted.popleft()
-        return float(sum(pages for _, pages in self._evicted))
+    def _fault_rate(self) -> float:
+        return self._faults.sum() / (self._paged.sum() or 1.0)
 
 
 class NoMetrics:
@@ -239,7 +259,7 @@ class NoMetrics:
 
     def began(self, first_byte_s: float) -> None: ...
 
-    def served(self, calls: int) -> None: ...
+    def served(self, calls: int, faults: int) -> None: ...
 
     def reported(self, usage: Usage) -> None: ...
 

@@ -133,8 +133,8 @@ class Telemetry:
         self._metrics.began(first_byte_s)
         self._first.record(first_byte_s)
 
-    def served(self, calls: int) -> None:
-        self._metrics.served(calls)
+    def served(self, calls: int, faults: int) -> None:
+        self._metrics.served(calls, faults)
         one = _request.get(None)
         if one is not None and one.span is not None:
             one.span.add_event("pagefault.served", {"pagefault.calls": calls})

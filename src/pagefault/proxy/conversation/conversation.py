@@ -282,7 +282,8 @@ class Conversation:
 
         If the question could not be logged (another process had the session, the disk was full),
         its answer waits for the next request, which brings both: by itself it would follow an older
-        page, and the log would have a history that nobody sent.
+        page, and the log would have a history that nobody sent. So does the answer to a request
+        matched with a tree that was replaced since: another process wrote to the session.
         """
         async with self._lock:
             state = self._state
@@ -292,7 +293,8 @@ class Conversation:
                 state.verbatim.observe(asked, answered.input_tokens)
             if answered.usage is not None and passed.request >= 0:
                 self._requests.report_later(passed.request, answered.usage)
-            if answered.complete and not passed.aside and is_next:
+            is_here = is_next and state.trie.has(passed.match.path)
+            if answered.complete and not passed.aside and is_here:
                 await self._log_answer(passed, answered)
             await self._requests.flush()
 

@@ -26,8 +26,7 @@ class NodePages:
     def restore(
         self, nodes: Mapping[str, Node], pages: Iterable[Sequence[PageId]], order_next: int
     ) -> None:
-        """Start over from the log: the nodes by their first pages, and all pages of each."""
-        self._edited.clear()
+        """Begin from the log: the nodes by their first pages, and all pages of each."""
         self._keys = {page_id: node.key for page_id, node in nodes.items()}
         self._pages = {self._keys[one[0]]: one for one in pages}
         self.order_next = order_next

@@ -49,13 +49,14 @@ class PagedLayout:
         if self.offer is None:
             return None
 
-        # As the request quotes them: while its answer is under way, the quotes may be made anew.
-        quoted = state.quotes.quoted_whole(self.outgoing)
+        # As of this request: while its answer is under way, the state may be restored from the log,
+        # with another tree, and quotes are made anew after a forgetting.
+        pages, quoted = state.pages, state.quotes.quoted_whole(self.outgoing)
 
         def look() -> View:
             nodes = self.outgoing.shown()
-            shown = quoted.union(*(state.pages.of(node) for node in nodes))
-            hidden = {page for node in self.outgoing.hidden() for page in state.pages.of(node)}
+            shown = quoted.union(*(pages.of(node) for node in nodes))
+            hidden = {page for node in self.outgoing.hidden() for page in pages.of(node)}
             served = state.faults.loaded(self.apart, {node.key for node in nodes})
             return View(shown=shown, hidden=hidden - shown, served=served)
 

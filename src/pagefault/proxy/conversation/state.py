@@ -51,7 +51,6 @@ class ConversationState:
         self.memory = memory
         self.name = name
         self.session: Session | None = None
-        self.pages = NodePages()
         self.faults = faults
         self.requests = 0  # that the log has
         self.changes = 0  # times that memory changed what it says of something already sent
@@ -66,6 +65,7 @@ class ConversationState:
 
     def _begin(self) -> None:
         self.trie = Trie(self._drafts.words_of)
+        self.pages = NodePages()
         self.verbatim = Verbatim(
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )

@@ -210,6 +210,10 @@ class Trie:
         """
         return list(self._latest[: min(self._exact, in_common(self._matched, items))])
 
+    def has(self, path: Sequence[Node]) -> bool:
+        """Whether a path leads through this tree, and not through one that it replaced."""
+        return not path or path[0].parent is self._root
+
     def follow(self, path: Sequence[Node], items: Sequence[Item]) -> tuple[Node, ...]:
         """The nodes of an answer to the request of that path, which becomes the newest."""
         node = path[-1] if path else self._root

@@ -137,7 +137,7 @@ class _PassedOn:
             shared=entry.shared_tokens,
             new=max(0, without - shared),
             without=self.own if is_ours else without,
-            without_shared=shared,
+            without_shared=0 if prices and prices.takes_marks and entry.was_unmarked else shared,
             is_ours=is_ours,
             left=told.left_tokens,
             added=told.added_tokens,

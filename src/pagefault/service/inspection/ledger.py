@@ -98,6 +98,7 @@ class Entry:
     reported: Usage | None = None
     relayed: Relayed | None = None
     priced: PriceList | None = None  # the prices given for it, if any
+    was_unmarked: bool = False  # as is each request before it
 
     @property
     def stable_tokens(self) -> int:
@@ -125,6 +126,7 @@ class Entry:
             tools_changed=self.tools_changed,
             client_changed=self._is_clients_doing(),
             is_unmarked=prices.takes_marks and self.is_unmarked,
+            was_unmarked=prices.takes_marks and self.was_unmarked,
         )
         return ledger.line(prices, sending, self.reported)
 
@@ -218,6 +220,7 @@ class Ledger:
         self._epoch = ""
         self._tools_changed = False
         self._priced: PriceList | None = None
+        self._is_unmarked = True  # each proxied request so far
         self.entries = Entries()
 
     def fold(self, event: Event) -> None:
@@ -298,8 +301,10 @@ class Ledger:
                 epoch=relayed.epoch,
                 tools_changed=False,
                 relayed=relayed,
+                was_unmarked=self._is_unmarked and bool(self.entries),
             )
         )
+        self._is_unmarked = self._is_unmarked and self.entries[-1].is_unmarked
 
     def _fold_reported(self, body: Reported) -> None:
         for at in range(len(self.entries) - 1, -1, -1):

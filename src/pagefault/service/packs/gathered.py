@@ -20,7 +20,7 @@ from pagefault.service.packs.proof import Proof
 
 HITS: Final = 60  # pages relevant to the query that are considered
 RECENT: Final = 12  # latest pages
-_CITED: Final = re.compile(r"[\[⁅](?:ref:)?([^\[\]⁅⁆\n]{1,200})[\]⁆]")  # ⁅ and ⁆ in quoted text
+_CITED: Final = re.compile(r"[\[\u2045](?:ref:)?([^\[\]\n]{1,200})\]")  # quoted text has a ⁅
 _ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 SAID_ONLY: Final = SearchFilter(kinds=tuple(sorted(SAID)))
 
