@@ -16,7 +16,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import USERS, Kind, Level, Modality, Role
 from pagefault.model.page import Page, PageRow
 
-RENDERER: Final = 6
+RENDERER: Final = 7
 
 MARK_DIGITS: Final = 12  # of the number that closes a block: always four tokens
 LABEL_TOKENS: Final = 12  # of a typical label: for weighing pages, not for limits
