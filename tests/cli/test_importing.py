@@ -57,7 +57,7 @@ def test_what_was_imported_is_found_with_its_source_and_listed(
     assert "claude-code tower" in shown
     assert cli("--root", root, "search", "eaves", "--in", "codex", "--json").data["hits"] == []
     early = cli("--root", root, "search", "eaves", "--in", "claude", "--until", "2024-01-01")
-    assert "nothing" in early.err
+    assert "no matches" in early.err
     listed = cli("--root", root, "import", "list", "--json").data
     assert {(one["source"], one["project"], one["approved"]) for one in listed} == {
         ("claude-code", "tower", False)

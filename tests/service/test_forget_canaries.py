@@ -105,7 +105,8 @@ NAMES_OF_OURS = {
     "Session.confirm_claim.claim_id", "Session.confirm_claim.digest",
     "Session.expire_claim.claim_id", "Session.contradict_claim.claim_id",
     "Session.contradict_claim.other", "Session.validate_claims.claim_ids",
-    "Session.validate_claims.root", "FileQuote.root",  # a place, which is not written down
+    "Session.validate_claims.root", "FileQuote.root",  # places, which are not written down
+    "Session.pack.root", "Memory.pack.root",
     "Session.heat_spill.item_ids", "Session.heat_promote.item_id", "Session.heat_prune.item_ids",
     "Session.core_accept.page_id", "Session.archival_insert.replaces",
     "Session.core_replace.old", "Session.core_replace.section",  # which stand there already

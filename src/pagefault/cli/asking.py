@@ -363,6 +363,10 @@ def _cell(hit: dict[str, Any], field: str) -> str:
     match field:
         case "relevance":
             return f"{hit['relevance']:.2f}"
+        case "session":
+            from pagefault.service.lookup.names import brief
+
+            return brief(str(hit["session"]))
         case "who":
             return str(hit["speaker"] or hit["role"])
         case "also":

@@ -89,11 +89,12 @@ def bill(
         app.term.note("no requests were sent")
         return
     from pagefault.pack.bill import MISSES, PARTS
+    from pagefault.service.lookup.names import brief
 
     rows = [*told.rows, total] if len(told.rows) > 1 else told.rows
     app.term.table(
         [by, "requests", "sent", "cached", "cost", "compared", "without us", "cached", "saved"],
-        [_cells(row, row.of if row is not total else "total") for row in rows],
+        [_cells(row, brief(row.of) if row is not total else "total") for row in rows],
         right="requests sent cached cost compared without us saved",
     )
     app.term.line("")
