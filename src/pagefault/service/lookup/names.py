@@ -24,10 +24,8 @@ PROXIED: Final = re.compile(
 NAMES_TOLD: Final = 5
 _TYPED: Final = re.compile(r"(?P<head>[^@]+?)(?P<lane>:[0-9a-f]{6})?(?P<whose>@[^:@]*)?")
 _NOBODY_NAMED_IT: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f-]{4,}|[0-9a-f]{12,}|ses_\w+|\Z")
-_ID_CHARS: Final = (
-    8,
-    13,
-)  # of a client's id; those made within a minute may begin alike (RFC 9562)
+# Of a client's id; those that were made within a minute may begin alike (RFC 9562).
+_ID_CHARS: Final = (8, 13)
 _WHOSE_CHARS: Final = 6  # of "@~" and a digest
 
 
