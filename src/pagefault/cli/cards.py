@@ -92,9 +92,7 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
         app.term.line(f"{one.card_id}  {one.card_type}, {status}{f': {why}' if why else ''}")
         app.term.text(one.claim)
         for proof in one.evidence:
-            words = (
-                f"  “{proof.quote}”" if proof.quote else ""
-            )  # of a file or a card there are none
+            words = f"  “{proof.quote}”" if proof.quote else ""  # none of a file or a card
             app.term.line(f"  {proof.kind} {proof.page_id or proof.ref}{words}")
         if one.contradicts:
             app.term.line(f"  contradicts {', '.join(one.contradicts)}")

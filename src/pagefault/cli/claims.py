@@ -34,7 +34,10 @@ from pagefault.cli.claim_objects import (
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from pagefault.service.derived.claims import ClaimInfo
+    from pagefault.service.session import Session
 
 
 @click.group(cls=WithDefault, default="ls")
@@ -198,24 +201,21 @@ def add(
     app.existing_directory()
     words = quotes or (() if derived_from else (value,))
 
-    async def write() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            claim_id = await session.claim(
-                value,
-                evidence=[FileQuote(one, file) if file else Quote(one, page_id) for one in words],
-                derived_from=derived_from,
-                kind=kind,
-                subject=subject,
-                replaces=replaces,
-                facts=facts_of(NO_FACTS, **card),
-                origin=origin,
-                key=key,
-                dry_run=dry_run,
-            )
-            return claim_id if dry_run else await find_claim(session, claim_id)
+    def state(session: Session) -> Awaitable[str]:
+        return session.claim(
+            value,
+            evidence=[FileQuote(one, file) if file else Quote(one, page_id) for one in words],
+            derived_from=derived_from,
+            kind=kind,
+            subject=subject,
+            replaces=replaces,
+            facts=facts_of(NO_FACTS, **card),
+            origin=origin,
+            key=key,
+            dry_run=dry_run,
+        )
 
-    _print_stated(app, app.run(write()), as_json=as_json)
+    _state(app, session_name, state, dry_run=dry_run, as_json=as_json)
 
 
 @click.command("remember", cls=Command)
@@ -243,16 +243,29 @@ def remember(
     """
     app.existing_directory()
 
+    def state(session: Session) -> Awaitable[str]:
+        return session.remember(words, kind=kind, dry_run=dry_run)
+
+    _state(app, session_name, state, dry_run=dry_run, as_json=as_json)
+
+
+def _state(
+    app: App,
+    session_name: str | None,
+    state: Callable[[Session], Awaitable[str]],
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """State a claim, and print it; or the id that it would have."""
+
     async def write() -> ClaimInfo | str:
         async with app.reading() if dry_run else app.writing() as memory:
             session = await find_session(memory, session_name)
-            claim_id = await session.remember(words, kind=kind, dry_run=dry_run)
+            claim_id = await state(session)
             return claim_id if dry_run else await find_claim(session, claim_id)
 
-    _print_stated(app, app.run(write()), as_json=as_json)
-
-
-def _print_stated(app: App, done: ClaimInfo | str, *, as_json: bool) -> None:
+    done = app.run(write())
     if isinstance(done, str):
         would_be(app, done, as_json=as_json)
         return

@@ -96,9 +96,8 @@ def key_sentences(
     reversals = Reversals([line.sentence for line in lines])
     best = choose(candidates, tokens_max * 2, LINE_GAIN_MIN)
     used = accumulate(candidates[place].tokens for place in best)
-    taken = reversals.settled(
-        [place for place, sum_ in zip(best, used, strict=True) if sum_ <= tokens_max]
-    )
+    fitting = [place for place, tokens in zip(best, used, strict=True) if tokens <= tokens_max]
+    taken = reversals.settled(fitting)
     while alone := reversals.alone(taken):
         taken = [place for place in taken if place not in alone]
     return [(lines[place].place, lines[place].sentence.text) for place in taken]

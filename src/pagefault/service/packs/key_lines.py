@@ -58,7 +58,7 @@ def key_lines(
             evidence=quoted.evidence(
                 page.row, session_id, "summary", words, is_whole=is_whole, speaker=speaker
             ),
-            reason="a sentence that sums up most of what was said before",
+            reason="among the most informative sentences of the earlier messages",
             rank=UNRANKED + number,
             order=1 + place,
             at_ms=page.row.said_ms,
