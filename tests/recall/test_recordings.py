@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.jsonl"))
 CATEGORIES = {
     "decision", "error", "value", "command", "file", "preference", "summary", "when", "count",
+    "changed", "date", "followup", "number", "paraphrase", "which", "who", "words",
 }  # fmt: skip
 
 
