@@ -123,6 +123,13 @@ def test_a_first_weekend_falls_on_other_days_each_year() -> None:
         assert near[1] == near[2] == 1 > max(near[0], near[3])
 
 
+def test_days_before_a_feast_may_be_in_the_year_before() -> None:
+    [weekend] = days_named("Who came the weekend before New Year's Day?")
+    days = [date(2025, 12, 20).toordinal(), date(2025, 12, 27).toordinal()]
+    assert nearness([weekend], np.array(days))[1] == 1
+    assert of_year(weekend, 1)[0] == date.min
+
+
 def test_a_winter_goes_on_into_the_next_year() -> None:
     [winter] = days_named("What did we burn in winter?")
     days = ["2025-12-05", "2026-01-20", "2026-02-28", "2026-03-20", "2026-10-01"]

@@ -140,25 +140,24 @@ def _nth(nth: Nth, year: int, month: int) -> tuple[date, date]:
 
 
 def _beside(one: Beside, year: int) -> tuple[date, date]:
-    first, last = _celebrated(one.feast, year)
-    length = _UNIT_DAYS.get(one.unit, 0)
-    if not one.number or not length:
-        return first, last
-    is_after = one.number > 0
-    if one.unit == "weekend":
-        saturday = (
-            last + timedelta((_SATURDAY - last.weekday() - 1) % 7 + 1)
-            if is_after
-            else first - timedelta((first.weekday() - _SATURDAY - 2) % 7 + 2)
-        )
-        saturday += timedelta(7 * (one.number - (1 if is_after else -1)))
-        return saturday, saturday + timedelta(1)
-    if one.number == 1:
-        return last + timedelta(1), last + timedelta(length)
-    if one.number == -1:
-        return first - timedelta(length), first - timedelta(1)
-    away = timedelta(one.number * length)
-    return first + away, last + away
+    first, last = (day.toordinal() for day in _celebrated(one.feast, year))
+    number, length = one.number, _UNIT_DAYS.get(one.unit, 0)
+    if number and one.unit == "weekend":
+        day = last + 1 if number > 0 else first - 2
+        saturday = day + (6 - day) % 7 if number > 0 else day - (day - 6) % 7
+        first = saturday + 7 * (number - 1 if number > 0 else number + 1)
+        last = first + 1
+    elif number == 1:
+        first, last = last + 1, last + length
+    elif number == -1:
+        first, last = first - length, first - 1
+    else:
+        first, last = first + number * length, last + number * length
+    return _on(first), _on(last)
+
+
+def _on(ordinal: int) -> date:
+    return date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
 
 
 def _celebrated(feast: Feast, year: int) -> tuple[date, date]:
@@ -461,4 +460,4 @@ def _around(day: date, reach: int) -> Days:
 
 
 def _before(day: date, days: int) -> date:
-    return date.fromordinal(max(1, day.toordinal() - days))
+    return _on(day.toordinal() - days)

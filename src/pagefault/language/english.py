@@ -422,12 +422,8 @@ ENGLISH: Final = Language(
             "christmas|xmas": Feast(12, 24, 3),
         },
         feast=r"\b{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
-        before_feast=(
-            r"\b(?:{n}\s+)?{unit}\s+before\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"
-        ),
-        after_feast=(
-            r"\b(?:{n}\s+)?{unit}\s+after\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"
-        ),
+        before_feast=(r"\b(?:{n}\s+)?{unit}\s+before\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
+        after_feast=(r"\b(?:{n}\s+)?{unit}\s+after\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
         doubtful_months=frozenset(
             words("may march jan feb mar apr jun jul aug sep sept oct nov dec")
         ),
