@@ -65,6 +65,7 @@ def test_a_term_stands_as_often_as_its_word() -> None:
 def test_stop_words_are_left_out_of_a_query() -> None:
     assert query_terms("What did we decide about the database?") == analyze("decide database")
     assert query_terms("What's the plan") == ["plan"]
+    assert query_terms("whats the plan, im sure you didnt say") == ["plan", "sure", "say"]
 
 
 def test_words_of_grammar_that_french_joins_are_left_out_too() -> None:

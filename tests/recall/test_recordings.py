@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.jsonl"))
 CATEGORIES = {
     "decision", "error", "value", "command", "file", "preference", "summary", "when", "count",
+    "changed", "date", "followup", "number", "paraphrase", "which", "who", "words",
 }  # fmt: skip
 
 
@@ -76,7 +77,10 @@ def test_time_never_runs_backwards(recording: Path) -> None:
         assert times == sorted(times), conversation["id"]
 
 
-REACHED = {"coding": (58.0, 73.0), "assistant": (60.0, 79.0), "agent": (55.0, 70.0)}
+REACHED = {
+    "coding": (58.0, 73.0), "assistant": (60.0, 79.0), "agent": (55.0, 70.0),
+    "unseen": (59.0, 69.4),
+}  # fmt: skip
 """Evidence among the first five and ten hits, in percent, less two points for what one question
 moves: docs/recall.md has the figures.
 """

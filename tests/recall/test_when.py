@@ -45,12 +45,25 @@ OF_ANY_YEAR = {
     "¿Dónde estábamos a principios de marzo?": ("2026-03-01", "2026-03-10"),
     "¿Qué se rompió a finales de agosto?": ("2026-08-21", "2026-08-31"),
     "¿Qué compramos en sept.?": ("2026-09-01", "2026-09-30"),
+    "¿Qué planeamos para julio?": ("2026-07-01", "2026-07-31"),
+    "What did Bea announce at Easter?": ("2026-04-03", "2026-04-06"),
+    "Who came the weekend before Easter?": ("2026-03-28", "2026-03-29"),
+    "What was released in the week after Valentine’s Day?": ("2026-02-15", "2026-02-21"),
+    "Who cooked at Thanksgiving?": ("2026-11-26", "2026-11-29"),
+    "Was war zwei Tage nach Ostermontag los?": ("2026-04-08", "2026-04-08"),
+    "Wo waren wir am Wochenende vor Weihnachten?": ("2026-12-19", "2026-12-20"),
+    "Qu'est-ce qu'on a fait à la Pentecôte ?": ("2026-05-24", "2026-05-25"),
+    "Où étions-nous la semaine avant Noël ?": ("2026-12-17", "2026-12-23"),
+    "¿Qué pasó el finde antes de Semana Santa?": ("2026-03-28", "2026-03-29"),
+    "¿Qué decidimos dos días después de Reyes?": ("2026-01-08", "2026-01-08"),
 }
 
 OF_A_YEAR = {
     "What did we do on the first weekend of October 2023?": ("2023-10-07", "2023-10-08"),
     "What did I do last summer?": ("2026-06-01", "2026-08-31"),
     "How cold was it last winter?": ("2025-12-01", "2026-02-28"),
+    "What did Bea announce at Easter 2024?": ("2024-03-29", "2024-04-01"),
+    "Wo waren wir an Silvester 2024?": ("2024-12-31", "2024-12-31"),
     "Where did we go in the fall of 2023?": ("2023-09-01", "2023-11-30"),
     "What was on Sept. 5, 2025?": ("2025-09-05", "2025-09-05"),
     "Was haben wir letzten Sommer gemacht?": ("2026-06-01", "2026-08-31"),
@@ -94,6 +107,8 @@ def test_days_of_a_year_are_those_alone(query: str, days: tuple[str, str]) -> No
         "¿A qué distancia está el mar de la casa?",
         "Qu'a été la fin du projet ?",
         "Das Ende vom Lied?",
+        "¿Qué dijo Reyes de los reyes?",
+        "Is it a new year plan?",
     ],
 )
 def test_other_words_are_no_days(query: str) -> None:
@@ -106,6 +121,13 @@ def test_a_first_weekend_falls_on_other_days_each_year() -> None:
         at = date.fromisoformat(first).toordinal()
         near = nearness([weekend], np.array([at - 1, at, at + 1, at + 2]))
         assert near[1] == near[2] == 1 > max(near[0], near[3])
+
+
+def test_days_before_a_feast_may_be_in_the_year_before() -> None:
+    [weekend] = days_named("Who came the weekend before New Year's Day?")
+    days = [date(2025, 12, 20).toordinal(), date(2025, 12, 27).toordinal()]
+    assert nearness([weekend], np.array(days))[1] == 1
+    assert of_year(weekend, 1)[0] == date.min
 
 
 def test_a_winter_goes_on_into_the_next_year() -> None:
@@ -133,6 +155,7 @@ def a_year() -> MemoryIndex:
     [
         ("What happened on the first weekend of October?", "2026-10-03", "2026-10-04"),
         ("Was ist am ersten Wochenende im Oktober passiert?", "2026-10-03", "2026-10-04"),
+        ("What happened the weekend before Easter?", "2026-03-28", "2026-03-29"),
         ("Qu'est-ce qui s'est passé le premier week-end d'octobre ?", "2026-10-03", "2026-10-04"),
         ("¿Qué pasó el primer fin de semana de octubre?", "2026-10-03", "2026-10-04"),
         ("What did we talk about in early March?", "2026-03-01", "2026-03-10"),

@@ -44,7 +44,7 @@ from pagefault.language.known import (
 from pagefault.language.language import Language, Script
 from pagefault.language.sought import Sought, alternatives
 
-ANALYZER: Final = 8
+ANALYZER: Final = 9
 """Increased whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), distinguished by their beginning

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_all
-from pagefault.language.language import Dates, Language, Script
+from pagefault.language.language import Dates, Feast, Language, Script
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
@@ -28,23 +28,33 @@ class Nth(NamedTuple):
     days: int
 
 
+class Beside(NamedTuple):
+    """Days relative to a feast: its own, or `number` units after it (before it, if negative)."""
+
+    feast: Feast
+    number: int = 0
+    unit: str = ""
+
+
 class Days(NamedTuple):
     """From `first` to `last`, inclusive. With `of_any_year` they are in a leap year that represents
-    any year; `nth` identifies days of a month whose dates differ by year. A season may extend into
-    the next year.
+    any year; `nth` identifies days whose dates differ by year. A season may extend into the next
+    year.
     """
 
     first: date
     last: date
     of_any_year: bool = False
-    nth: Nth | None = None
+    nth: Nth | Beside | None = None
 
 
 def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
-    """Dates, months and years, and times relative to `today`, if given, in the languages of the
-    query. Of nested ranges only the innermost: other languages may understand less of a date.
+    """Dates, months, years and feasts, and times relative to `today`, if given, in the languages of
+    the query. Of nested ranges only the innermost: other languages may understand less of a date.
     """
-    return _named(query, told_or_all(query), today)
+    languages = told_or_all(query)
+    feasts = [days for one, text in _read_by(tuple(languages), query) for days in one.feasts(text)]
+    return _innermost([*feasts, *_named(query, languages, today)])
 
 
 def days_told(text: str, on: date) -> tuple[date, date] | None:
@@ -69,6 +79,10 @@ def _named(query: str, languages: Sequence[Language], today: date | None) -> tup
     found += [days for one, text in known for days in one.years(text)]
     if today is not None:
         found += [days for one, text in known for days in one.relative(text, today)]
+    return _innermost(found)
+
+
+def _innermost(found: Sequence[Days]) -> tuple[Days, ...]:
     different = tuple(dict.fromkeys(found))
     return tuple(one for one in different if not any(_holds(one, other) for other in different))
 
@@ -106,6 +120,8 @@ def days_in_digits(query: str) -> Iterator[Days]:
 
 def of_year(one: Days, year: int) -> tuple[date, date]:
     """The first and last of days of any year, in this year."""
+    if isinstance(one.nth, Beside):
+        return _beside(one.nth, year)
     if one.nth is not None:
         return _nth(one.nth, year, one.first.month)
     goes_on = one.last < one.first
@@ -121,6 +137,45 @@ def _nth(nth: Nth, year: int, month: int) -> tuple[date, date]:
     at = days[min(nth.number, len(days)) - 1] if nth.number > 0 else days[-1]
     begins = date(year, month, at)
     return begins, begins + timedelta(nth.days - 1)
+
+
+def _beside(one: Beside, year: int) -> tuple[date, date]:
+    first, last = (day.toordinal() for day in _celebrated(one.feast, year))
+    number, length = one.number, _UNIT_DAYS.get(one.unit, 0)
+    if number and one.unit == "weekend":
+        day = last + 1 if number > 0 else first - 2
+        saturday = day + (6 - day) % 7 if number > 0 else day - (day - 6) % 7
+        first = saturday + 7 * (number - 1 if number > 0 else number + 1)
+        last = first + 1
+    elif number == 1:
+        first, last = last + 1, last + length
+    elif number == -1:
+        first, last = first - length, first - 1
+    else:
+        first, last = first + number * length, last + number * length
+    return _on(first), _on(last)
+
+
+def _on(ordinal: int) -> date:
+    return date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
+
+
+def _celebrated(feast: Feast, year: int) -> tuple[date, date]:
+    first = date(year, feast.month, feast.day) if feast.month else _easter(year)
+    if not feast.month:
+        first += timedelta(feast.day)
+    if feast.weekday is not None:
+        first += timedelta((feast.weekday - first.weekday()) % 7)
+    return first, first + timedelta(feast.days - 1)
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday of the Western churches (Meeus, "Astronomical Algorithms", 1991)."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    i = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
+    month, day = divmod(h + i - 7 * ((a + 11 * h + 22 * i) // 451) + 114, 31)
+    return date(year, month, day + 1)
 
 
 def _in_year(day: date, year: int) -> date:
@@ -142,7 +197,7 @@ class _Names:
         return next((means for name, means in self._names if name.fullmatch(text)), None)
 
 
-_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season)(\d?)\}")
+_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|feast)(\d?)\}")
 _PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
 _SEASON_MONTHS: Final = 3
 _YEARS_BACK: Final = 3  # in which a season may have ended
@@ -172,7 +227,9 @@ class _Reader:
             "nth": _Names(told.ordinals),
             "part": _Names(told.parts),
             "season": _Names({name: at for at, name in enumerate(told.seasons)}),
+            "feast": _Names({name: at for at, name in enumerate(told.feasts)}),
         }
+        self._feasts = [*told.feasts.values()]
         self._months = re.compile("|".join(told.months))
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         has_blanks = script not in (Script.HAN, Script.KANA)
@@ -245,6 +302,22 @@ class _Reader:
         length = monthrange(ends, last)[1]
         return Days(date(within, first, 1), date(ends, last, length), year is None)
 
+    def feasts(self, query: _Text) -> Iterator[Days]:
+        """Feasts and the days beside them, of a given year or of any."""
+        seen: list[tuple[int, int]] = []
+        sides = (self._told.before_feast, -1), (self._told.after_feast, 1), (self._told.feast, 0)
+        for template, side in sides:
+            for match in self._found(template, query) if self._feasts else ():
+                if _overlaps(match.span(), seen):
+                    continue
+                seen.append(match.span())
+                number = _number(self._names["n"], _part(match, "n")) if side else 0
+                feast = self._feasts[int(self._names["feast"].meant(_part(match, "feast")) or 0)]
+                beside = Beside(feast, side * number, self._unit(match) if side else "")
+                year = _part(match, "y")
+                spans = _beside(beside, int(year) if year else _ANY_YEAR)
+                yield Days(*spans) if year else Days(*spans, of_any_year=True, nth=beside)
+
     def _dates(self, query: _Text) -> Iterator[tuple[str, str, str, tuple[int, int]]]:
         """Month, day and year as written, and their positions."""
         for match in self._found(self._told.date, query):
@@ -273,8 +346,7 @@ class _Reader:
         for match in self._near.finditer(query.text):
             yield _around(_before(today, int(self._near_days.meant(match[0]) or 0)), 0)
         for match in self._found(self._told.ago, query):
-            number = _part(match, "n")
-            count = int(number) if number.isdecimal() else int(self._names["n"].meant(number) or 0)
+            count = _number(self._names["n"], _part(match, "n"))
             days = _UNIT_DAYS[self._unit(match)]
             yield _around(_before(today, count * days), days // 4)
         narrower = [span for _, span in self._within_months(query)]
@@ -340,6 +412,13 @@ def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
     return any(span[0] < last and first < span[1] for first, last in others)
 
 
+def _number(names: _Names, written: str) -> int:
+    """A number in digits or in a word; 1 if none is written."""
+    if not written:
+        return 1
+    return int(written) if written.isdecimal() else int(names.meant(written) or 0)
+
+
 def _part(match: re.Match[str], name: str) -> str:
     """The match of a template's group, in any of its branches; empty if none."""
     groups = match.groupdict()
@@ -381,4 +460,4 @@ def _around(day: date, reach: int) -> Days:
 
 
 def _before(day: date, days: int) -> date:
-    return date.fromordinal(max(1, day.toordinal() - days))
+    return _on(day.toordinal() - days)

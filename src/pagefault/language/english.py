@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
 
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june",
@@ -40,14 +40,16 @@ ENGLISH: Final = Language(
         the their theirs them themselves then there these they this those through to too under until
         up upon us very was we were what when where which while who whom whose why will with would
         you your yours yourself yourselves d ll m re s t ve don doesn didn isn wasn weren hasn haven
-        hadn won wouldn shouldn couldn ain aren mustn mightn cannot
+        hadn won wouldn shouldn couldn ain aren mustn mightn cannot dont doesnt didnt isnt arent
+        wasnt werent havent hasnt hadnt wont wouldnt shouldnt couldnt cant im ive hes shes theyre
+        theyve theyll youre youve youll weve thats whats whos wheres whens whys hows theres heres
         """
     ),
     function_words=words(
         """
         across ago almost along already also although always among another anyone anything
         anyway around away back behind besides done either else enough even ever every everyone
-        everything however im indeed instead ive least less like may maybe mine near
+        everything however indeed instead least less like may maybe mine near
         neither never nobody none nothing often one onto others otherwise per perhaps quite
         rather several since somebody someone something sometimes somewhere soon still therefore
         though throughout thus together toward towards unless via well whatever whenever whereas
@@ -143,6 +145,8 @@ ENGLISH: Final = Language(
         keep: kept
         know: knew known knowledge
         leave: left
+        lay: laid
+        lead: led
         lend: lent
         lose: lost loss
         make: made
@@ -192,13 +196,18 @@ ENGLISH: Final = Language(
         goose: geese
         grandfather: grandpa
         grandmother: grandma granny
+        half: halves
         knife: knives
+        loaf: loaves
         man: men
         mother: mom mommy mum mama
         mouse: mice
         person: people
         photograph: photo photos
         picture: pic pics
+        scarf: scarves
+        shelf: shelves
+        thief: thieves
         tooth: teeth
         wife: wives
         wolf: wolves
@@ -322,6 +331,8 @@ ENGLISH: Final = Language(
         spring summer autumn fall winter
         monday tuesday wednesday thursday friday saturday sunday january february march april may
         june july august september october november december
+        palm holy good easter ascension whitsun pentecost years eve epiphany valentine valentines
+        halloween thanksgiving christmas xmas boxing before after
         """
     ),
     calendar=words(
@@ -390,6 +401,29 @@ ENGLISH: Final = Language(
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
         this=r"\bthis\s+{unit}(?<!s)\b",
         weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
+        feasts={
+            "palm sunday": Feast(0, -7),
+            "holy week": Feast(0, -6, 7),
+            "good friday": Feast(0, -2),
+            "easter sunday": Feast(0, 0),
+            "easter monday": Feast(0, 1),
+            "easter(?: weekend)?": Feast(0, -2, 4),
+            "ascension day": Feast(0, 39),
+            "whitsun|pentecost": Feast(0, 49, 2),
+            "new year['’]?s eve": Feast(12, 31),
+            "new year['’]?s(?: day)?": Feast(1, 1),
+            "epiphany": Feast(1, 6),
+            "valentine['’]?s(?: day)?": Feast(2, 14),
+            "halloween": Feast(10, 31),
+            "thanksgiving": Feast(11, 22, 4, weekday=3),
+            "(?:christmas|xmas) eve": Feast(12, 24),
+            "(?:christmas|xmas) day": Feast(12, 25),
+            "boxing day": Feast(12, 26),
+            "christmas|xmas": Feast(12, 24, 3),
+        },
+        feast=r"\b{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
+        before_feast=(r"\b(?:{n}\s+)?{unit}\s+before\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
+        after_feast=(r"\b(?:{n}\s+)?{unit}\s+after\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
         doubtful_months=frozenset(
             words("may march jan feb mar apr jun jul aug sep sept oct nov dec")
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
 
 FRENCH: Final = Language(
     code="fr",
@@ -77,6 +77,7 @@ FRENCH: Final = Language(
         aujourd'hui lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin juillet août septembre
         octobre novembre décembre deux trois quatre cinq six premier première deuxième second seconde troisième quatrième début
         mi milieu fin printemps été automne hiver
+        gras rameaux saint pâques ascension pentecôte sylvestre nouvel épiphanie chandeleur valentin halloween toussaint noël
         """
     ),
     calendar=words(
@@ -142,6 +143,31 @@ FRENCH: Final = Language(
         last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",
         this=r"\b(?:ce|cet|cette)\s+{unit}\b(?!\s+(?:derni(?:er|ère)|passée?|précédente?))",
         weekday=r"\b{weekday}\s+(?:dernier|passé)\b|\b(?:ce|le)\s+{weekday2}\b",
+        feasts={
+            "mardi gras": Feast(0, -47),
+            "(?:dimanche des )?rameaux": Feast(0, -7),
+            "vendredi saint": Feast(0, -2),
+            "lundi de p[âa]ques": Feast(0, 1),
+            "dimanche de p[âa]ques": Feast(0, 0),
+            "p[âa]ques": Feast(0, -2, 4),
+            "ascension": Feast(0, 39),
+            "pentec[ôo]te": Feast(0, 49, 2),
+            "saint[ -]sylvestre": Feast(12, 31),
+            "nouvel an|jour de l['’]an": Feast(1, 1),
+            "[ée]piphanie": Feast(1, 6),
+            "chandeleur": Feast(2, 2),
+            "saint[ -]valentin": Feast(2, 14),
+            "halloween": Feast(10, 31),
+            "toussaint": Feast(11, 1),
+            "no[ëe]l": Feast(12, 24, 3),
+        },
+        feast=r"\b{feast}\b(?:\s+(?:de\s+)?{y}\b)?",
+        before_feast=(
+            r"\b(?:{n}\s+)?{unit}\s+avant\s+(?:l['’]\s*|la\s+|le\s+|les\s+)?{feast}\b(?:\s+(?:de\s+)?{y}\b)?"
+        ),
+        after_feast=(
+            r"\b(?:{n}\s+)?{unit}\s+après\s+(?:l['’]\s*|la\s+|le\s+|les\s+)?{feast}\b(?:\s+(?:de\s+)?{y}\b)?"
+        ),
     ),
     cues={
         Cue.ASKS: (

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class Script(StrEnum):
@@ -68,14 +68,25 @@ class Cue(StrEnum):
     SMALL_TALK = auto()  # a whole sentence
 
 
+class Feast(NamedTuple):
+    """Days of a feast: from a day of a month or, if `month` is 0, as many days after Easter Sunday
+    as `day`; from the first such `weekday` then, if there is one.
+    """
+
+    month: int
+    day: int
+    days: int = 1
+    weekday: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dates:
     """How days are written. Months, weekdays, units, seasons, ordinals and parts are regular
     expressions of their names, as written: including abbreviations, but not the full stop after
-    them.
+    them; so are feasts.
 
     The others are templates with groups: `{d}` a day, `{month}`, `{y}` a year, `{weekday}`,
-    `{unit}`, `{n}` a number, `{nth}`, `{part}`, `{season}`; `{d2}`, `{month2}`, `{y2}` and so on in
+    `{unit}`, `{n}` a number, `{nth}`, `{part}`, `{season}`, `{feast}`; `{d2}`, `{month2}`, `{y2}` and so on in
     another branch. If a date without a preposition could be another word, put the preposition into
     the template.
     """
@@ -100,6 +111,10 @@ class Dates:
     this: str = ""
     weekday: str = ""  # the last such weekday
     weekday_of_last_week: str = ""
+    feasts: Mapping[str, Feast] = field(default_factory=dict)  # longer names first
+    feast: str = ""
+    before_feast: str = ""  # the unit before it, or a number of them
+    after_feast: str = ""
     doubtful_months: Set[str] = frozenset()  # lower-case ones that are also other words
     before_a_month: str = ""  # what marks such a word as a month
 

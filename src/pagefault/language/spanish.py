@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
 
 _WHAT: Final = r"(?:qué|que|quién(?:es)?|cuál(?:es)?|cuándo|dónde|adónde|cómo|cuánt[oa]s?|por qué)"
 
@@ -75,6 +75,8 @@ SPANISH: Final = Language(
         jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre dos
         tres cuatro cinco seis primer primero primera segundo segunda tercer tercero tercera cuarto cuarta último última
         principio principios comienzo comienzos mediados final finales primavera verano otoño invierno
+        carnaval ramos santa santo pascua pentecostés nochevieja reyes valentín halloween todos santos nochebuena navidad
+        navidades finde
         """
     ),
     calendar=words(
@@ -103,7 +105,7 @@ SPANISH: Final = Language(
         units={
             "day": "d[ií]as?",
             "week": "semanas?",
-            "weekend": "fin de semana",
+            "weekend": "fin de semana|finde",
             "month": "mes(?:es)?",
             "year": "años?",
         },
@@ -120,8 +122,36 @@ SPANISH: Final = Language(
         },
         date=(
             r"\b{d}\s+de\s+{month}\b\.?(?:\s+(?:de\s+|del\s+)?{y}\b)?"
-            r"|\b(?:en|desde|de|hasta|este|pasado|durante)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
+            r"|\b(?:en|desde|de|hasta|este|pasado|durante|para|hacia)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
             r"|\b{month3}\b\.?\s+(?:de\s+|del\s+)?{y3}\b"
+        ),
+        feasts={
+            "carnavales|carnaval": Feast(0, -52, 6),
+            "domingo de ramos": Feast(0, -7),
+            "semana santa": Feast(0, -6, 7),
+            "jueves santo": Feast(0, -3),
+            "viernes santo": Feast(0, -2),
+            "lunes de pascua": Feast(0, 1),
+            "(?:domingo de )?pascua": Feast(0, 0),
+            "pentecost[ée]s": Feast(0, 49, 2),
+            "nochevieja": Feast(12, 31),
+            "año nuevo": Feast(1, 1),
+            "(?:d[ií]a de |noche de )?reyes(?: magos)?": Feast(1, 6),
+            "san valent[ií]n": Feast(2, 14),
+            "halloween": Feast(10, 31),
+            "todos los santos": Feast(11, 1),
+            "nochebuena": Feast(12, 24),
+            "navidad(?:es)?": Feast(12, 24, 3),
+        },
+        feast=(
+            r"\b(?!reyes\b){feast}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+            r"|\b(?:en|por|desde|hasta)\s+{feast2}\b(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
+        ),
+        before_feast=(
+            r"\b(?:{n}\s+)?{unit}\s+antes\s+de(?:l|\s+la|\s+los)?\s+{feast}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+        ),
+        after_feast=(
+            r"\b(?:{n}\s+)?{unit}\s+después\s+de(?:l|\s+la|\s+los)?\s+{feast}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
         ),
         doubtful_months=frozenset({"mar", "set"}),  # the sea: a month only with a day or a year
         before_a_month=r"(?!)",

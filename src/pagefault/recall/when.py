@@ -43,7 +43,8 @@ def _spans(one: Days, earliest: int, latest: int) -> Iterator[tuple[int, int]]:
         yield one.first.toordinal(), one.last.toordinal()
         return
     since, until = _year(earliest) - 1, _year(latest)
-    for year in range(max(since, until - YEARS_MAX, 1), min(until, date.max.year - 1) + 1):
+    # The last weekend before New Year's Day is in the year before.
+    for year in range(max(since, until - YEARS_MAX, 1), min(until + 1, date.max.year - 1) + 1):
         first, last = of_year(one, year)
         yield first.toordinal(), last.toordinal()
 
