@@ -70,7 +70,9 @@ class ClaimsPane(Pane):
     def _line(self, one: ClaimView, depth: int = 0, *, is_again: bool = False) -> Row:
         text = "  " * (depth - 1) + "└ " * bool(depth) + one.text
         text += " (see above)" if is_again else f" — {one.why}" if self.as_tree and one.why else ""
-        cells = (one.claim_id, one.type, one.status, one.authority, text)
+        is_proposed = one.is_standing and one.authority != "user"
+        status = "proposed" if is_proposed else one.status
+        cells = (one.claim_id, one.type, status, one.authority, text)
         return Row(one, cells, tone=SegmentKind.CLAIMS)
 
     @property

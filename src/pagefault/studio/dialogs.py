@@ -35,7 +35,7 @@ class Ask(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Text(self.question))
-            yield Input(self.value)
+            yield Input(self.value, select_on_focus=False)  # typing adds to it
             yield Label(Text(self.hint or "Enter to confirm, Escape to cancel.", style="dim"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -94,13 +94,17 @@ class Lines(ScrollView):
         self._chunks: OrderedDict[int, Sequence[Row | None]] = OrderedDict()
         self._asked: set[int] = set()
         self._shows = 0  # increases with each change of contents
+        self._base = Style.null()
 
     def on_mount(self) -> None:
         self._resize()
 
-    def show(self, source: LineSource, *, at: int = 0) -> None:
+    def show(self, source: LineSource, *, at: int = 0, first: Sequence[Row | None] = ()) -> None:
+        """List these rows, with `at` selected. `first` is their first chunk, if it was read."""
         self._source = source
         self._chunks.clear()
+        if first:
+            self._chunks[0] = first
         self._asked.clear()
         self._shows += 1
         self._resize()
@@ -119,7 +123,13 @@ class Lines(ScrollView):
         return self._row(self.cursor) if self.count else None
 
     def _resize(self) -> None:
-        self.virtual_size = Size(0, self.count + 1)
+        size = Size(0, self.count + 1)
+        if self.show_vertical_scrollbar is (size.height > self.size.height > 0):
+            self.set_reactive(Lines.virtual_size, size)  # else the whole screen is laid out anew
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.virtual_size = size
 
     def _row(self, index: int) -> Row | None:
         number, offset = divmod(index, CHUNK)
@@ -202,8 +212,12 @@ class Lines(ScrollView):
         rest = width - 2 - sum(wide + 1 for _, wide in shown)
         return [*shown, (last, max(rest, 1))]
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # for all lines: it is worked out from every ancestor
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
-        width, base = self.scrollable_content_region.width, self.rich_style
+        width, base = self.scrollable_content_region.width, self._base
         if y == 0:
             style = base + self.get_component_rich_style("lines--head", partial=True)
             cells = tuple(one.title for one in self.columns)

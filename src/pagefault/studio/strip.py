@@ -30,7 +30,7 @@ class WindowStrip(Widget):
         self._tallest: dict[int, int] = {}  # lines, at the present width
 
     def watch_shows(self, shows: WindowView | None) -> None:
-        if self._lines() > self.content_size.height:
+        if self._lines() > max(self._tallest.values(), default=0):
             self.refresh(layout=True)
         self.border_title = "Window" if shows is None else f"Window {when(shows)}"
 
