@@ -36,7 +36,8 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
     cls=Command,
     help=f"""Show what the window held at some time.
 
-    Without SESSION, in the last one used (forks excluded). {WHEN} Messages after the last request are among the pages, but not in its tokens.
+    Without SESSION, in the last one used (forks excluded). {WHEN} Messages after the last request
+    are among the pages, but not in its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
     [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept,

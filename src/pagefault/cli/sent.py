@@ -42,8 +42,9 @@ def sent(
     messages: [{role, content, tool_calls: [{call_id, name, arguments}], call_id}], tail, tools};
     `tail` follows the newest message, `forgotten` are the records that are gone.
     """
-    if turn is number is None and session_name is not None and session_name.isdecimal():
-        session_name, turn = None, int(session_name)  # TURN alone
+    if turn is None and number is None and session_name and session_name.isdecimal():
+        turn = int(session_name)  # alone
+        session_name = None
     if (turn is None) == (number is None):
         raise click.UsageError("Name a TURN, or give --request N.")
 

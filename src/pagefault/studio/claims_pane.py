@@ -140,7 +140,8 @@ class ClaimsPane(Pane):
         said = one.value
         rests = f"Its evidence ({counted(len(one.evidence), 'quotation')}) stays the same."
         if act.asks:
-            self.app.push_screen(Ask(f"{act.name} {one.claim_id}: {act.does}", said, rests), done)
+            question = f"{act.name} {one.claim_id}: {act.does}"
+            self.app.push_screen(Ask(question, said, rests, is_replaced=False), done)
         else:
             options = [("yes", f"Yes, {act.does}"), ("", "No, cancel")]
             self.app.push_screen(Choose(f"{act.name} {one.claim_id}? {said}", options), done)

@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -54,7 +54,7 @@ class Lines(ScrollView):
     Lines { height: 1fr; background: $surface; }
     Lines:focus { background-tint: $foreground 3%; }
     Lines > .lines--head { color: $text-muted; text-style: bold; }
-    Lines > .lines--cursor { background: $primary 35%; text-style: bold; }
+    Lines > .lines--cursor { background: $primary 35%; color: $text; text-style: bold; }
     Lines > .lines--soft { color: $text-muted; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--head", "lines--cursor", "lines--soft"}
@@ -94,7 +94,6 @@ class Lines(ScrollView):
         self._chunks: OrderedDict[int, Sequence[Row | None]] = OrderedDict()
         self._asked: set[int] = set()
         self._shows = 0  # increases with each change of contents
-        self._base = Style.null()
 
     def on_mount(self) -> None:
         self._resize()
@@ -212,26 +211,24 @@ class Lines(ScrollView):
         rest = width - 2 - sum(wide + 1 for _, wide in shown)
         return [*shown, (last, max(rest, 1))]
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self._base = self.rich_style  # for all lines: it is worked out from every ancestor
-        return super().render_lines(crop)
+    def _toned(self, *part: str) -> Style:
+        """The style of a part, opaque over what is below it, so that each theme can be read."""
+        return self.get_visual_style(*part).rich_style
 
     def render_line(self, y: int) -> Strip:
-        width, base = self.scrollable_content_region.width, self._base
+        width, base = self.scrollable_content_region.width, self._toned()
         if y == 0:
-            style = base + self.get_component_rich_style("lines--head", partial=True)
+            style = self._toned("lines--head")
             cells = tuple(one.title for one in self.columns)
             return self._strip(Row(None, cells), width, style, "  ")
         index = y - 1 + self.scroll_offset.y
         if index >= self.count:
             told = [] if self.count else wrap(self.empty, max(width - 2, 1))
             text = told[index] if index < len(told) else ""
-            style = base + self.get_component_rich_style("lines--soft", partial=True)
+            style = self._toned("lines--soft")
             return Strip([Segment(set_cell_size(f"  {text}", width), style)], width)
         row, is_here = self._row(index) or _MISSING, index == self.cursor
-        style = base
-        if is_here:
-            style += self.get_component_rich_style("lines--cursor", partial=True)
+        style = self._toned("lines--cursor") if is_here else base
         return self._strip(row, width, style, "› " if is_here else "  ")
 
     def _strip(self, row: Row, width: int, style: Style, lead: str) -> Strip:

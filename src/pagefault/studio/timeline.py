@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from pagefault.model.reprs import counted
-from pagefault.studio.tones import COLOURS, HERE, REWRITE, has_colours
+from pagefault.studio.tones import COLOURS, REWRITE, has_colours
 from pagefault.views.shown import MapView, SegmentKind
 from pagefault.views.texts import why_rewritten
 
@@ -135,9 +135,9 @@ def _line(shows: MapView, at: int, y: int, width: int, height: int) -> Iterator[
             eighths = max(1, round(group[-1].tokens / highest * rows * 8))
             glyph = _EIGHTHS[min(8, max(0, eighths - (rows - y) * 8))]
             colour = REWRITE if is_rewritten else COLOURS[SegmentKind.CONVERSATION]
-            colour = HERE if is_here else colour
+            colour = "" if is_here else colour  # the theme's own, which stands out in each
         elif is_here:
-            glyph, colour = "▲", HERE
+            glyph, colour = "▲", ""
         else:
             glyph = "↩" if any(shows.brought[first : first + step]) else " "
             colour = COLOURS[SegmentKind.BROUGHT_BACK]
