@@ -69,6 +69,7 @@ class StudioApp(App[None]):
     .-narrow Pane .preview { width: 1fr; height: 2fr; border-left: none;
                              border-top: solid $foreground 15%; }
     .-short WindowStrip { max-height: 4; }
+    .-short WindowStrip.-words { max-height: 9; }
     .-short.-narrow #pages-pane .preview, .-short.-narrow #review-pane .preview { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

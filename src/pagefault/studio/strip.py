@@ -34,8 +34,9 @@ class WindowStrip(Widget):
             self.refresh(layout=True)
         self.border_title = "Window" if shows is None else f"Window {when(shows)}"
 
-    def watch_in_words(self) -> None:
+    def watch_in_words(self, in_words: bool) -> None:
         self._tallest.clear()
+        self.set_class(in_words, "-words")  # a sentence is never cut
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         lines = super().get_content_height(container, viewport, width)
