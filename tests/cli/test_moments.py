@@ -71,6 +71,18 @@ def test_what_is_no_moment_is_refused_with_what_would_be(
     assert why in told.err
 
 
+def test_without_a_session_it_is_the_one_used_last(cli: Cli, memory_root: Path) -> None:
+    here = ("--root", memory_root)
+    for command, *when in (("at", "5"), ("diff", "0", "5"), ("sent", "5")):
+        told = cli(*here, command, *when, "--json").data
+        assert told["session"] == "talk"
+        assert told == cli(*here, command, "talk", *when, "--json").data
+    assert cli(*here, "items", "--json").data["session"] == "talk"
+    for command, name in (("at", "WHEN"), ("diff", "A and B"), ("sent", "a TURN")):
+        missing = cli(*here, command)
+        assert (missing.code, f"Name {name}" in missing.err) == (2, True)
+
+
 def test_times_go_by_the_clock_of_the_computer_and_a_date_alone_is_the_end_of_its_day(
     cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

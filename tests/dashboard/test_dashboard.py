@@ -353,6 +353,10 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
                 for width in (1280, 400):
                     tab.open(f"{to.url}/dashboard/", width=width)
                     assert tab.tell("document.documentElement.scrollWidth") <= width
+                    tables = "[...document.querySelectorAll('.scroll table')]"
+                    assert tab.tell(f"{tables}.length") > 1
+                    fits = "one => one.scrollWidth <= one.parentElement.clientWidth"
+                    assert tab.tell(f"{tables}.every({fits})"), "nothing has to be scrolled to"
                     tab.open(report.as_uri(), width=width)
                     assert tab.tell("document.documentElement.scrollWidth") <= width
                 gone = "404 (Not Found)"  # the page that was forgotten while it was open

@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("textual", reason="the extra `studio` is not installed")
 
+from textual.color import Color
+
 from pagefault import PageId
 from tests.studio.seat import Seat, studio
 
@@ -63,3 +65,32 @@ async def test_in_words_there_are_sentences_in_place_of_bars(root: Path) -> None
         await seat.sees("Window at request 13, turn 12:", "of 1,600 tokens. rules")
         await seat.sees("Request 13 of 15, turn 12:", "same as in the previous request")
         assert not set(seat.screen()) & set("█▁▂▃▄▅▆▇░")
+
+
+async def test_in_words_nothing_of_a_sentence_is_cut_where_there_is_little_room(root: Path) -> None:
+    async with studio(root, size=(60, 20)) as seat:
+        await seat.sees("pages now", "sum_1", "sum_2")  # the list has room beside bars and marks
+        await seat.press("d")
+        await seat.sees("Window now", "free ")
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4
+        for one in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+async def test_a_list_can_be_read_whatever_the_theme(root: Path) -> None:
+    async with studio(root, size=(100, 34)) as seat:
+        await seat.sees("pages now", "sum_1")
+        for theme in ("textual-light", "solarized-light", "tokyo-night", "nord"):
+            seat.app.theme = theme
+            await seat.pilot.pause()
+            for y in (0, 1):  # the heads, and the selected line
+                for one in seat.app.pages.lines.render_line(y):
+                    assert one.style is not None
+                    pair = map(Color.from_rich_color, (one.style.color, one.style.bgcolor))
+                    dark, light = sorted(map(_luminance, pair))
+                    assert (light + 0.05) / (dark + 0.05) >= 3, (theme, one)

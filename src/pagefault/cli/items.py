@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @click.option(
     "--message",
     metavar="SEQ",
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
 )
 @json_option
 @pass_app
-def items(app: App, session_name: str, message: int | None, as_json: bool) -> None:
+def items(app: App, session_name: str | None, message: int | None, as_json: bool) -> None:
     """List a conversation by kind, and show what a proxy's client sent, as it sent it.
 
-    Kinds are message, call, result, reasoning, media and opaque (which only its provider can read).
+    Without SESSION, of the last one used (forks excluded). Kinds are message, call, result,
+    reasoning, media and opaque (which only its provider can read).
 
     Items are in order. `message_seq` is the record of the log that has the client's own JSON of the
     message, 0 if there is none.

@@ -36,21 +36,26 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
     cls=Command,
     help=f"""Show what the window held at some time.
 
-    {WHEN} Messages after the last request are among the pages, but not in its tokens.
+    Without SESSION, in the last one used (forks excluded). {WHEN} Messages after the last request
+    are among the pages, but not in its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
     [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept,
     faulted or stub. `relayed` is null, or the request that a proxy passed on.
     """,
 )
-@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
-@click.argument("when")
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
+@click.argument("when", metavar="WHEN", required=False)
 @json_option
 @pass_app
-def at(app: App, session_name: str, when: str, as_json: bool) -> None:
+def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> None:
+    named, when = _last("WHEN", session_name, when)
+
     async def read() -> tuple[str, Moment]:
         async with app.reading() as memory:
-            session = await find_session(memory, session_name)
+            session = await find_session(memory, named)
             return session.name or session.session_id, await _moment(session, when)
 
     name, moment = app.run(read())
@@ -66,24 +71,31 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
     cls=Command,
     help=f"""Show what changed in the window from A to B.
 
-    A and B are times as in `pagefault at`. {WHEN}
+    Without SESSION, of the last one used (forks excluded). A and B are times as in `pagefault at`.
+    {WHEN}
 
     JSON: {{session, before, after, tokens, epochs, entered: [page], left: [page], levels:
     [{{page_id, before, after}}]}}; `before` and `after` are as in `at --json` without its pages,
     and so is a page.
     """,
 )
-@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
+@click.argument("before", metavar="A", required=False)
+@click.argument("after", metavar="B", required=False)
 @json_option
 @pass_app
-def diff(app: App, session_name: str, before: str, after: str, as_json: bool) -> None:
+def diff(
+    app: App, session_name: str | None, before: str | None, after: str | None, as_json: bool
+) -> None:
     from pagefault.service.inspection.timetravel import difference, page_dict
+
+    named, before, after = _last("A and B", session_name, before, after)
 
     async def read() -> tuple[str, Moment, Moment]:
         async with app.reading() as memory:
-            session = await find_session(memory, session_name)
+            session = await find_session(memory, named)
             name = session.name or session.session_id
             return name, await _moment(session, before), await _moment(session, after)
 
@@ -187,6 +199,16 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
             right="seq turn",
         )
     app.term.note(f"{plural(len(found), 'movement')} in {name!r}")
+
+
+def _last(wanted: str, session_name: str | None, *times: str | None) -> tuple[Any, ...]:
+    """The arguments, with None for a session that was left out before these times."""
+    if times[-1] is not None:
+        return session_name, *times
+    given = (session_name, *times[:-1])
+    if None in given:
+        raise click.UsageError(f"Name {wanted}.")
+    return None, *given
 
 
 _TURN = re.compile(r"\d{1,15}")

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("session_name", metavar="SESSION", shell_complete=complete_session)
+@click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
 @click.argument("turn", metavar="[TURN]", type=click.IntRange(min=0), required=False)
 @click.option(
     "--request",
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
 )
 @json_option
 @pass_app
-def sent(app: App, session_name: str, turn: int | None, number: int | None, as_json: bool) -> None:
+def sent(
+    app: App, session_name: str | None, turn: int | None, number: int | None, as_json: bool
+) -> None:
     """Show a past request, byte for byte as it was packed: the last of a turn, or by number.
+
+    Without SESSION, of the last one used (forks excluded).
 
     If part of it was forgotten since, it says so and shows the rest. A proxied client's requests
     are its own, and are not kept.
@@ -36,6 +42,9 @@ def sent(app: App, session_name: str, turn: int | None, number: int | None, as_j
     messages: [{role, content, tool_calls: [{call_id, name, arguments}], call_id}], tail, tools};
     `tail` follows the newest message, `forgotten` are the records that are gone.
     """
+    if turn is None and number is None and session_name and session_name.isdecimal():
+        turn = int(session_name)  # alone
+        session_name = None
     if (turn is None) == (number is None):
         raise click.UsageError("Name a TURN, or give --request N.")
 

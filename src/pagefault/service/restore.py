@@ -11,7 +11,7 @@ an epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -83,13 +83,20 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     return state, max(last, row.last_seq)  # perhaps the last was forgotten
 
 
-def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
+def restore_at(
+    runtime: Runtime,
+    row: SessionRow,
+    upto: Seq,
+    *,
+    after_each: Callable[[Event, SessionState], None] = lambda event, state: None,
+) -> SessionState:
     """The state of a session after the record `upto`, read-only. What was forgotten since is not in
-    it. Blocks on the store.
+    it. `after_each` is called with every record since the last epoch, and the state after it: again
+    from the first if one of them could not be folded. Blocks on the store.
     """
     scope = scope_at(runtime.scope(row.session), upto)
     reader = _Reader(runtime)
-    state, _ = _fold(runtime, reader, row, scope, _start(reader, scope))
+    state, _ = _fold(runtime, reader, row, scope, _start(reader, scope), after_each)
     return state
 
 
@@ -132,7 +139,12 @@ def records(
 
 
 def _fold(
-    runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope, start: Seq
+    runtime: Runtime,
+    reader: _Reader,
+    row: SessionRow,
+    scope: Scope,
+    start: Seq,
+    after_each: Callable[[Event, SessionState], None] = lambda event, state: None,
 ) -> tuple[SessionState, Seq]:
     """The records of the scope from `start` on, folded, and the last one of the session's own.
 
@@ -157,6 +169,7 @@ def _fold(
                     last = at
                 if at not in aside:
                     state.fold(event)
+                    after_each(event, state)
         except UNFOLDABLE as problem:
             assert at not in aside
             aside[at] = f"the window cannot take it: {type(problem).__name__}"

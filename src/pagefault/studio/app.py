@@ -57,6 +57,10 @@ class StudioApp(App[None]):
         (96, "-normal"),
         (150, "-wide"),
     ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - likewise
+        (0, "-short"),
+        (26, "-tall"),
+    ]
     CSS = """
     #title { height: 1; background: $primary 25%; padding: 0 1; text-style: bold; }
     .-narrow Timeline { height: 5; }
@@ -64,6 +68,9 @@ class StudioApp(App[None]):
     .-narrow Pane Lines { width: 1fr; height: 3fr; }
     .-narrow Pane .preview { width: 1fr; height: 2fr; border-left: none;
                              border-top: solid $foreground 15%; }
+    .-short WindowStrip { max-height: 4; }
+    .-short WindowStrip.-words { max-height: 9; }
+    .-short.-narrow #pages-pane .preview, .-short.-narrow #review-pane .preview { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "travel(-1)", "Earlier"),

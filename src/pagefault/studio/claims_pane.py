@@ -70,7 +70,9 @@ class ClaimsPane(Pane):
     def _line(self, one: ClaimView, depth: int = 0, *, is_again: bool = False) -> Row:
         text = "  " * (depth - 1) + "└ " * bool(depth) + one.text
         text += " (see above)" if is_again else f" — {one.why}" if self.as_tree and one.why else ""
-        cells = (one.claim_id, one.type, one.status, one.authority, text)
+        is_proposed = one.is_standing and one.authority != "user"
+        status = "proposed" if is_proposed else one.status
+        cells = (one.claim_id, one.type, status, one.authority, text)
         return Row(one, cells, tone=SegmentKind.CLAIMS)
 
     @property
@@ -138,7 +140,8 @@ class ClaimsPane(Pane):
         said = one.value
         rests = f"Its evidence ({counted(len(one.evidence), 'quotation')}) stays the same."
         if act.asks:
-            self.app.push_screen(Ask(f"{act.name} {one.claim_id}: {act.does}", said, rests), done)
+            question = f"{act.name} {one.claim_id}: {act.does}"
+            self.app.push_screen(Ask(question, said, rests, is_replaced=False), done)
         else:
             options = [("yes", f"Yes, {act.does}"), ("", "No, cancel")]
             self.app.push_screen(Choose(f"{act.name} {one.claim_id}? {said}", options), done)

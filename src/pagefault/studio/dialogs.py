@@ -23,19 +23,22 @@ _BOX = """
 
 
 class Ask(ModalScreen[str | None]):
-    """Asks for a line of text; returns None if cancelled."""
+    """Asks for a line of text; None if cancelled. Typing adds to `value`, or replaces it."""
 
     DEFAULT_CSS = _BOX.format("Ask")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel")]
 
-    def __init__(self, question: str, value: str = "", hint: str = "") -> None:
+    def __init__(
+        self, question: str, value: str = "", hint: str = "", *, is_replaced: bool = True
+    ) -> None:
         super().__init__()
         self.question, self.value, self.hint = question, value, hint
+        self.is_replaced = is_replaced
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Text(self.question))
-            yield Input(self.value)
+            yield Input(self.value, select_on_focus=self.is_replaced)
             yield Label(Text(self.hint or "Enter to confirm, Escape to cancel.", style="dim"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

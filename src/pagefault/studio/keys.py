@@ -20,7 +20,8 @@ class KeyLine(Widget):
     """
 
     DEFAULT_CSS = """
-    KeyLine { dock: bottom; height: 1; background: $footer-background; color: $footer-foreground; }
+    KeyLine { dock: bottom; height: 1; background: $footer-background;
+              color: $footer-description-foreground; }
     """
 
     def __init__(self) -> None:

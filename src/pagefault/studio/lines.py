@@ -54,7 +54,7 @@ class Lines(ScrollView):
     Lines { height: 1fr; background: $surface; }
     Lines:focus { background-tint: $foreground 3%; }
     Lines > .lines--head { color: $text-muted; text-style: bold; }
-    Lines > .lines--cursor { background: $primary 35%; text-style: bold; }
+    Lines > .lines--cursor { background: $primary 35%; color: $text; text-style: bold; }
     Lines > .lines--soft { color: $text-muted; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--head", "lines--cursor", "lines--soft"}
@@ -98,9 +98,12 @@ class Lines(ScrollView):
     def on_mount(self) -> None:
         self._resize()
 
-    def show(self, source: LineSource, *, at: int = 0) -> None:
+    def show(self, source: LineSource, *, at: int = 0, first: Sequence[Row | None] = ()) -> None:
+        """List these rows, with `at` selected. `first` is their first chunk, if it was read."""
         self._source = source
         self._chunks.clear()
+        if first:
+            self._chunks[0] = first
         self._asked.clear()
         self._shows += 1
         self._resize()
@@ -119,7 +122,13 @@ class Lines(ScrollView):
         return self._row(self.cursor) if self.count else None
 
     def _resize(self) -> None:
-        self.virtual_size = Size(0, self.count + 1)
+        size = Size(0, self.count + 1)
+        if self.show_vertical_scrollbar is (size.height > self.size.height > 0):
+            self.set_reactive(Lines.virtual_size, size)  # else the whole screen is laid out anew
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.virtual_size = size
 
     def _row(self, index: int) -> Row | None:
         number, offset = divmod(index, CHUNK)
@@ -202,22 +211,24 @@ class Lines(ScrollView):
         rest = width - 2 - sum(wide + 1 for _, wide in shown)
         return [*shown, (last, max(rest, 1))]
 
+    def _toned(self, *part: str) -> Style:
+        """The style of a part, opaque over what is below it, so that each theme can be read."""
+        return self.get_visual_style(*part).rich_style
+
     def render_line(self, y: int) -> Strip:
-        width, base = self.scrollable_content_region.width, self.rich_style
+        width, base = self.scrollable_content_region.width, self._toned()
         if y == 0:
-            style = base + self.get_component_rich_style("lines--head", partial=True)
+            style = self._toned("lines--head")
             cells = tuple(one.title for one in self.columns)
             return self._strip(Row(None, cells), width, style, "  ")
         index = y - 1 + self.scroll_offset.y
         if index >= self.count:
             told = [] if self.count else wrap(self.empty, max(width - 2, 1))
             text = told[index] if index < len(told) else ""
-            style = base + self.get_component_rich_style("lines--soft", partial=True)
+            style = self._toned("lines--soft")
             return Strip([Segment(set_cell_size(f"  {text}", width), style)], width)
         row, is_here = self._row(index) or _MISSING, index == self.cursor
-        style = base
-        if is_here:
-            style += self.get_component_rich_style("lines--cursor", partial=True)
+        style = self._toned("lines--cursor") if is_here else base
         return self._strip(row, width, style, "› " if is_here else "  ")
 
     def _strip(self, row: Row, width: int, style: Style, lead: str) -> Strip:

@@ -15,7 +15,7 @@ from pagefault.model.reprs import counted
 from pagefault.studio import acts
 from pagefault.studio.desk import Desk
 from pagefault.studio.dialogs import Choose
-from pagefault.studio.lines import Column, Lines
+from pagefault.studio.lines import CHUNK, Column, Lines
 from pagefault.studio.pane import Do, Find, Pane, ShowPages, quoted
 from pagefault.studio.rows import (
     AllPages,
@@ -92,7 +92,8 @@ class PagesPane(Pane):
             pages = [one for one in self.window.segments if one.pages]
             browser = await self.desk.browser()
             self.notes(f"{counted(len(pages), 'page')} {when(self.window)} · w: all pages")
-            self.lines.show(WindowPages(browser, pages))
+            source = WindowPages(browser, pages)
+            self.lines.show(source, first=await source.rows(0, CHUNK))
         else:
             browser = await self.desk.browser()
             every = AllPages(browser, await browser.count())

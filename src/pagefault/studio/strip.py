@@ -30,12 +30,13 @@ class WindowStrip(Widget):
         self._tallest: dict[int, int] = {}  # lines, at the present width
 
     def watch_shows(self, shows: WindowView | None) -> None:
-        if self._lines() > self.content_size.height:
+        if self._lines() > max(self._tallest.values(), default=0):
             self.refresh(layout=True)
         self.border_title = "Window" if shows is None else f"Window {when(shows)}"
 
-    def watch_in_words(self) -> None:
+    def watch_in_words(self, in_words: bool) -> None:
         self._tallest.clear()
+        self.set_class(in_words, "-words")  # a sentence is never cut
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         lines = super().get_content_height(container, viewport, width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,7 @@ SHARE: Final = 20
 """A sum over many requests is recomputed at most once per this many times its own duration, so that
 a viewer costs at most a twentieth of a core.
 """
-_WINDOWS: Final = 16
+_WINDOWS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +45,18 @@ class KeptSession:
     texts: SessionTexts
     items: list[BillItem] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    windows: OrderedDict[int, HeldWindow] = field(default_factory=OrderedDict)
+    windows: OrderedDict[int, Callable[[], HeldWindow]] = field(default_factory=OrderedDict)
     bill: Summed | None = None
     reading: asyncio.Task[None] | None = None
 
     def held(self, number: int) -> HeldWindow:
         """The window of a request. Blocks on the store."""
-        held = self.windows.get(number)
-        if held is None:
-            held = self.windows[number] = self.fold.held(self.fold.requests.entries[number])
+        if number not in self.windows:
+            self.windows |= self.fold.held(number)
+            self.windows.move_to_end(number)
             while len(self.windows) > _WINDOWS:
                 self.windows.popitem(last=False)
-        return held
+        return self.windows[number]()
 
     def summed(self) -> Bill:
         if self.bill is None or not self.bill.is_good(self.fold.upto):

@@ -4,7 +4,7 @@
 
 const body = document.body;
 const base = body.dataset.base;
-const SHARE = 20; // refreshing takes at most this part of the time: a twentieth
+const SHARE = 25; // refreshing takes at most this part of the time: a twenty-fifth
 
 document.documentElement.classList.add("js");
 

@@ -14,19 +14,21 @@ Blocks on the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from pagefault.model.events import Event, Faulted, Packed, Relayed
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Level
 from pagefault.model.page import SessionRow
+from pagefault.pack import layout
 from pagefault.pack.bill import Bill, BillItem, add_up
 from pagefault.pack.count import tools_tokens
 from pagefault.paging.pressure import Callback, Gauge, Pressure
+from pagefault.service.inspection import ledger
 from pagefault.service.inspection.bill import RequestFold
 from pagefault.service.inspection.brought import Brought, BroughtFold
-from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.memory_map import COLUMNS, MemoryMap, map_fold
 from pagefault.service.inspection.recollections import Recollection, RecollectionFold
 from pagefault.service.inspection.relayed_window import RelayedWindow
@@ -35,10 +37,15 @@ from pagefault.service.inspection.residents import Residents
 from pagefault.service.inspection.timetravel import InWindow, in_window
 from pagefault.service.restore import records, restore_at
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.state import SessionState
 
 AT_ONCE: Final = 128
 """Records folded before others are let in: some ten milliseconds of work."""
 JUDGED_MAX: Final = 30_000
+NEAR: Final = 64
+"""Neighbours on either side that are kept of the fold that a request needs: who looks at one looks
+at the next, and nearly all of what is read for them is the same.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,13 @@ def held_of(pages: tuple[InWindow, ...], tokens: int, *, rules: int, tools: int)
 
 def _beside(pages: tuple[InWindow, ...], tokens: int) -> int:
     return max(0, tokens - sum(one.tokens for one in pages))
+
+
+def _as_it_is(entry: layout.Entry) -> layout.Entry:
+    """The entry, or a copy if it may grow."""
+    if isinstance(entry, layout.Exchange):
+        return replace(entry, calls=list(entry.calls), pages=list(entry.pages))
+    return entry
 
 
 class SessionFold:
@@ -182,19 +196,46 @@ class SessionFold:
         """The folds by which `report` judges the session, if it is judged."""
         return None if self._report is None else self._report.folded()
 
-    def held(self, entry: Entry) -> HeldWindow:
-        """The contents of one of `requests.entries`."""
-        window = self._map.window
+    def held(self, number: int) -> dict[int, Callable[[], HeldWindow]]:
+        """What tells the contents of request `number`, and of its neighbours of the same epoch, up
+        to `NEAR` before and after it: one fold has them all.
+        """
+        entries, window = self.requests.entries, self._map.window
+        entry = entries[number]
         if isinstance(window, RelayedWindow):
             pages = tuple(
                 InWindow(one.row.page_id, one.level, one.tokens, one.place)
                 for one in window.seen_by(entry.seq)
             )
-            return HeldWindow(pages, undivided_tokens=_beside(pages, entry.packed.tokens))
-        state = restore_at(self.runtime, self.row, entry.seq)
-        partial = {call: part for seq, call, part in self._partial if seq <= entry.seq}
-        tools = tools_tokens(state.counter, state.layout.tools)
-        rules = state.layout.head_tokens - tools
-        return held_of(
-            tuple(in_window(state, partial)), entry.packed.tokens, rules=rules, tools=tools
-        )
+            undivided = _beside(pages, entry.packed.tokens)
+            return {number: partial(HeldWindow, pages, undivided_tokens=undivided)}
+        first = last = number
+        while first > max(number - NEAR, 0) and not entries[first].epoch:
+            first -= 1
+        while last < min(number + NEAR, len(entries) - 1) and not entries[last + 1].epoch:
+            last += 1
+        found = self._folded_upto(first, last)
+        return found if number in found else self._folded_upto(number, number)
+
+    def _folded_upto(self, first: int, last: int) -> dict[int, Callable[[], HeldWindow]]:
+        entries = self.requests.entries
+        wanted = {entries[number].seq: number for number in range(first, last + 1)}
+        found: dict[int, Callable[[], HeldWindow]] = {}
+
+        def look(event: Event, state: SessionState) -> None:
+            number = wanted.get(event.seq)
+            if number is not None:
+                tools = tools_tokens(state.counter, state.layout.tools)
+                rules = state.layout.head_tokens - tools
+                shown = list(map(_as_it_is, state.layout.entries()))
+                found[number] = partial(self._told, entries[number], shown, rules, tools)
+
+        restore_at(self.runtime, self.row, entries[last].seq, after_each=look)
+        return found
+
+    def _told(
+        self, entry: ledger.Entry, shown: Sequence[layout.Entry], rules: int, tools: int
+    ) -> HeldWindow:
+        in_part = {call: part for seq, call, part in self._partial if seq <= entry.seq}
+        pages = tuple(in_window(shown, in_part))
+        return held_of(pages, entry.packed.tokens, rules=rules, tools=tools)

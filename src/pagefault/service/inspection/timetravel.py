@@ -7,7 +7,7 @@ missing. Blocks on the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, assert_never
 
@@ -70,14 +70,13 @@ from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.envelope import own_level, told_level
-from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown, pages_of
+from pagefault.pack.layout import Entry, Exchange, Front, Note, Recalled, Shown, pages_of
 from pagefault.pack.render import RENDERER
 from pagefault.service.inspection.checkpoints import find_checkpoint
 from pagefault.service.inspection.relayed_window import RelayedWindow
 from pagefault.service.inspection.residents import Residents
 from pagefault.service.restore import records, restore_at, scope_at
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.state import SessionState
 from pagefault.store.store import STORE
 
 # --- moments --------------------------------------------------------------------------------------
@@ -215,18 +214,18 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
         epoch=state.epoch,
         request=-1 if packed is None else packed.request,
         request_tokens=0 if packed is None else packed.tokens,
-        pages=tuple(in_window(state, partial)),
+        pages=tuple(in_window(state.layout.entries(), partial)),
         pinned=tuple(state.pins_there()),
     )
 
 
 def in_window(
-    state: SessionState, partial: Mapping[str, tuple[PageId, Level, int]]
+    entries: Iterable[Entry], partial: Mapping[str, tuple[PageId, Level, int]]
 ) -> Iterator[InWindow]:
-    """The pages that a session's window shows, in order. `partial` has pages that the model's calls
-    brought in at less than full, by call.
+    """The pages that the entries of a session's layout show, in order. `partial` has pages that the
+    model's calls brought in at less than full, by call.
     """
-    for entry in state.layout.entries():
+    for entry in entries:
         match entry:
             case Shown(page=page):
                 yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "turn")
