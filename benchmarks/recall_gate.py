@@ -5,9 +5,9 @@
 Each argument is a file of conversations (`kinds.py`), and each conversation one session. Printed by
 kind of conversation: the share of the evidence of answerable questions that 500, 1,000 and 2,000
 tokens hold when the question is asked, by gate; and what a turn of the conversation takes of 1,000
-tokens, for turns that ask, that tell and ask, and that tell. Lines are counted as they would stand
-in the window; what it shows anyway is not known here, nor are sequels. `none` is no gate at all:
-what search's hits alone hold.
+tokens, for turns that ask, that tell and ask, and that tell (every tenth of them). Lines are
+counted as they would stand in the window; what it shows anyway is not known here, nor are sequels.
+`none` is no gate at all: what search's hits alone hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ GATES = (
 )
 FORMS = (ASKING, MIXED, TELLING)  # of messages; each gets the gate in the same place
 TOKENS = (500, 1_000, 2_000)
-SKIPPED = 100  # lines at the beginning, when there is nothing to recall yet
+SKIPPED = 50  # lines at the beginning, when there is little to recall yet
+EVERY = 10  # of the user's lines after them, one is a turn that is measured
 
 Hits = Sequence[SearchHit]
 
@@ -82,6 +83,7 @@ async def measure(conversation: Conversation, tally: Tally) -> None:
         session = await memory.session("talk")
         refs: dict[str, str] = {}
         lines: dict[str, int] = {}
+        turn = 0
         for number in range(len(conversation.lines) + 1):
             for question in asked_at[number]:
                 hits = (await session.recall(question.text, limit=RECALL_CANDIDATES)).hits
@@ -96,7 +98,8 @@ async def measure(conversation: Conversation, tally: Tally) -> None:
             if number == len(conversation.lines):
                 return
             line = conversation.lines[number]
-            if line.role is Role.USER and number > SKIPPED:
+            turn += line.role is Role.USER and number >= SKIPPED
+            if line.role is Role.USER and turn % EVERY == 1:
                 hits = (await session.recall(line.text, limit=RECALL_CANDIDATES)).hits
                 form = FORMS.index(gate(line.text))
                 tally.turns[form] += 1
