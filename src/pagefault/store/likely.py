@@ -59,7 +59,9 @@ def likeliest(
     if not telling or limit <= 0:
         return _NONE
     gains = [rarity(pages, len(one)) for one in telling[:TERMS_MAX]]
-    gains += [0.0] * (len(telling) - len(gains))
+    if len(telling) > TERMS_MAX:
+        telling[TERMS_MAX:] = [distinct(np.concatenate(telling[TERMS_MAX:]))]
+        gains.append(0.0)
     if near is not None:
         looked_at = distinct(_each_once(near >> STRETCH_BITS)[:, None] + np.arange(-1, 2))
         held = [one[among(one >> STRETCH_BITS, looked_at)] for one in telling]
@@ -67,6 +69,9 @@ def likeliest(
         telling = [one for one in held if len(one)]
         if not telling:
             return _NONE
+    first, last = min(one[0] for one in telling), max(one[-1] for one in telling)
+    if (last >> STRETCH_BITS) - (first >> STRETCH_BITS) < limit:  # there are no more stretches
+        return distinct(np.concatenate(telling))
     kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
     return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 
