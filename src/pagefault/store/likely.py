@@ -120,6 +120,10 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
     An empty stretch separates two regions, unless they touch, so that neighbours stay neighbours
     and no others become neighbours.
     """
+    least, most = min(one[0] for one in lists), max(one[-1] for one in lists)
+    if least >> _REGION_BITS == most >> _REGION_BITS:  # as in most sessions
+        at = np.array([least >> STRETCH_BITS])
+        return at, np.zeros(1, dtype=np.int64), int((most >> STRETCH_BITS) - at[0]) + 1
     begins = [_begins(one) for one in lists]
     first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
     last = np.concatenate(
@@ -136,6 +140,8 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
 
 def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
     """The positions of these places in the layout."""
+    if len(first) == 1:
+        return places - (first[0] << STRETCH_BITS)
     begins = _begins(places)
     region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
     moved = (first - laid)[region] << STRETCH_BITS
