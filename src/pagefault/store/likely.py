@@ -140,12 +140,12 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
 
 def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
     """The positions of these places in the layout."""
-    if len(first) == 1:
-        return places - (first[0] << STRETCH_BITS)
-    begins = _begins(places)
-    region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
-    moved = (first - laid)[region] << STRETCH_BITS
-    return places - np.repeat(moved, np.diff(begins, append=len(places)))
+    moved: Numbers = (first - laid) << STRETCH_BITS
+    if len(first) > 1:
+        begins = _begins(places)
+        region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
+        moved = np.repeat(moved[region], np.diff(begins, append=len(places)))
+    return places - moved
 
 
 def _begins(places: Numbers) -> Numbers:
