@@ -34,8 +34,8 @@ from pagefault.recall.novelty import SHORT_TOKENS, telling
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
-from pagefault.store.likeness import told_by
 from pagefault.store.place import place_in
+from pagefault.store.said import said_by
 
 # Chosen on phrasings of the north star; docs/decisions/065, 096 and 112 have the figures, also for
 # phrasings that were written afterwards.
@@ -257,8 +257,7 @@ class Sequels:
         """The names, numbers and negations in a page."""
         if row.page_id not in self._told:
             page = self._reading.page(row)
-            pieces = page.text.split() if page is not None else ()
-            self._told[row.page_id] = frozenset(filter(None, map(told_by, pieces)))
+            self._told[row.page_id] = frozenset(said_by(page.text).told if page else ())
         return self._told[row.page_id]
 
     def _is_persons(self, row: PageRow) -> bool:
