@@ -145,6 +145,7 @@ if TYPE_CHECKING:
         CardValidation,
     )
     from pagefault.service.derived.claims import ClaimEdit, ClaimInfo, LastCheck
+    from pagefault.service.derived.elsewhere import ClaimElsewhere
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.derived.heat import HeatItem
     from pagefault.service.derived.reranking import RerankingStatus
@@ -235,6 +236,7 @@ __all__ = [
     "CitedAs",
     "ClaimCheck",
     "ClaimEdit",
+    "ClaimElsewhere",
     "ClaimInfo",
     "Clock",
     "Commit",
@@ -444,6 +446,7 @@ _HOMES = {
     "CitedAs": "service.inspection.recollections",
     "ClaimCheck": "service.turn.claim_validators",
     "ClaimEdit": "service.derived.claims",
+    "ClaimElsewhere": "service.derived.elsewhere",
     "ClaimInfo": "service.derived.claims",
     "Clock": "model.clock",
     "Compressor": "represent.api",
