@@ -120,7 +120,7 @@ async def test_a_memory_of_two_sessions_of_one_user_names_both_until_one_is_forg
         assert other.status == "standing"
         assert [span.page_id for span in other.evidence] == ["msg_1"]
         assert stranger.session_id not in str(await later.cards())
-        assert [card.elsewhere for card in await later.cards()][0] == one.elsewhere
+        assert (await later.cards())[0].elsewhere == one.elsewhere
         assert earlier.session_id not in text_of(await later.request()), "ids only, and not there"
         await earlier.retract("clm_1")
         assert (await later.claims())[0].elsewhere[0].status == "retracted", "it is not hidden"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -27,11 +27,17 @@ def book_of(runtime: Runtime, session: SessionNo) -> ClaimBook:
     for page in claim_pages(runtime, session):
         if not runtime.quarantine.is_withdrawn(page.row):
             book.fold(held_as_written(page, is_adopted=runtime.is_adopted))
+    for ruled in rulings_of(runtime, session):
+        book.rule(ruled)
+    return book
+
+
+def rulings_of(runtime: Runtime, session: SessionNo) -> Iterator[Ruled]:
+    """Every ruling on claims that a session can see, oldest first."""
     scope = runtime.scope(session)
     for event in records(runtime, scope, types=("claim_ruled", "formation_ended")):
         for body in _rulings(event):
-            book.rule(Ruled(event.seq, event.at_ms, body))
-    return book
+            yield Ruled(event.seq, event.at_ms, body)
 
 
 def claim_pages(runtime: Runtime, session: SessionNo) -> list[Page]:

@@ -71,13 +71,13 @@ class Core:
         closed: list[ClosedWords] = []
         for claim_id, span in resting:
             by = self.instead_of(claim_id, upto)
-            if self._holds(claim_id, by):
+            if self.holds_as(claim_id, by):
                 standing += [span] if self._written[claim_id].seq < upto else []
             elif self._decides(by, row):
                 closed.append(ClosedWords(span, by))
         return [one for one in closed if not any(overlap(one.span, other) for other in standing)]
 
-    def _holds(self, claim_id: PageId, by: PageId) -> bool:
+    def holds_as(self, claim_id: PageId, by: PageId) -> bool:
         """Whether a claim holds: as itself, or, merged, as the last version of what it repeats."""
         held, now = self._book.find(claim_id), self._book.find(by)
         if by == claim_id or held is None or now is None:
@@ -100,6 +100,10 @@ class Core:
         held, written = self._book.find(claim_id), self._written[claim_id]
         is_users = held is not None and held.authority is Authority.USER
         return is_users or rank(written.origin) <= rank(row.origin)
+
+    @property
+    def has_claims(self) -> bool:
+        return bool(self._written)
 
     @property
     def has_closed(self) -> bool:
