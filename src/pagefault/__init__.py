@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from pagefault.model.page import (
         About,
         CardFacts,
+        ClaimRef,
         Derived,
         Evidence,
         FileEvidence,
@@ -238,6 +239,7 @@ __all__ = [
     "ClaimEdit",
     "ClaimElsewhere",
     "ClaimInfo",
+    "ClaimRef",
     "Clock",
     "Commit",
     "Compressor",
@@ -448,6 +450,7 @@ _HOMES = {
     "ClaimEdit": "service.derived.claims",
     "ClaimElsewhere": "service.derived.elsewhere",
     "ClaimInfo": "service.derived.claims",
+    "ClaimRef": "model.page",
     "Clock": "model.clock",
     "Compressor": "represent.api",
     "Conflict": "model.events",

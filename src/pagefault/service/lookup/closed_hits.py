@@ -63,8 +63,8 @@ class ClosedHits:
         if row.kind is Kind.CLAIM:
             by = core.instead_of(row.page_id, FOREVER)
             return "" if core.holds_as(row.page_id, by) else by
-        by = [one.by for one in core.closed_words(row, FOREVER)]
-        return ", ".join(dict.fromkeys([*by, *self._repeated(core, row)]))
+        closers = [one.by for one in core.closed_words(row, FOREVER)]
+        return ", ".join(dict.fromkeys([*closers, *self._repeated(core, row)]))
 
     def _repeated(self, core: Core, row: PageRow) -> list[PageId]:
         """The claims that closed words which a derived page repeats."""

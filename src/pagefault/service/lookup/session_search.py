@@ -74,14 +74,14 @@ class Finder:
                     total += result.total
                 found += merged(hits)
         closers, closed = self._owned.state.lapse_of, ClosedHits(self._runtime)
-        hits: list[SearchHit] = []
+        noted: list[SearchHit] = []
         for hit in found[: max(limit, 0)]:
             if is_shared(hit.page):  # another session's claims decide
                 lapse = await asyncio.to_thread(closed.lapse, hit.page)
             else:
                 lapse = hit.lapse or closers(hit.page.page_id)
-            hits.append(replace(hit, lapse=lapse))
-        return SearchResult(tuple(hits), total)
+            noted.append(replace(hit, lapse=lapse))
+        return SearchResult(tuple(noted), total)
 
     async def claims(
         self,

@@ -22,7 +22,7 @@ from typing import Final
 from pagefault.model.errors import BadInput, NoSuchPage, RecordGone
 from pagefault.model.events import Draft, PageBody
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import ClaimType, EventType, Origin, RulingKind
+from pagefault.model.kinds import Actor, ClaimType, EventType, Origin, RulingKind
 from pagefault.model.page import Evidence
 from pagefault.service.derived.claims import Claims
 from pagefault.service.derived.labels import Labels
@@ -96,7 +96,9 @@ class Reflection:
                     draft = self._draft(stated, lesson, drafts)
                 except (BadInput, NoSuchPage, RecordGone):
                     continue  # its results are no evidence any more
-                drafts.append(replace(draft, cause=one.seq) if at_rest else draft)
+                if at_rest:  # by these two an undo knows it (`undo.py`)
+                    draft = replace(draft, cause=one.seq, actor=Actor.TOOL)
+                drafts.append(draft)
                 lesson = replace(lesson, claim_id=page_id_of(draft))
             told.append(lesson)
         return drafts, tuple(told)
