@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from pagefault.model.page import (
         About,
         CardFacts,
+        ClaimRef,
         Derived,
         Evidence,
         FileEvidence,
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
         CardValidation,
     )
     from pagefault.service.derived.claims import ClaimEdit, ClaimInfo, LastCheck
+    from pagefault.service.derived.elsewhere import ClaimElsewhere
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.derived.heat import HeatItem
     from pagefault.service.derived.reranking import RerankingStatus
@@ -235,7 +237,9 @@ __all__ = [
     "CitedAs",
     "ClaimCheck",
     "ClaimEdit",
+    "ClaimElsewhere",
     "ClaimInfo",
+    "ClaimRef",
     "Clock",
     "Commit",
     "Compressor",
@@ -444,7 +448,9 @@ _HOMES = {
     "CitedAs": "service.inspection.recollections",
     "ClaimCheck": "service.turn.claim_validators",
     "ClaimEdit": "service.derived.claims",
+    "ClaimElsewhere": "service.derived.elsewhere",
     "ClaimInfo": "service.derived.claims",
+    "ClaimRef": "model.page",
     "Clock": "model.clock",
     "Compressor": "represent.api",
     "Conflict": "model.events",

@@ -1361,7 +1361,9 @@ class Session(_Asks):
     def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
         """Derive lessons from finished work: for each command or test run that failed here and
         later succeeded, a proposed claim of the kind "gotcha", with both results and the files
-        changed in between as evidence. A second call adds only new ones. Returns all of them.
+        changed in between; and for each claim of the kind "task" that `expire_claim` ended, if it
+        rests on results that succeeded, a "procedure" on these. Each is proposed once, even if it
+        was retracted. Returns all of them.
         """
         return _LOOP.run(self.asynchronous.reflect(dry_run=dry_run))
 
@@ -1576,7 +1578,8 @@ class Session(_Asks):
 
         `rest` means that the conversation pauses here: its last turns are formed, too, though the
         range could still grow, and sections of core memory are proposed (`core(proposed=True)`),
-        which hold once `core_accept` takes them.
+        which hold once `core_accept` takes them. Up to three lessons of finished work are proposed,
+        as by `reflect`.
 
         `dry_run` calls no model, and returns the ranges, and the tokens of each request.
 

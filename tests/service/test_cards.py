@@ -531,3 +531,39 @@ async def test_another_kind_is_no_way_round_an_end_or_a_failed_check() -> None:
         await session.expire_claim(port)
         edited = await session.edit_claim(port, kind="decision")
         assert {one.claim_id: one.status for one in await session.claims()}[edited] == "expired"
+
+
+async def test_at_rest_finished_work_is_proposed_as_lessons_once_and_no_undo_takes_them() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        for name in ("lint", "types", "tests", "docs"):
+            for code in (1, 0):
+                facts = {"argv": ["make", name], "exit_code": code}
+                await session.record_event("command_run", f"{name} {code}", facts=facts)
+        facts = {"argv": ["make", "import"], "exit_code": 0}
+        ran = await session.record_event("command_run", "60 of 60 tables", facts=facts)
+        await session.user("The import of the tables is what we do now.")
+        done = await session.claim(
+            "all tables are imported",
+            evidence=[pagefault.Quote("60 of 60 tables", ran)],
+            kind="task_state",
+        )
+        open_ = await session.remember("The import of the tables", kind="task_state")
+        await session.expire_claim(open_)  # it ended, and no result says how
+        await session.expire_claim(done)
+        await session.form(rest=True)
+        cards = [one for one in await session.cards() if one.card_type != "task_state"]
+        assert len(cards) == 3, "more wait for the next rest"
+        await session.form(rest=True)
+        await session.form(rest=True)
+        cards = [one for one in await session.cards() if one.card_type != "task_state"]
+        assert [one.card_type for one in cards] == ["gotcha"] * 4 + ["procedure"]
+        assert {one.authority for one in cards} == {"proposed"}
+        assert cards[-1].claim == "all tables are imported: done, with `make import`."
+        [proof] = cards[-1].evidence
+        assert "60 of 60 tables" in proof.quote
+        note = await session.retract(cards[0].card_id)
+        await session.form(rest=True)
+        assert len([one for one in await session.claims() if one.type == "gotcha"]) == 4
+        assert (await session.undo()).page_ids == (note,)
+        assert (await session.undo()).page_ids == (done,), "a lesson is no act of a person"

@@ -141,3 +141,35 @@ async def test_a_proposal_of_a_model_closes_no_words_of_the_user() -> None:
         }
         assert [one.status for one in await session.claims()] == ["superseded", "standing"]
         assert found["msg_1"] == ""
+
+
+async def test_over_sessions_and_in_a_region_what_was_closed_where_it_was_said_is_marked() -> None:
+    async with memory_of("extractive") as memory:
+        await memory.create_region("shelf", read=["anyone"], promote=["anyone"], consent="never")
+        session, other = await memory.session("work"), await memory.session("other")
+        page = await session.user(SAID)
+        for one, mode in ((session, "rw"), (other, "ro")):
+            await one.mount("shelf", mode)
+        assert (await session.promote(page, "shelf")).done
+        await session.user("And what is open?")
+        await session.remember("And what is open?", kind="task_state")
+        claim = await session.remember(WORDS, kind="decision")
+
+        async def lapses() -> dict[str, str]:
+            wide = (await memory.recall("pager Anna")).hits
+            shared = (await other.recall("pager Anna")).hits
+            return {hit.page.page_id: hit.lapse for hit in (*wide, *shared)}
+
+        assert set((await lapses()).values()) == {""}
+        await session.retract(claim)
+        found = await lapses()
+        assert found["msg_1"].startswith("changed since, see clm_")
+        shared = [one for one in found if one.startswith("shr_")]
+        assert [found[one] for one in shared] == ["changed since, where it was said"]
+        assert not found.get("msg_2", "")
+        told = (await faulted(other, search("pager Anna", limit=1)))["results"]
+        assert told[0]["hint"].startswith("(changed since, where it was said)")
+        listed = (await memory.recent(limit=9)).hits
+        assert {one.page.page_id for one in listed if one.lapse} == {"msg_1", *shared}
+        await session.undo()
+        assert set((await lapses()).values()) == {""}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -15,6 +16,7 @@ from pagefault.cli.app import (
     json_option,
     pass_app,
 )
+from pagefault.cli.claim_objects import told_elsewhere
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ _TO_DO: Final = {
 _JSON = """JSON is a list of objects: card_id, card_type, claim, scope: {project_id, branch, path},
     evidence: [{kind (event, command, test, file or card), ref, page_id, start, end, quote}],
     validation: {status, last_checked_at, validator, why}, ttl_policy: {decay_days, max_age_days},
-    owner, edit_history: [{at, what, card_id}], subject, authority, contradicts, digest."""
+    owner, edit_history: [{at, what, card_id}], subject, authority, contradicts, digest, elsewhere
+    (cards of the same user's other sessions that said it, too): [{session_id, claim_id, status,
+    evidence}]."""
 
 
 @click.group(cls=WithDefault, default="ls")
@@ -96,6 +100,8 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
             app.term.line(f"  {proof.kind} {proof.page_id or proof.ref}{words}")
         if one.contradicts:
             app.term.line(f"  contradicts {', '.join(one.contradicts)}")
+        for other in one.elsewhere:
+            app.term.line(f"  {told_elsewhere(asdict(other))}")
         if status in _TO_DO:
             app.term.line("  " + _TO_DO[status].format(id=one.card_id, digest=one.digest))
     app.term.note(f"{plural(len(told), 'card')} to review")
@@ -103,7 +109,8 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
 
 def _waits(card: Card) -> bool:
     is_open = card.validation.status in ("pass", "unchecked")
-    return card.validation.status in _TO_DO or (is_open and bool(card.contradicts))
+    is_denied = any(one.status in ("retracted", "superseded") for one in card.elsewhere)
+    return card.validation.status in _TO_DO or (is_open and (bool(card.contradicts) or is_denied))
 
 
 async def _read(app: App, session_name: str | None) -> list[Card]:

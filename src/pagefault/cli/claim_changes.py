@@ -422,9 +422,12 @@ def known(
 def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) -> None:
     """Propose lessons from finished work: what failed in a session, and succeeded later.
 
-    Each is a proposed claim on the evidence of both results, with the files changed in between.
+    Each is a proposed claim on the evidence of both results, with the files changed in between. A
+    task that `claims expire` ended is one, too, if it rests on results that succeeded. `form
+    --rest` proposes up to three new ones by itself.
 
-    JSON is a list of objects: claim_id (null with --dry-run), value, pages.
+    JSON is a list of objects: claim_id (null for a new one with --dry-run), kind (gotcha or
+    procedure), value, pages.
     """
 
     async def work() -> tuple[Lesson, ...]:
@@ -439,6 +442,7 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
             [
                 {
                     "claim_id": one.claim_id or None,
+                    "kind": one.kind,
                     "value": one.value,
                     "pages": [span.page_id for span in one.evidence],
                 }

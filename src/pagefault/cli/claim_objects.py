@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -91,7 +92,15 @@ def claim_object(claim: ClaimInfo) -> dict[str, Any]:
             {"page_id": span.page_id, "start": span.start, "end": span.end, "quote": quote}
             for span, quote in zip(claim.evidence, claim.quotes, strict=True)
         ],
+        "elsewhere": [asdict(one) for one in claim.elsewhere],
     }
+
+
+def told_elsewhere(one: dict[str, Any]) -> str:
+    """A claim of another session that says the same, in a line."""
+    pages = ", ".join(dict.fromkeys(span["page_id"] for span in one["evidence"]))
+    on = f", on {pages}" if pages else ""
+    return f"also {one['claim_id']} of session {one['session_id']} ({one['status']}){on}"
 
 
 def facts_of(base: CardFacts, **given: str | int | None) -> CardFacts:

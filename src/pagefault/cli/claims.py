@@ -30,6 +30,7 @@ from pagefault.cli.claim_objects import (
     find_claim,
     key_option,
     origin_option,
+    told_elsewhere,
 )
 from pagefault.cli.term import plural
 
@@ -61,31 +62,32 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     The goal is not one of them: `pagefault goal SESSION` shows it.
 
     JSON is a list of objects: claim_id, type, subject, value, text, status (standing, superseded,
-    retracted, stale, expired, untrusted, withdrawn or closing), closed_by, supersedes, authority
-    (user or proposed), origin, turn, why (it is stale or expired), derived_from, contradicts,
-    merges, restates, digest (of a proposed claim: `confirm` takes it), evidence: [{page_id, start,
-    end, quote}], in bytes of the page's text.
+    merged, retracted, stale, expired, untrusted, withdrawn or closing), closed_by, supersedes,
+    authority (user or proposed), origin, turn, why (it is stale or expired), derived_from,
+    contradicts, merges, restates, digest (of a proposed claim: `confirm` takes it), evidence:
+    [{page_id, start, end, quote}], in bytes of the page's text, elsewhere (claims of the same
+    user's other sessions that said it, too): [{session_id, claim_id, status, evidence}].
     """
-    told = [claim_object(one) for one in app.run(_read(app, session_name))]
+    told = app.run(_read(app, session_name))
     if as_json:
-        app.term.data(told)
+        app.term.data([claim_object(one) for one in told])
         return
     if told:
         app.term.table(
             ["id", "turn", "status", "said in"],
             [
                 [
-                    claim["claim_id"],
-                    str(claim["turn"]),
-                    claim["status"] + (f" by {claim['closed_by']}" if claim["closed_by"] else ""),
-                    ", ".join(dict.fromkeys(span["page_id"] for span in claim["evidence"])),
+                    claim.claim_id,
+                    str(claim.turn),
+                    claim.became,
+                    ", ".join(dict.fromkeys(span.page_id for span in claim.evidence)),
                 ]
                 for claim in told
             ],
             right="turn",
-            below=[app.term.row_below(claim["text"]) for claim in told],
+            below=[app.term.row_below(claim.text) for claim in told],
         )
-    standing = sum(claim["status"] == "standing" for claim in told)
+    standing = sum(claim.status == "standing" for claim in told)
     app.term.note(f"{plural(len(told), 'claim')}, {standing:,} standing")
 
 
@@ -104,13 +106,13 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
         async with app.reading() as memory:
             return await find_claim(await find_session(memory, session_name), claim_id)
 
-    told = claim_object(app.run(read()))
+    claim = app.run(read())
+    told = claim_object(claim)
     if as_json:
         app.term.data(told)
         return
     term = app.term
-    closed = f" by {told['closed_by']}" if told["closed_by"] else ""
-    facts = [told["type"], told["status"] + closed, f"authority: {told['authority']}"]
+    facts = [told["type"], claim.became, f"authority: {told['authority']}"]
     facts += [f"from {told['origin']}", f"turn {told['turn']}"]
     facts += [f"supersedes {told['supersedes']}"] if told["supersedes"] else []
     term.line(f"{term.style(told['claim_id'], 'bold')}  {term.style(' · '.join(facts), 'dim')}")
@@ -122,6 +124,8 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
         term.line()
         term.line(term.style(place, "dim"))
         term.text(quote)
+    for other in told["elsewhere"]:
+        term.line(told_elsewhere(other))
 
 
 @claims.command("add", cls=Command)

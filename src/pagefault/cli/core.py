@@ -254,7 +254,8 @@ def import_(
     """Import MemGPT or Letta blocks and archival rows from a JSON file.
 
     Blocks become sections, and rows become notes. Without --approve, sections are only proposed,
-    and notes are imported pages: searchable, but not recalled unasked.
+    and notes are imported pages: searchable, but not recalled unasked. The session must exist, as
+    for the other commands of `core`.
 
     JSON: {sections, notes, known (rows that exist already), left_out: [{what, why}]}.
     """

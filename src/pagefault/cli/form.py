@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     "--rest",
     is_flag=True,
     help="Treat the conversation as paused: form its last turns as well, and propose "
-    "lines for core memory (see `pagefault core show --proposed`).",
+    "lines for core memory (`pagefault core show --proposed`) and lessons of finished work "
+    "(`pagefault cards review`).",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be asked.")
 @json_option

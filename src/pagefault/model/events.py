@@ -40,7 +40,7 @@ from pagefault.model.kinds import (
     Validator,
     is_tools,
 )
-from pagefault.model.page import NO_FACTS, CardFacts, Evidence, PageRow
+from pagefault.model.page import NO_FACTS, CardFacts, ClaimRef, Evidence, PageRow
 from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
@@ -338,7 +338,9 @@ class Claimed(DerivedBody):
     `value` is what it says about its `subject`, as written; a later claim on the same subject
     `supersedes` it. `evidence` is where it is said. When an undo or redo restores a claim, its
     words are written again: that claim `restates` the first, and so does one that was edited in
-    anything but its words. One that `merges` others replaces them, too.
+    anything but its words. One that `merges` others replaces them, too. One that `repeats` another
+    is a proposal that says the same, and is kept as further proof of it. `elsewhere` has claims of
+    the user's other sessions that said the same when it was made.
 
     `provenance` has the pages that it rests on, and the claims that it was derived from. `digest`
     is that of the words shown to the person who approved them (`OriginRaised`).
@@ -354,6 +356,8 @@ class Claimed(DerivedBody):
     merges: tuple[PageId, ...] = ()
     card: CardFacts = NO_FACTS
     digest: str = ""
+    repeats: PageId = PageId("")
+    elsewhere: tuple[ClaimRef, ...] = ()
     kind: ClassVar[Kind] = Kind.CLAIM
     event_type: ClassVar[EventType] = EventType.CLAIM
 

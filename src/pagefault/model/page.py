@@ -73,6 +73,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRef:
+    """A claim of another session of the same user."""
+
+    session_id: str
+    claim_id: PageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileEvidence:
     """A span of a file, in bytes, that supports a claim, and its first line. `path` is relative to
     the root of the project. `hash` is of the span's bytes, keyed with the memory's secret, so it
@@ -138,6 +146,8 @@ class Derived:
     made_by: str = ""  # the compressor that wrote it, if not our rules
     restates: PageId = PageId("")  # the claim that this one writes again
     merges: tuple[PageId, ...] = ()  # further claims that it replaces
+    repeats: PageId = PageId("")  # the claim that it is merged into: it says the same
+    elsewhere: tuple[ClaimRef, ...] = ()  # claims that say the same
     card: CardFacts = NO_FACTS
     digest: str = ""  # of what was shown to the person who approved it
 

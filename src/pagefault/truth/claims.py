@@ -32,6 +32,7 @@ class ClaimEntry:
     supersedes: PageId = PageId("")
     restates: PageId = PageId("")
     merges: tuple[PageId, ...] = ()
+    repeats: PageId = PageId("")
 
 
 class ClaimBook:
@@ -63,7 +64,11 @@ class ClaimBook:
         for old in filter(None, map(self._held.get, held.closes)):
             for one in (old, *self._repeating(old, held.authority)):
                 self._held[one.claim_id] = replace(one, status=status, closed_by=held.claim_id)
-        self._held[held.claim_id] = replace(held, status=Status.CLOSING) if retracts else held
+        if retracts:
+            held = replace(held, status=Status.CLOSING)
+        elif held.repeats in self._held:
+            held = replace(held, status=Status.MERGED, closed_by=held.repeats)
+        self._held[held.claim_id] = held
         self._places.setdefault(held.claim_id, len(self._places))
         self._lapses.claimed(held)
 
@@ -109,6 +114,14 @@ class ClaimBook:
         found = [one.body for one in self.rulings(claim_id, RulingKind.CONTRADICTED)]
         others = (one.other if one.claim_id in ids else one.claim_id for one in found)
         return list(dict.fromkeys(map(self.now, others)))
+
+    def merged(self) -> dict[PageId, list[Held]]:
+        """The proposals that repeat a claim, oldest first, by the current version of that."""
+        found: dict[PageId, list[Held]] = {}
+        for held in self:
+            if held.status is Status.MERGED:
+                found.setdefault(self.now(held.repeats), []).append(held)
+        return found
 
     def versions(self, claim_id: PageId) -> list[Held]:
         """The history of a claim: what it restates or replaced, oldest first, and itself."""
@@ -266,7 +279,7 @@ class ClaimBook:
         """Check the invariants, slowly."""
         seen: set[tuple[str, str, str]] = set()
         for held in self:
-            closed = held.status in (Status.SUPERSEDED, Status.RETRACTED)
+            closed = held.status in (Status.SUPERSEDED, Status.MERGED, Status.RETRACTED)
             assert closed == bool(held.closed_by), "(1)"
             key = (kind_of(held.type), subject_key(held.subject), held.authority)
             if held.status is Status.STANDING and key[1]:
@@ -291,6 +304,7 @@ def held_of(claim_id: PageId, entry: ClaimEntry) -> Held:
         supersedes=entry.supersedes,
         merges=entry.merges,
         restates=entry.restates,
+        repeats=entry.repeats,
         premises=claim.premises,
     )
 

@@ -14,6 +14,7 @@ from pagefault.truth.claim import Authority
 class Status(StrEnum):
     STANDING = "standing"
     SUPERSEDED = "superseded"
+    MERGED = "merged"  # it says what another does, and is further proof of that
     RETRACTED = "retracted"
     STALE = "stale"  # its evidence changed, or is gone
     EXPIRED = "expired"  # its time is over, until it is checked again
@@ -82,6 +83,7 @@ class Held:
     supersedes: PageId = PageId("")
     merges: tuple[PageId, ...] = ()
     restates: PageId = PageId("")
+    repeats: PageId = PageId("")
     premises: tuple[PageId, ...] = ()
     made_ms: int = 0
     decay_ms: int | None = None

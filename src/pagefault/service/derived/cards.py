@@ -13,6 +13,7 @@ from pagefault.model.page import Evidence, Scope
 from pagefault.model.reprs import outline
 from pagefault.model.times import iso_utc
 from pagefault.service.derived.claims import ClaimInfo
+from pagefault.service.derived.elsewhere import ClaimElsewhere
 from pagefault.service.runtime import Runtime
 from pagefault.truth.lifetimes import decay_days, max_age_days
 
@@ -54,7 +55,7 @@ class CardEvidence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardValidation:
     """`status` is pass or fail by the last check, or why that does not count: unchecked, proposed,
-    stale, expired, superseded, retracted, withdrawn, untrusted.
+    stale, expired, superseded, merged, retracted, withdrawn, untrusted.
     """
 
     status: str
@@ -97,6 +98,7 @@ class Card:
     authority: str = ""
     contradicts: tuple[PageId, ...] = ()
     digest: str = ""  # what `confirm_claim` takes, for a proposed card
+    elsewhere: tuple[ClaimElsewhere, ...] = ()  # cards of the user's other sessions that say it
 
     def __repr__(self) -> str:
         status, why = self.validation.status, self.validation.why
@@ -141,6 +143,7 @@ def cards_of(runtime: Runtime, scope: Scope, claims: Sequence[ClaimInfo]) -> lis
             authority=one.authority,
             contradicts=one.contradicts,
             digest=one.digest,
+            elsewhere=one.elsewhere,
         )
         for one in claims
         if ClaimType(one.type) is not ClaimType.RETRACTION

@@ -7,7 +7,7 @@ claims were written or forgotten elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,16 +17,12 @@ from pagefault.language.analyzer import forms_of, query_terms, query_words
 from pagefault.language.english import ENGLISH
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
-    ClaimRuled,
     Draft,
-    Event,
-    FormationEnded,
     OriginalBody,
     PageBody,
 )
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
-    GOAL_SUBJECT,
     MODEL_GENERATED,
     RUNTIME,
     USER_APPROVED,
@@ -44,9 +40,10 @@ from pagefault.model.reprs import outline
 from pagefault.model.trust import is_untrusted
 from pagefault.pack.layout import Exchange, Recalled, Shown
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
+from pagefault.service.derived.claim_book import book_of, claim_pages
+from pagefault.service.derived.elsewhere import ClaimElsewhere, Elsewhere
 from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
-from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.claim_pages import CLAIM, held_as_written
 from pagefault.service.window.content import is_user_message
@@ -99,7 +96,7 @@ class LastCheck:
 class ClaimEdit:
     """One event in a claim's history. `what`: made, edited or confirmed ("edited"), merged,
     superseded, retracted, "checked: pass" or "checked: fail", ended, contradicted. `claim_id` is
-    the claim that caused it, or that contradicts it.
+    the claim that caused it, that contradicts it, or that was merged into it.
     """
 
     at_ms: int
@@ -111,15 +108,18 @@ class ClaimEdit:
 class ClaimInfo:
     """A claim, its status, and its evidence. `cards.py` presents it as a memory card.
 
-    `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale" (a
-    source changed or cannot be read any more), "expired" (its time is over), "untrusted" (its
+    `authority` is "user" or "proposed"; `status` "standing", "superseded", "merged" (it is a
+    proposal that says what another claim says, and is further proof of that), "retracted", "stale"
+    (a source changed or cannot be read any more), "expired" (its time is over), "untrusted" (its
     memory is not adopted, so nothing in it has authority), "withdrawn" (by a person, with its
     sources) or "closing" (it retracted another, and holds nothing itself); `why` explains stale and
-    expired. `closed_by` is the claim that replaced or retracted it.
+    expired. `closed_by` is the claim that replaced or retracted it, or that it was merged into.
 
     `derived_from` are its premises, as they read now; `contradicts` those recorded as
     contradicting it. `made_ms` is when it was first made; `checked` the last check with a
-    result. `digest` is what `confirm` takes, for a proposed claim.
+    result. `digest` is what `confirm` takes, for a proposed claim. `evidence` includes that of
+    the proposals merged into it. `elsewhere` has claims of the user's other sessions that said the
+    same when it was formed, or one of those.
     """
 
     claim_id: PageId
@@ -145,10 +145,16 @@ class ClaimInfo:
     checked: LastCheck | None = None
     digest: str = ""
     history: tuple[ClaimEdit, ...] = ()
+    elsewhere: tuple[ClaimElsewhere, ...] = ()
+
+    @property
+    def became(self) -> str:
+        """The status, with the claim that closed it, in a few words."""
+        how = "into" if self.status == Status.MERGED else "by"
+        return f"{self.status} {how} {self.closed_by}" if self.closed_by else self.status
 
     def __repr__(self) -> str:
-        became = f"{self.status} by {self.closed_by}" if self.closed_by else self.status
-        return outline(self.claim_id, self.type, became, self.why, self.authority, self.value)
+        return outline(self.claim_id, self.type, self.became, self.why, self.authority, self.value)
 
 
 class Claims:
@@ -317,7 +323,7 @@ class Claims:
 
     def pages(self) -> list[Page]:
         """Every claim that can be read, oldest first."""
-        return _pages(self._runtime, self._session)
+        return claim_pages(self._runtime, self._session)
 
     def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
         """Each of these claims, with the one that holds now: itself, or the last that closed it."""
@@ -341,22 +347,45 @@ class Claims:
         ]
         # One that is not in the book was made while it was read.
         known = [(held, page, self._quotes(page, state)) for held, page in read if held is not None]
+        proofs = {held.claim_id: (page, quotes) for held, page, quotes in known}
+        merged = {
+            one: [proofs[held.claim_id] for held in more if held.claim_id in proofs]
+            for one, more in book.merged().items()
+        }
+        others = Elsewhere(self._runtime, self._runtime.scope(self._session))
         gone = [held for held, _, quotes in known if held.has_evidence and not all(quotes)]
         if gone:  # in an archive that is away: claims that rest on these are not proved, either
             book = book.copy()
             book.lost(one.claim_id for one in gone)
         at_ms = self._runtime.clock.now_ms() if now_ms is None else now_ms
-        return [self._told(page, held, quotes, book, at_ms) for held, page, quotes in known]
+        return [
+            self._told(
+                held, [(page, quotes), *merged.get(page.page_id, ())], book, others, now_ms=at_ms
+            )
+            for held, page, quotes in known
+        ]
 
     def _withdrawn(self, page: Page) -> Held:
         held = held_as_written(page, is_adopted=self._runtime.is_adopted)
         return replace(held, status=Status.WITHDRAWN)
 
     def _told(
-        self, page: Page, held: Held, quotes: tuple[str, ...], book: ClaimBook, now_ms: int
+        self,
+        held: Held,
+        proofs: Sequence[tuple[Page, tuple[str, ...]]],
+        book: ClaimBook,
+        others: Elsewhere,
+        *,
+        now_ms: int,
     ) -> ClaimInfo:
+        """A claim; its `proofs` are its own page, with the quoted words, and what was merged."""
+        (page, quotes), *more = proofs
         derived = page.derived
         assert derived is not None
+        told = dict(zip(derived.evidence, quotes, strict=True))
+        for other, words in more:
+            assert other.derived is not None
+            told |= {s: w for s, w in zip(other.derived.evidence, words, strict=True) if w}
         status, why = held.status, ""
         lapse = book.lapses(now_ms).get(page.page_id)
         if status is Status.STANDING and lapse is not None:
@@ -376,8 +405,8 @@ class Claims:
             authority=str(held.authority),
             origin=page.row.origin,
             turn=page.row.turn,
-            evidence=derived.evidence,
-            quotes=quotes,
+            evidence=tuple(told),
+            quotes=tuple(told.values()),
             why=why,
             derived_from=tuple(map(book.now, held.premises)),
             contradicts=tuple(book.against(page.page_id)),
@@ -389,7 +418,10 @@ class Claims:
             digest=self._runtime.quarantine.digest(page)
             if held.authority is Authority.PROPOSED and held.status is Status.STANDING
             else "",
-            history=_history(book, held),
+            history=_history(book, held, [other for other, _ in more]),
+            elsewhere=others.read(
+                one for each, _ in proofs if each.derived for one in each.derived.elsewhere
+            ),
         )
 
     def _quotes(self, page: Page, state: SessionState) -> tuple[str, ...]:
@@ -420,44 +452,7 @@ class Claims:
         )
 
 
-def book_of(runtime: Runtime, session: SessionNo) -> ClaimBook:
-    """The fold of every claim that a session can see. Reads the store."""
-    book = ClaimBook()
-    for page in _pages(runtime, session):
-        if not runtime.quarantine.is_withdrawn(page.row):
-            book.fold(held_as_written(page, is_adopted=runtime.is_adopted))
-    scope = runtime.scope(session)
-    for event in records(runtime, scope, types=("claim_ruled", "formation_ended")):
-        for body in _rulings(event):
-            book.rule(Ruled(event.seq, event.at_ms, body))
-    return book
-
-
-def _pages(runtime: Runtime, session: SessionNo) -> list[Page]:
-    scope = runtime.scope(session).derived
-    pages: list[Page] = []
-    for row in runtime.index.pages(scope, PageFilter(kinds=(Kind.CLAIM,)), limit=_ALL):
-        with suppress(RecordGone, ArchiveMissing):
-            page = runtime.pages.read(row)
-            if page.derived is not None and page.derived.subject != GOAL_SUBJECT:
-                pages.append(page)
-    return pages
-
-
-def _rulings(event: Event) -> Iterable[ClaimRuled]:
-    """The rulings on claims in a record; for a formed range, its conflicts."""
-    match event.body:
-        case ClaimRuled() as body:
-            return [body]
-        case FormationEnded(conflicts=conflicts):
-            what = RulingKind.CONTRADICTED
-            here = [one for one in conflicts if not one.session_id]
-            return [ClaimRuled(claim_id=c.page_id, what=what, other=c.stands) for c in here]
-        case _:
-            return []
-
-
-def _history(book: ClaimBook, held: Held) -> tuple[ClaimEdit, ...]:
+def _history(book: ClaimBook, held: Held, merged: Sequence[Page]) -> tuple[ClaimEdit, ...]:
     """The history of a claim, oldest first, from the first of those it replaced."""
     found: list[ClaimEdit] = []
     for one in book.versions(held.claim_id):
@@ -473,8 +468,11 @@ def _history(book: ClaimBook, held: Held) -> tuple[ClaimEdit, ...]:
         for ruled in book.rulings(held.claim_id, kind):
             what = f"checked: {ruled.body.outcome}" if kind is RulingKind.CHECKED else str(kind)
             found.append(ClaimEdit(at_ms=ruled.at_ms, what=what, claim_id=ruled.body.other))
+    found += [ClaimEdit(at_ms=p.row.at_ms, what="merged", claim_id=p.page_id) for p in merged]
     closer = book.find(held.closed_by)
-    if closer is not None:
+    if held.status is Status.MERGED:
+        found.append(ClaimEdit(at_ms=held.made_ms, what=str(held.status), claim_id=held.closed_by))
+    elif closer is not None:
         found.append(
             ClaimEdit(at_ms=closer.made_ms, what=str(held.status), claim_id=closer.claim_id)
         )
@@ -502,6 +500,7 @@ def made_of(entry: ClaimEntry) -> Made:
             value=claim.value,
             restates=entry.restates,
             merges=entry.merges,
+            repeats=entry.repeats,
             card=claim.card,
             digest=claim.digest,
         ),

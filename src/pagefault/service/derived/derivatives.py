@@ -76,7 +76,7 @@ class _Made:
     def sources(self) -> set[PageId]:
         body = self.body
         spans = (span.page_id for span in body.evidence)
-        return {*body.provenance, *spans, *_represented(body), *_restated(body)}
+        return {*body.provenance, *spans, *_represented(body), *_restated(body), *_repeated(body)}
 
 
 def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> None:
@@ -149,6 +149,11 @@ def _represented(body: DerivedBody) -> tuple[PageId, ...]:
 
 def _restated(body: DerivedBody) -> tuple[PageId, ...]:
     return (body.restates,) if isinstance(body, Claimed) and body.restates else ()
+
+
+def _repeated(body: DerivedBody) -> tuple[PageId, ...]:
+    """What a forgotten claim says is not to come back as the proposal that was merged into it."""
+    return (body.repeats,) if isinstance(body, Claimed) and body.repeats else ()
 
 
 def _claim_of(body: DerivedBody) -> str:

@@ -22,7 +22,7 @@ from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.turn.claim_checks import ClaimChecks
 from pagefault.service.turn.claim_revisions import ClaimRevisions, Revision
 from pagefault.service.turn.claim_validators import ClaimCheck
-from pagefault.service.turn.reflection import Lesson, lessons
+from pagefault.service.turn.reflection import Lesson, Reflection
 from pagefault.service.turn.stated_claims import (
     Stated,
     StatedClaims,
@@ -261,30 +261,12 @@ class Claimant(SessionParts):
     async def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
         """Derive lessons from finished work: for each command or test run that failed here and
         later succeeded, a proposed claim of the kind "gotcha", with both results and the files
-        changed in between as evidence. A second call adds only new ones. Returns all of them.
+        changed in between; and for each claim of the kind "task" that `expire_claim` ended, if it
+        rests on results that succeeded, a "procedure" on these. Each is proposed once, even if it
+        was retracted. Returns all of them.
         """
         self.owned.check_there()
-        await self.owned.caught_up()
-        found = await asyncio.to_thread(lessons, self.owned)
-        if dry_run:
-            return tuple(found)
-        return tuple(
-            [
-                replace(
-                    one,
-                    claim_id=await self._state_claim(
-                        one.value,
-                        one.evidence,
-                        kind="gotcha",
-                        subject="",
-                        replaces="",
-                        origin="command_output",
-                        key="",
-                    ),
-                )
-                for one in found
-            ]
-        )
+        return await Reflection(self.owned, self._claims, self._labels).reflect(dry_run=dry_run)
 
     async def _state_claim(
         self,

@@ -36,7 +36,8 @@ class Formations(SessionParts):
 
         `rest` means that the conversation pauses here: its last turns are formed, too, though the
         range could still grow, and sections of core memory are proposed (`core(proposed=True)`),
-        which hold once `core_accept` takes them.
+        which hold once `core_accept` takes them. Up to three lessons of finished work are proposed,
+        as by `reflect`.
 
         `dry_run` calls no model, and returns the ranges, and the tokens of each request.
 

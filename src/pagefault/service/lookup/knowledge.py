@@ -178,7 +178,7 @@ def _now(claim_id: PageId, claims: Mapping[PageId, ClaimInfo]) -> PageId:
     while claim_id in claims and claim_id not in seen:
         seen.add(claim_id)
         closer = claims.get(claims[claim_id].closed_by)
-        if claims[claim_id].status != "superseded" or closer is None:
+        if claims[claim_id].status not in ("superseded", "merged") or closer is None:
             break
         claim_id = closer.claim_id
     return claim_id

@@ -21,6 +21,7 @@ from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.excerpt import excerpt_titled
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.arguments import a_count, a_profile
+from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.lookup.imported import places_from, told_of
 from pagefault.service.lookup.session_search import SAID
 from pagefault.service.lookup.topics import pages_about, words_of
@@ -90,7 +91,8 @@ class Asking:
             )
         else:
             found = await self._find(scope, query, limit, wanted, order)
-        return await with_sources(self._runtime, found, tokens, query or words_of(topic, task))
+        words = query or words_of(topic, task)
+        return await with_sources(self._runtime, found, tokens, words, is_wide=scope.is_wide)
 
     async def _candidates(self, query: str, limit: int) -> SearchResult:
         """The same hits, for callers that quote pages themselves: no text is read to be shown."""
@@ -162,7 +164,8 @@ async def listed(
     """Pages by the time they were said; then by their order, those of regions last."""
     _check(limit, tokens)
     work = partial(_listed, runtime, scope, wanted, regions, limit, newest_first=newest_first)
-    return await with_sources(runtime, await asyncio.to_thread(work), tokens)
+    found = await asyncio.to_thread(work)
+    return await with_sources(runtime, found, tokens, is_wide=scope.is_wide)
 
 
 async def _about(
@@ -269,15 +272,23 @@ def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np
 
 
 async def with_sources(
-    runtime: Runtime, found: SearchResult, tokens: int | None, query: str = ""
+    runtime: Runtime,
+    found: SearchResult,
+    tokens: int | None,
+    query: str = "",
+    *,
+    is_wide: bool = False,
 ) -> SearchResult:
-    """As many of these as the token limit allows, each with its source and its excerpt."""
+    """As many of these as the token limit allows, each with its source and its excerpt. Hits of a
+    search over several sessions (`is_wide`), and of regions, are marked if they no longer hold.
+    """
     if tokens is not None:
         found = found.within(tokens)
-    return await asyncio.to_thread(_sourced, runtime, found, query)
+    return await asyncio.to_thread(_sourced, runtime, found, query, is_wide)
 
 
-def _sourced(runtime: Runtime, found: SearchResult, query: str) -> SearchResult:
+def _sourced(runtime: Runtime, found: SearchResult, query: str, is_wide: bool) -> SearchResult:
+    closed = ClosedHits(runtime)
     numbers = {hit.page.session for hit in found.hits}
     sessions = {number: runtime.index.session(number) for number in numbers}
     imports = {hit.page.session for hit in found.hits if hit.page.origin == IMPORT}
@@ -287,7 +298,9 @@ def _sourced(runtime: Runtime, found: SearchResult, query: str) -> SearchResult:
         row = sessions[hit.page.session]
         hit = replace(hit, session_id=row.session_id if row else "")
         if row is not None and runtime.regions.is_region(row):
-            hit = replace(hit, source=row.name)
+            hit = replace(hit, source=row.name, lapse=hit.lapse or closed.lapse(hit.page))
+        elif is_wide and not hit.lapse:
+            hit = replace(hit, lapse=closed.lapse(hit.page))
         for one in told.get(hit.page.session, ()):
             hit = replace(hit, source=one.source_system, project=one.project)
         with suppress(RecordGone, ArchiveMissing):

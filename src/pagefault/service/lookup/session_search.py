@@ -19,6 +19,7 @@ from pagefault.model.page import Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import Claims
+from pagefault.service.lookup.closed_hits import ClosedHits, is_shared
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.claim_pages import CLAIM
@@ -72,12 +73,15 @@ class Finder:
                     hits.append(result.hits)
                     total += result.total
                 found += merged(hits)
-        closers = self._owned.state.lapse_of
-        found = [
-            hit if hit.lapse else replace(hit, lapse=closers(hit.page.page_id))
-            for hit in found[: max(limit, 0)]
-        ]
-        return SearchResult(tuple(found), total)
+        closers, closed = self._owned.state.lapse_of, ClosedHits(self._runtime)
+        noted: list[SearchHit] = []
+        for hit in found[: max(limit, 0)]:
+            if is_shared(hit.page):  # another session's claims decide
+                lapse = await asyncio.to_thread(closed.lapse, hit.page)
+            else:
+                lapse = hit.lapse or closers(hit.page.page_id)
+            noted.append(replace(hit, lapse=lapse))
+        return SearchResult(tuple(noted), total)
 
     async def claims(
         self,

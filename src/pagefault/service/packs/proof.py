@@ -30,5 +30,5 @@ def proof_of(claim: ClaimInfo) -> Proof:
             return Proof.FAILED if has_failed else Proof.STALE
         case Status.WITHDRAWN:
             return Proof.FAILED
-        case Status.SUPERSEDED | Status.RETRACTED | Status.CLOSING:
+        case Status.SUPERSEDED | Status.MERGED | Status.RETRACTED | Status.CLOSING:
             return Proof.CLOSED

@@ -9,8 +9,10 @@ summary, beside the page, and its label is at best a model's.
 A claim is *proposed*, of whatever kind of card: it is found, recalled and shown as such, never
 recited, and closes nothing that has the user's authority, until a person states it or the user
 agrees. If it contradicts a claim that holds, here or in another session of the same user, both
-stay, and the conflict is recorded. A duplicate of a claim that holds is not written. Likewise for
-sections of core memory: a version is proposed, and is in no request until a person accepts it.
+stay, and the conflict is recorded. If it says what a claim of this session says, it is merged: it
+is kept as further proof of that one, whose words and authority stay as they are. If it says what
+claims of the user's other sessions say, it names them. Likewise for sections of core memory: a
+version is proposed, and is in no request until a person accepts it.
 
 Untrusted text (tools, the web) has at most a share of a range's summary beyond its best sentence,
 and of the claims.
@@ -23,26 +25,30 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Final
 
 from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
 from pagefault.model.errors import ArchiveMissing, BadInput, CoreFull, NoSuchPage, RecordGone
-from pagefault.model.events import Conflict, CoreWritten, Draft, Dropped, PageBody
+from pagefault.model.events import Claimed, Conflict, CoreWritten, Draft, Dropped, PageBody
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, ClaimType, EventType, FormerKind, Level, Origin
-from pagefault.model.page import Derived, Evidence, Page, Quote
+from pagefault.model.page import ClaimRef, Derived, Evidence, Page, Quote
 from pagefault.model.trust import is_untrusted, least_trusted
 from pagefault.pack.render import label
 from pagefault.represent.protected import Guarded, guarded_set
-from pagefault.service.derived.claims import Claims, book_of, made_of
+from pagefault.service.derived.claim_book import book_of
+from pagefault.service.derived.claims import Claims, made_of
+from pagefault.service.derived.elsewhere import sessions_of_user
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
 from pagefault.service.derived.labels import Labels
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.core_memory import CoreMemory
 from pagefault.service.turn.stated_claims import VALUE_CHARS, Stated, StatedClaims, check_whole
+from pagefault.service.window.closed_words import overlap
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.truth.claim import Authority, Claim
-from pagefault.truth.claims import ClaimBook, held_of
+from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, kind_of
 from pagefault.truth.subjects import subject_key, value_key
 
@@ -51,7 +57,8 @@ RATIO: Final = 8
 TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
 CLAIMS_MAX: Final = 12  # of one range
 TOPICS_MAX: Final = 3
-SESSIONS_READ: Final = 8  # of the user's others, searched for contradicting claims
+SESSIONS_READ: Final = 8  # of the user's others, searched for claims
+MERGED_MAX: Final = 16  # proposals merged into one claim: more prove nothing more
 
 
 def summary_room(pages: Iterable[Page]) -> int:
@@ -69,7 +76,7 @@ class Why(StrEnum):
     UNFOUNDED = "unfounded"  # it names something that its pages do not
     LONG = "long"  # there was no room for it
     CROWDED = "crowded"  # the untrusted share was used up
-    REPEATED = "repeated"  # it repeats something that holds already
+    REPEATED = "repeated"  # it repeats something that holds already, on no other words
 
 
 @dataclass(slots=True)
@@ -296,21 +303,35 @@ class Admission:
             return False
         now_ms = self._runtime.clock.now_ms()
         alike = [one for one in book.holding(now_ms) if kind_of(one.type) == kind_of(claim.type)]
-        if any(value_key(held.value) == value_key(claim.value) for held in alike):
-            admitted.counted[Why.REPEATED] += 1
-            return False
-        entry = book.entry(claim, now_ms)
+        elsewhere = self._held_elsewhere(claim)
+        same = next((held for held in alike if _says(held, claim)), None)
+        against: list[tuple[PageId, str]] = []
+        if same is not None:
+            if not self._adds(claim, same, book, admitted):
+                admitted.counted[Why.REPEATED] += 1
+                return False
+            claim = replace(claim, text=f"{claim.text} (merged into {same.claim_id})")
+            entry: ClaimEntry | None = ClaimEntry(claim, repeats=same.claim_id)
+        else:
+            entry = book.entry(claim, now_ms)
+            against = [
+                (held.claim_id, session_id)
+                for session_id, held in [*(("", one) for one in alike), *elsewhere]
+                if held.authority is Authority.USER
+                and _is_about(held, claim.subject)
+                and not _says(held, claim)
+            ]
         assert entry is not None, "what holds already was told apart before"
-        against = [
-            (held.claim_id, session_id)
-            for session_id, held in [*(("", one) for one in alike), *self._held_elsewhere(claim)]
-            if held.authority is Authority.USER and _is_about(held, claim.subject)
-        ]
         made = made_of(entry)
         if against:
             named = (f"{one} of session {where}" if where else one for one, where in against)
             made = replace(made, text=f"{made.text} (against {', '.join(named)})")
-        made = replace(made, derived=replace(made.derived, made_by=model))
+        agrees = tuple(
+            ClaimRef(session_id=where, claim_id=held.claim_id)
+            for where, held in elsewhere
+            if _says(held, claim)
+        )
+        made = replace(made, derived=replace(made.derived, made_by=model, elsewhere=agrees))
         [draft] = self._written([made], admitted)
         assert isinstance(draft.body, PageBody)
         page_id = draft.body.page_id
@@ -321,34 +342,36 @@ class Admission:
         ]
         return True
 
+    def _adds(self, claim: Claim, same: Held, book: ClaimBook, admitted: Admitted) -> bool:
+        """Whether a claim has words that another of the same content does not rest on."""
+        merged = book.merged().get(book.now(same.claim_id), [])
+        if len(merged) >= MERGED_MAX:
+            return False
+        new = {
+            one.body.page_id: one.body for one in admitted.drafts if isinstance(one.body, Claimed)
+        }
+        known: list[Evidence] = []
+        for one in (same, *merged):
+            if (body := new.get(one.claim_id)) is not None:
+                known += body.evidence
+                continue
+            with suppress(RecordGone, ArchiveMissing):
+                derived = self._owned.state.read_page(one.claim_id).derived
+                known += () if derived is None else derived.evidence
+        return any(not any(overlap(span, other) for other in known) for span in claim.evidence)
+
     def _held_elsewhere(self, claim: Claim) -> list[tuple[str, Held]]:
-        """Claims of this kind in the user's other sessions, the latest used, that say something
-        else. Other users' sessions are not read.
+        """Claims of this kind that hold in the user's other sessions, the latest used, each with
+        its session. Other users' sessions are not read.
         """
-        runtime, own = self._runtime, self._owned.scope
-        user = runtime.regions.who(own).user
-        if not user or not claim.subject:
-            return []
+        runtime = self._runtime
         if self._elsewhere is None:
-            family = {session for session, _ in own.parts}
-            others = [
-                row
-                for row in runtime.index.sessions()
-                if row.session not in family
-                and not runtime.regions.is_region(row)
-                and runtime.regions.who(runtime.scope(row.session)).user == user
-            ]
             self._elsewhere = [
                 (row.session_id, held)
-                for row in others[:SESSIONS_READ]
+                for row in islice(sessions_of_user(runtime, self._owned.scope), SESSIONS_READ)
                 for held in book_of(runtime, row.session).holding(runtime.clock.now_ms())
             ]
-        return [
-            (session_id, held)
-            for session_id, held in self._elsewhere
-            if kind_of(held.type) == kind_of(claim.type)
-            and value_key(held.value) != value_key(claim.value)
-        ]
+        return [one for one in self._elsewhere if kind_of(one[1].type) == kind_of(claim.type)]
 
     # --- core memory ----------------------------------------------------------------------------
 
@@ -412,6 +435,10 @@ def _sentence(line: _Line) -> str:
 
 def _spans(lines: Iterable[_Line]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(one.span for line in lines for one in line.found))
+
+
+def _says(held: Held, claim: Claim) -> bool:
+    return value_key(held.value) == value_key(claim.value)
 
 
 def _is_about(held: Held, subject: str) -> bool:

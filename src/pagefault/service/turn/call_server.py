@@ -160,7 +160,7 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
             Hit(
                 page_id=hit.page.page_id,
                 relevance=round(hit.relevance, 3),
-                lapse=state.lapse_of(hit.page.page_id),
+                lapse=hit.lapse or state.lapse_of(hit.page.page_id),
             )
             for hit in told[: action.limit]
         ),

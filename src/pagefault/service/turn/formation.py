@@ -42,6 +42,7 @@ from pagefault.service.ownership import Owned
 from pagefault.service.restore import records
 from pagefault.service.turn.admission import Admission
 from pagefault.service.turn.lived import Lived, OwnWindow, can_go_on, due, next_range
+from pagefault.service.turn.reflection import Reflection
 from pagefault.service.window.ranges import FormedRange
 from pagefault.service.window.state import SessionState, turn_now
 
@@ -105,6 +106,7 @@ class Formation:
         self._runtime = owned.runtime
         self._labels = labels
         self._admission = Admission(owned, claims, labels)
+        self._reflection = Reflection(owned, claims, labels)
         self._asking = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._resting: asyncio.TimerHandle | None = None
@@ -183,14 +185,17 @@ class Formation:
         rests: bool = False,
         told: Told = lambda _: None,
     ) -> list[Formed]:
-        """Form every closed range; the last one, too, if the conversation `rests`; `told` is called
-        with each. Raises `EngineError` if the former failed: a later call begins that range again.
+        """Form every closed range; `told` is called with each. If the conversation `rests`, form
+        the last one, too, and propose lessons of finished work. Raises `EngineError` if the former
+        failed: a later call begins that range again.
         """
         done: list[Formed] = []
         async with self._asking:
             while (ended := await self._form_next(former, lived, rests)) is not None:
                 told(ended)
                 done.append(ended)
+            if rests:
+                await self._reflection.rest()
         return done
 
     async def due(self, former: Former, *, rests: bool = False) -> list[Formed]:

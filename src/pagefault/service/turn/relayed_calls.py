@@ -213,7 +213,7 @@ class RelayedCalls:
                 Hit(
                     page_id=hit.page.page_id,
                     relevance=round(hit.relevance, 3),
-                    lapse=state.lapse_of(hit.page.page_id),
+                    lapse=hit.lapse or state.lapse_of(hit.page.page_id),
                 )
                 for hit in hits[: action.limit]
             ),

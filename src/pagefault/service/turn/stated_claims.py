@@ -300,7 +300,10 @@ class StatedClaims:
                 hint=f"replace {rival.claim_id}, and take the other back with `Session.retract`",
             )
 
-    def draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
+    def draft(
+        self, entry: ClaimEntry, channel: Origin, key: str, *, before: Sequence[Draft] = ()
+    ) -> Draft:
+        """The record of a claim; `before` are those of the same batch."""
         state, made = self._owned.state, made_of(entry)
         if entry.claim.type is ClaimType.RETRACTION:  # forgotten with the claim that it retracted
             made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
@@ -310,6 +313,7 @@ class StatedClaims:
             state=state,
             counter=state.counter,
             clean=self._runtime.journal.clean,
+            before=before,
         )
         return replace(draft, actor=actor_of(channel), key=key)
 

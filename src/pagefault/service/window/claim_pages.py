@@ -35,6 +35,7 @@ def held_as_written(page: Page, *, is_adopted: bool) -> Held:
         supersedes=derived.supersedes,
         merges=derived.merges,
         restates=derived.restates,
+        repeats=derived.repeats,
         premises=()
         if kind is ClaimType.RETRACTION  # it names its claim: both are forgotten together
         else tuple(filter(is_claim, derived.provenance)),

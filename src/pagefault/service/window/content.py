@@ -72,6 +72,8 @@ def _derived(event: Event, body: DerivedBody) -> Derived:
                 value=value,
                 restates=body.restates,
                 merges=body.merges,
+                repeats=body.repeats,
+                elsewhere=body.elsewhere,
                 card=body.card,
                 digest=body.digest,
             )

@@ -15,8 +15,9 @@ from pagefault.service.window.claim_pages import held_as_written
 from pagefault.service.window.closed_words import ClosedWords, overlap
 from pagefault.truth.claim import Authority
 from pagefault.truth.claims import ClaimBook
-from pagefault.truth.held import Lapse
+from pagefault.truth.held import Lapse, Status
 from pagefault.truth.lapses import Ruled
+from pagefault.truth.subjects import value_key
 
 
 class Core:
@@ -31,6 +32,7 @@ class Core:
         self.now_ms = 0  # the time at which expiry is judged
         self._standing: dict[PageId, Page] = {}  # the user's claims, oldest first
         self._rules: dict[PageId, Page] = {}  # those of them that are recited
+        self._merged: dict[PageId, list[PageId]] = {}  # proposals, by the claim that they repeat
         self._holding: dict[PageId, Page] | None = None  # those of them that have not lapsed
         self._lapsed: Mapping[PageId, Lapse] = {}
         self._book = ClaimBook()  # of every claim but the goal, which never lapses
@@ -44,7 +46,10 @@ class Core:
         for closed in filter(None, (derived.supersedes, *derived.merges)):
             self._standing.pop(closed, None)
             self._rules.pop(closed, None)
-            self.closed_by[closed] = page.page_id
+            for one in (closed, *self._merged.get(closed, ())):
+                self.closed_by[one] = page.page_id
+        if derived.repeats:
+            self._merged.setdefault(derived.repeats, []).append(page.page_id)
         is_users = self._is_adopted and page.row.origin in USERS
         if is_users and derived.claim_type != ClaimType.RETRACTION:
             self._standing[page.page_id] = page
@@ -66,11 +71,19 @@ class Core:
         closed: list[ClosedWords] = []
         for claim_id, span in resting:
             by = self.instead_of(claim_id, upto)
-            if by == claim_id:
+            if self.holds_as(claim_id, by):
                 standing += [span] if self._written[claim_id].seq < upto else []
             elif self._decides(by, row):
                 closed.append(ClosedWords(span, by))
         return [one for one in closed if not any(overlap(one.span, other) for other in standing)]
+
+    def holds_as(self, claim_id: PageId, by: PageId) -> bool:
+        """Whether a claim holds: as itself, or, merged, as the last version of what it repeats."""
+        held, now = self._book.find(claim_id), self._book.find(by)
+        if by == claim_id or held is None or now is None:
+            return True
+        is_merged = held.status is Status.MERGED and now.status is not Status.CLOSING
+        return is_merged and value_key(held.value) == value_key(now.value)
 
     def instead_of(self, claim_id: PageId, upto: Seq) -> PageId:
         """The last claim before the record `upto` in the chain that closed this one, or itself."""
@@ -87,6 +100,10 @@ class Core:
         held, written = self._book.find(claim_id), self._written[claim_id]
         is_users = held is not None and held.authority is Authority.USER
         return is_users or rank(written.origin) <= rank(row.origin)
+
+    @property
+    def has_claims(self) -> bool:
+        return bool(self._written)
 
     @property
     def has_closed(self) -> bool:

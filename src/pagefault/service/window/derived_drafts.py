@@ -161,6 +161,8 @@ def _body(
                 confidence=item.confidence,
                 restates=derived.restates,
                 merges=derived.merges,
+                repeats=derived.repeats,
+                elsewhere=derived.elsewhere,
                 card=derived.card,
                 digest=derived.digest,
             )
