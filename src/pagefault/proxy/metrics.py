@@ -60,12 +60,16 @@ class _LastMinute:
 
     def note(self, count: int) -> None:
         self._noted.append((self._clock.monotonic_s(), count))
-        self.sum()  # so that a minute is kept, whether or not anybody asks
+        self._let_go()  # whether or not anybody asks
 
     def sum(self) -> float:
-        while self._noted and self._noted[0][0] < self._clock.monotonic_s() - _MINUTE_S:
-            self._noted.popleft()
+        self._let_go()
         return float(sum(count for _, count in self._noted))
+
+    def _let_go(self) -> None:
+        earliest_s = self._clock.monotonic_s() - _MINUTE_S
+        while self._noted and self._noted[0][0] < earliest_s:
+            self._noted.popleft()
 
     def __len__(self) -> int:
         return len(self._noted)

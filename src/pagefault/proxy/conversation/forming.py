@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pagefault.engine.former import FormationRequest, Former, Proposals
@@ -29,6 +30,7 @@ from pagefault.model.request import Message, Request
 from pagefault.model.segments import Facet, RenderedSegment
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
 from pagefault.pack.engine_former import asking, read_lines
+from pagefault.proxy.conversation.node_pages import NodePages
 from pagefault.proxy.conversation.passed import Passed
 from pagefault.proxy.conversation.state import ConversationState
 from pagefault.proxy.history.history import Json, Part
@@ -183,11 +185,11 @@ class RelayedFormation:
         self._state = state
         self._wire = wire
         self._counter = counter
-        self._lived: tuple[PageId, ...] = ()  # what the newest request and its answer show
+        self._lived: Callable[[], list[PageId]] | None = None  # in the newest request and answer
 
     def stop(self) -> None:
         """A request arrives: whoever forms at rest stops waiting for it."""
-        self._lived = ()
+        self._lived = None
         if self._state.session is not None:
             self._state.session._formation.goes_on()
 
@@ -197,16 +199,12 @@ class RelayedFormation:
             self._state.session._formation.withdrawn()
 
     def note_answer(self, passed: Passed, answer: Sequence[Node], *, is_logged: bool) -> None:
-        """Note what the model has before it with this answer: nothing, unless all of it is logged
-        and none of it was forgotten.
+        """Note what the model has before it with this answer. It is looked up only where memory
+        is formed of it: most answers call a tool, and end no turn.
         """
-        self._lived = ()
-        pages = self._state.pages
-        hidden = set(passed.composed.hidden) if passed.composed is not None else set()
-        shown = [one for one in (*passed.match.path, *answer) if one not in hidden]
-        is_lost = any(one.is_lost for one in shown)
-        if is_logged and not is_lost and all(map(pages.is_kept, shown)):
-            self._lived = tuple(page for node in shown for page in pages.of(node))
+        hidden = passed.composed.hidden if passed.composed is not None else ()
+        path, pages = (*passed.match.path, *answer), self._state.pages
+        self._lived = partial(_shown, pages, path, hidden) if is_logged else None
 
     def begin(
         self,
@@ -220,9 +218,9 @@ class RelayedFormation:
         if a way of compaction was named and turns can leave. Does nothing if the turn is not over,
         if the client left the model no free word, or if something was said since.
         """
-        state, lived, relayed = self._state, self._lived, passed.relayed
+        state, noted, relayed = self._state, self._lived, passed.relayed
         session, answer = state.session, said_by(answered)
-        if session is None or relayed is None or passed.aside or not (answer and lived):
+        if session is None or relayed is None or passed.aside or not answer or noted is None:
             return
         tokens = relayed.tokens + self._counter.count(answer)
         window_tokens = state.verbatim.window_tokens
@@ -233,9 +231,12 @@ class RelayedFormation:
             former, tokens = ExtractiveFormer(self._counter.count), 0
         if former is None:
             return
+        lived = noted()
+        if not lived:
+            return
 
         async def now(folded: SessionState) -> RelayedTurns | None:
-            if self._lived is not lived:  # the next turn has begun: its request is the one to ask
+            if self._lived is not noted:  # the next turn has begun: its request is the one to ask
                 return None
             if not await asyncio.to_thread(is_all_there, session.owned, lived):
                 return None
@@ -273,6 +274,17 @@ class RelayedFormation:
             counter=self._counter,
             written=written,
         )
+
+
+def _shown(pages: NodePages, path: Sequence[Node], hidden: Sequence[Node]) -> list[PageId]:
+    """The pages of a path that a request shows whole: none, unless all of it is logged and nothing
+    of it was forgotten.
+    """
+    left = set(hidden)
+    shown = [one for one in path if one not in left]
+    if any(one.is_lost for one in shown) or not all(map(pages.is_kept, shown)):
+        return []
+    return [page for node in shown for page in pages.of(node)]
 
 
 def _segment(number: int, page: Page) -> RenderedSegment:

@@ -43,6 +43,14 @@ class NodePages:
         """The pages that hold what a node says."""
         return self._pages.get(node.source.key, ())
 
+    def count(self, nodes: Iterable[Node]) -> int:
+        """How many pages hold what these nodes say. Called for all that left a window, with each
+        request: so no function is called for each.
+        """
+        find = self._pages.get
+        sources = [node if node.origin is None else node.source for node in nodes]
+        return len({page for node in sources for page in find(node.key, ())})
+
     def is_said(self, node: Node) -> bool:
         """Whether a page holds any of it."""
         return bool(self.of(node))

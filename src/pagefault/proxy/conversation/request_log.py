@@ -226,7 +226,7 @@ class RequestLog:
         return {
             "left_tokens": composed.left_tokens,
             "added_tokens": added_tokens,
-            "hidden": len({page for node in composed.hidden for page in pages.of(node)}),
+            "hidden": pages.count(composed.hidden),
             "recalled": tuple(page.page_id for page in quotes.pages),
             "passages": tuple(quotes.passages.values()),
             "epoch": composed.epoch,

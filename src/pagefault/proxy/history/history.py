@@ -169,16 +169,18 @@ class History:
         if known is None:
             return self
         last = self.placed[-1] if self.placed else None
-        items = list(self.items)
-        for at, item in enumerate(items):
+        marked: dict[int, Item] = {}
+        for at, item in enumerate(self.items):
             if item.part is not Part.TEXT or item.role is not Role.USER:
                 continue
             offers_tools = bool(self.tools)
             asks = item is last and known.is_request(item.text, offers_tools=offers_tools)
             continues = known.is_outcome(item.text)
             if (asks, continues) != (item.asks_for_summary, item.continues):
-                items[at] = replace(item, asks_for_summary=asks, continues=continues)
-        return replace(self, items=items)
+                marked[at] = replace(item, asks_for_summary=asks, continues=continues)
+        if not marked:
+            return self
+        return replace(self, items=[marked.get(at, one) for at, one in enumerate(self.items)])
 
     @property
     def lane(self) -> str:

@@ -8,7 +8,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.defaults import EPOCH_TARGET_SHARE, STUB_TARGET_SHARE
 from pagefault.model.kinds import Role
@@ -81,7 +82,8 @@ class Outgoing:
         self._known = Beginning()
         if kept.keeps and kept.beginning.begins(history, match.path, state):
             self._known = kept.beginning
-        self._places = find_places(self._wire, history, match.path, self._known.places)
+        begun = self._known
+        self._places = find_places(self._wire, history, match.path, begun.places, len(begun.path))
         upto = self._places[0].number if self._places else len(history.messages)
         self._head = [*self._wire.head(body), *history.messages[:upto]]
         self._head_tokens = kept.weights.of_parts([history.tools, *self._head])
@@ -526,7 +528,8 @@ class Outgoing:
     def _weigh_place(self, place: MessagePlace, less: Mapping[str, Form]) -> int:
         weights = self._kept.weights
         if less and self._is_absent(place, less):
-            return weights.of_all(self._instructions(place))
+            stay = self._instructions(place)
+            return weights.of_all(stay) if stay else 0
         whole = self._weigh_whole(place)
         if not less or not any(node.key in less for node in place.nodes):
             return whole
@@ -570,13 +573,16 @@ def _less(slots: Sequence[Slot]) -> dict[str, Form]:
     return {slot.id: slot.form for slot in slots if slot.form is not Form.WHOLE}
 
 
+_before: Final = attrgetter("before")
+
+
 def _number(item: Item) -> int:
     return item.message
 
 
 def _compacted(path: Sequence[Node]) -> list[Node]:
     """What a client compacted on the way to a request and did not keep."""
-    if not any(node.before for node in path):
+    if not any(map(_before, path)):  # a call for each node would cost more than all the rest
         return []
     here = {node.source for node in path}
     return [node for node in _replaced(path) if node.source not in here]

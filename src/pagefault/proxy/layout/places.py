@@ -50,10 +50,11 @@ class MessagePlace:
 
 
 def find_places(
-    wire: Wire, history: History, path: Sequence[Node], before: Sequence[MessagePlace] = ()
+    wire: Wire, history: History, path: Sequence[Node], before: Sequence[MessagePlace], known: int
 ) -> list[MessagePlace]:
-    """The places of a request, in order. It begins with those `before`, which are known."""
-    known = sum(len(place.nodes) for place in before)
+    """The places of a request, in order. It begins with those `before`, which are known, and have
+    so many nodes.
+    """
     by_message: dict[int, list[tuple[Node, Item]]] = {}
     for item, node in zip(history.placed[known:], path[known:], strict=True):
         by_message.setdefault(item.message, []).append((node, item))
