@@ -106,8 +106,7 @@ class RelayedFormer:
 
     async def form(self, given: FormationRequest) -> Proposals:
         """As the protocol says."""
-        field = "input" if self.wire.name == "responses" else "messages"
-        sent, message = self.body[field], self.form_of.message
+        sent, message = self.body[self.wire.messages], self.form_of.message
         before = [message(Role.USER, sent)] if isinstance(sent, str) else list(sent)
         asked = message(Role.USER, asking(given, names_pages=True))
         body = self.wire.put(self.body, [*before, message(Role.ASSISTANT, self.answer), asked])
