@@ -293,24 +293,36 @@ async def test_what_was_formed_stands_in_front_where_turns_left_and_after_a_rest
 
 
 @pytest.mark.parametrize(
-    ("path", "form"), [("/v1/chat/completions", "chat"), ("/v1/responses", "responses")]
+    ("path", "field"),
+    [
+        ("/v1/chat/completions", "messages"),
+        ("/v1/responses", "input"),
+        ("/v1beta/models/gemini-4-pro:streamGenerateContent?alt=sse", "contents"),
+    ],
 )
-async def test_each_wire_that_has_tools_is_asked_in_its_own_form(path: str, form: str) -> None:
+async def test_each_wire_is_asked_in_its_own_form(path: str, field: str) -> None:
     provider = Model()
     with Upstream(strict(provider, COUNTER, 1_000_000)) as upstream:
         async with standing(upstream, limits=LIMITS, forms=True) as to:
             history: list[Json] = []
             for turn in range(5):
-                history.append({"role": "user", "content": said(turn)})
-                field = "input" if form == "responses" else "messages"
-                asked = {"model": "gpt-6-1-sol", field: history, "store": False, "stream": True}
+                history.append(_message("user", said(turn), field))
+                asked: Json = {field: history}
+                if field != "contents":
+                    asked |= {"model": "gpt-6-1-sol", "store": False, "stream": True}
                 told = await to.http.post(path, json=asked, headers=SESSION)
                 assert told.status_code == 200, told.text
                 await formed_so_far(to)
-                history.append({"role": "assistant", "content": "Understood."})
+                history.append(_message("assistant", "Understood.", field))
             formed = await (await the_session(to)).formations()
     assert provider.forming
     assert [one.outcome for one in formed].count("formed") == len(provider.forming)
+
+
+def _message(role: str, text: str, field: str) -> Json:
+    if field == "contents":
+        return {"role": role.replace("assistant", "model"), "parts": [{"text": text}]}
+    return {"role": role, "content": text}
 
 
 async def test_the_bytes_decide_behind_the_proxy_too_and_nothing_proposed_stands() -> None:
