@@ -610,6 +610,6 @@ async def test_a_claim_that_rests_on_much_is_told_within_a_resources_tokens(
     async with client(memory) as one:
         claim = await resource(one, f"claim://survey/{claim_id}")
     assert O200k().count(dump(claim)) <= 300
-    assert claim["text"] == "The wells are dry."
+    assert claim["text"].endswith("The wells are dry.")
     assert claim["evidence"] == pages
     assert claim["left_out"] == 9 - len(claim["quotes"]) > 0

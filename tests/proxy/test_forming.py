@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.proxy.histories import COUNTER, call, model, result, text, user
 from tests.proxy.histories import body as unnamed
 from tests.proxy.standing import KEY, SESSION, Standing, standing
 from tests.proxy.strict import strict
-from tests.proxy.upstream import Call, Say, Seen, Upstream
+from tests.proxy.upstream import _WIRES, Call, Say, Seen, Upstream
 
 MODEL = "claude-sonnet-5"  # caches at marks alone
 AGREED = {**SESSION, "x-pagefault-form": "on"}
@@ -471,3 +472,38 @@ async def test_under_a_window_smaller_than_a_usual_range_turns_are_formed_before
         assert provider.forming
         assert {one.outcome for one in ranges[:-1]} == {"formed"}
         assert b"S (sum_" in provider.turns[-1].raw
+
+
+async def test_an_answer_that_is_not_kept_is_not_paired_with_a_later_requests_pages() -> None:
+    """The same question twice at once: the later one is answered first, and that answer is kept."""
+    arrived, late = threading.Event(), threading.Event()
+    agreed = {"x-api-key": KEY, "x-pagefault-form": "on"}
+    whole = json.dumps(_WIRES["/messages"].whole(Say(text="Late."), 1)).encode()
+
+    def reply(seen: Seen) -> Say:
+        if asks(seen) or "x-waits" not in seen.headers:
+            return provider(seen)
+        arrived.set()
+        return Say(pieces=(late, whole), headers={"content-type": "application/json"})
+
+    provider = Model()
+    with Upstream(reply) as upstream:
+        async with standing(upstream, limits=LIMITS) as to:
+            history = await talk(to, 6, headers={"x-api-key": KEY})
+            asked = unnamed(*history, user(said(6))) | {"model": MODEL}
+            slow = agreed | {"x-waits": "1"}
+            first = asyncio.create_task(to.http.post("/v1/messages", json=asked, headers=slow))
+            assert await asyncio.to_thread(arrived.wait, 60)
+            kept = await to.http.post("/v1/messages", json=asked, headers={"x-api-key": KEY})
+            assert kept.json()["content"][0]["text"] == "Understood."
+            await to.proxy.settled()
+            late.set()
+            assert (await first).json()["content"][0]["text"] == "Late."
+            await formed_so_far(to)
+            told = [json.dumps(one.body["messages"][-2]) for one in provider.forming]
+            assert not any("Late." in one for one in told)
+            history += [user(said(6)), model("Understood."), user(said(7))]
+            last = unnamed(*history) | {"model": MODEL}
+            await to.http.post("/v1/messages", json=last, headers=agreed)
+            await formed_so_far(to)
+            assert provider.forming, "of an answer that is kept memory is formed"

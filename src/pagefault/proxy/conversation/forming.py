@@ -183,6 +183,7 @@ class RelayedFormation:
         self._wire = wire
         self._counter = counter
         self._lived: tuple[PageId, ...] = ()  # what the newest request and its answer show
+        self._asked: Passed | None = None  # that request: an older one may be answered after it
 
     def stop(self) -> None:
         """A request arrives: whoever forms at rest stops waiting for it."""
@@ -199,7 +200,7 @@ class RelayedFormation:
         """Note what the model has before it with this answer: nothing, unless all of it is logged
         and none of it was forgotten.
         """
-        self._lived = ()
+        self._lived, self._asked = (), passed
         pages = self._state.pages
         hidden = set(passed.composed.hidden) if passed.composed is not None else set()
         shown = [one for one in (*passed.match.path, *answer) if one not in hidden]
@@ -219,7 +220,8 @@ class RelayedFormation:
         if a way of compaction was named and turns can leave. Does nothing if the turn is not over,
         if the client left the model no free word, or if something was said since.
         """
-        state, lived, relayed = self._state, self._lived, passed.relayed
+        state, relayed = self._state, passed.relayed
+        lived = self._lived if self._asked is passed else ()
         session, answer = state.session, said_by(answered)
         if session is None or relayed is None or passed.aside or not (answer and lived):
             return
