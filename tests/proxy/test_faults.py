@@ -92,7 +92,7 @@ def blocks(seen: Seen) -> list[str]:
 
 def results(seen: Seen) -> dict[str, Json]:
     """The results of memory's calls in a request, by the calls."""
-    found: dict[str, Json] = {}
+    found: dict[str, Any] = {}
     for one in messages(seen.body):
         told = one.get("content")
         for part in one.get("parts", ()):

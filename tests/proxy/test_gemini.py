@@ -302,7 +302,7 @@ async def test_calls_of_both_are_answered_beside_each_other_and_signed_where_the
             return told
         parts = [call(c.name, c.call_id, **c.arguments) for c in told.calls]
         parts[0]["thoughtSignature"] = told.signature
-        pieces = [{"candidates": [{"content": model(part)}]} for part in parts]
+        pieces: list[Json] = [{"candidates": [{"content": model(part)}]} for part in parts]
         pieces[-1]["candidates"][0]["finishReason"] = "STOP"
         if not query:
             return Say(raw=json.dumps(pieces).encode())

@@ -70,6 +70,7 @@ CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 when it wrote is not known here, and may have been anybody's; so it is a stranger's (`trust.py`).
 """
 
+CLAIM_TOKENS: Final = 20_000  # of a claim, at most
 SPENT: Final = 40  # tokens of an answer beside its pages, at most
 FIELD_CHARS: Final = 200  # of a name that somebody gave
 
@@ -277,7 +278,9 @@ class Answers:
                 break
         return told
 
-    async def claim(self, claim_id: str, *, session: str = "", max_tokens: int) -> ClaimTold:
+    async def claim(
+        self, claim_id: str, *, session: str = "", max_tokens: int = CLAIM_TOKENS
+    ) -> ClaimTold:
         """A claim, with the words that it rests on, as many as there is room for. Raises
         `NoSuchPage`.
         """
@@ -289,7 +292,7 @@ class Answers:
         else:
             raise NoSuchPage(claim_id, row.name or row.session_id)
         told = _claim_told(one, row)
-        lists: dict[str, tuple[str, ...]] = {
+        lists: dict[str, Any] = {
             name: getattr(told, name) for name in ("evidence", "derived_from", "quotes")
         }
         bare: dict[str, Any] = dict.fromkeys(lists, ())
