@@ -177,7 +177,7 @@ def test_what_is_typed_for_a_framework_is_what_its_example_runs() -> None:
     text = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
     sections = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
     with_example = [one for one in sections if "(../examples/" in one]
-    assert len(with_example) == 10
+    assert len(with_example) == 11
     for section in with_example:
         [example] = set(re.findall(r"\(\.\./(examples/\w+\.py)\)", section))
         code = (ROOT / example).read_text(encoding="utf-8")

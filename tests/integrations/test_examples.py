@@ -12,6 +12,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("with_*.py"))
 NEEDS = {
     "with_claude_agent_sdk": "claude_agent_sdk",
     "with_google_adk": "google.adk",
+    "with_google_genai": "google.genai",
     "with_langchain": "langchain",
     "with_langgraph": "langgraph",
     "with_litellm": "litellm",
@@ -27,6 +28,7 @@ def test_there_is_one_for_each_integration() -> None:
     folder = Path(pagefault.integrations.__file__).parent
     told = "\n".join(example.read_text() for example in EXAMPLES)
     ours = {"__init__", "documents", "entries", "exchange", "home", "pager", "wrapping"}
+    ours |= {"google_genai"}  # it serves `pagefault.wrap`
     for module in folder.glob("*.py"):
         assert module.stem in ours or f"pagefault.integrations.{module.stem} " in told
 

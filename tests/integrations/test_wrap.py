@@ -1,4 +1,4 @@
-"""The clients of OpenAI and Anthropic, wrapped: they stay what they are, and their talk is kept."""
+"""The clients of providers, wrapped: they stay what they are, and their talk is kept."""
 
 from __future__ import annotations
 
@@ -771,17 +771,114 @@ async def test_a_client_of_httpx2_serves_an_sdk_that_takes_one(
     awaiting = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
     with pagefault.wrap(blocking, session="ana", memory=memory) as http:
         async with pagefault.wrap(awaiting, session="ben", memory=memory) as http_too:
-            with pytest.raises(BadInput, match=r"'httpx_client': pagefault\.wrap"):
-                pagefault.wrap(genai.Client(api_key=KEY))
             options = {"httpx_client": http, "httpx_async_client": http_too}
             client = genai.Client(api_key=KEY, http_options=options)
             said = client.models.generate_content(model="m", contents="Hello")
             assert said.text == "Noted."
             said = await client.aio.models.generate_content(model="m", contents="Hello you")
             assert said.text == "Noted."
-    assert [path for path, _ in asked] == ["/v1beta/models/m:generateContent"] * 2
+    assert [path.rpartition("/")[2] for path, _ in asked] == ["m:generateContent"] * 2
     assert texts(memory, "ana") == ["Hello", "Noted."]
     assert texts(memory, "ben") == ["Hello you", "Noted."]
+
+
+# --- google-genai -------------------------------------------------------------------------------
+
+
+def _genai(url: str, **options: Any) -> Any:
+    genai = pytest.importorskip("google.genai", reason="google-genai is not installed")
+    return genai.Client(api_key=KEY, http_options={"base_url": url} | options)
+
+
+def _contents(client: Any) -> str:
+    return str(client.models.generate_content(model="m", contents="Hello").text)
+
+
+def _contents_stream(client: Any) -> str:
+    told = client.models.generate_content_stream(model="m", contents="Hello")
+    return "".join(one.text for one in told)
+
+
+def _genai_chat(client: Any) -> str:
+    return str(client.chats.create(model="m").send_message("Hello").text)
+
+
+@pytest.mark.parametrize("way", [_contents, _contents_stream, _genai_chat])
+def test_a_client_of_google_genai_answers_as_before_and_what_is_said_is_kept(
+    way: Callable[[Any], str], upstream: Upstream, memory: pagefault.sync.Memory
+) -> None:
+    plain = _genai(upstream.url)
+    assert way(plain) == "Good day to you."
+    with pagefault.wrap(plain, session="ana", memory=memory) as client:
+        assert isinstance(client, type(plain))
+        assert way(client) == "Good day to you."
+        assert [model.name for model in client.models.list()] == []
+        assert texts(memory, "ana") == ["Hello", "Good day to you."]
+        assert [row.name for row in pagefault.behind(client).sessions()]
+        with pytest.raises(BadInput, match="already wrapped"):
+            pagefault.wrap(client)
+    without, with_us, listed = upstream.seen
+    assert (with_us.method, with_us.path) == (without.method, without.path)
+    assert with_us.raw == without.raw
+    left = NOT_OF_A_REQUEST
+    assert {n: v for n, v in with_us.headers.items() if n not in left} == {
+        n: v for n, v in without.headers.items() if n not in left
+    }
+    assert listed.method == "GET"
+    with pytest.raises(RuntimeError, match="closed"):
+        way(client)
+
+
+async def test_the_asynchronous_half_of_google_genai_is_wrapped_with_it(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    aio = pagefault.wrap(_genai(upstream.url), session="ana", memory=tmp_path / "m").aio
+    gc.collect()  # the client that was wrapped, and the blocking half, have no other holder
+    async with aio:
+        chat = aio.chats.create(model="m")
+        assert (await chat.send_message("Hello")).text == "Good day to you."
+        told = await chat.send_message_stream("How are you?")
+        assert "".join([one.text async for one in told]) == "Good day to you."
+    async with pagefault.open(tmp_path / "m") as memory:  # it was closed with the half
+        [row] = await memory.sessions()
+        session = await memory.session(row.name)
+        pages = [(await memory.read(page)).text for page in await memory.pages(session)]
+    assert pages == ["Hello", "Good day to you.", "How are you?", "Good day to you."]
+
+
+def test_a_conversation_of_google_genai_outgrows_its_window_and_what_left_comes_back(
+    memory: pagefault.sync.Memory,
+) -> None:
+    with Upstream(always("Understood.")) as provider:
+        plain = _genai(provider.url)
+        with pagefault.wrap(plain, session="ana", memory=memory, window_tokens=2_000) as client:
+            chat = client.chats.create(model="m")
+            chat.send_message("The spare key of the cottage hangs behind the juniper barrel.")
+            for number in range(24):
+                told = f"the invoice of supplier {number} was paid. "
+                chat.send_message(f"Note {number}: " + told * 30)
+                assert len(provider.seen[-1].raw) < 12_000
+            assert "juniper barrel" not in provider.seen[-1].raw.decode()
+            chat.send_message("Where does the spare key of the cottage hang?")
+            assert "juniper barrel" in provider.seen[-1].raw.decode()
+            assert len(chat.get_history()) == 52, "the client keeps all of it"
+
+
+def test_a_client_of_google_genai_that_is_not_known_is_refused_with_a_way_out(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx
+
+    hint = r"'httpx_client': pagefault\.wrap"
+    with httpx.Client() as older, pytest.raises(BadInput, match=hint):
+        pagefault.wrap(_genai(upstream.url, httpx_client=older), memory=":memory:")
+    client = _genai(upstream.url)
+    with pytest.raises(BadInput, match=r"pagefault\.wrap\(genai\.Client\(\)\)\.aio"):
+        pagefault.wrap(client.aio, memory=":memory:")
+    monkeypatch.delattr(client._api_client, "_async_httpx_client")  # as in a version to come
+    with pytest.raises(BadInput, match=hint):
+        pagefault.wrap(client, memory=":memory:")
+    client.close()
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -578,3 +578,38 @@ async def test_words_of_a_claim_that_was_closed_say_so_in_every_answer(memory: M
         assert page["text"].startswith(note)
         [said, *_] = (await data(one, "conversation_search", **asked))["results"]
         assert note in str(said)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_an_argument_that_a_tool_does_not_have_is_refused_by_its_name(
+    memory: Memory, mode: str
+) -> None:
+    """A misspelt session would otherwise be a question to all of them."""
+    async with client(memory, mode=mode) as one:
+        for tool in (await one.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+        told = await refused(one, "memory_recall", query="compressor", sesion="planning")
+        assert "sesion: there is no such argument: did you mean session?" in told
+        told = await refused(one, "memory_status", **{"x" * 900: 1})
+        assert "it takes session, limit, max_tokens" in told
+        assert len(told) < 200
+        assert await data(one, "memory_recall", query="compressor", session="planning")
+
+
+async def test_a_claim_that_rests_on_much_is_told_within_a_resources_tokens(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pagefault.mcp_server.server.RESOURCE_TOKENS", 300)
+    session = await memory.session("survey")
+    wells = [
+        f"Well {n} of the northern field is dry since the summer of {1990 + n}" for n in range(9)
+    ]
+    pages = [await session.user(well) for well in wells]
+    rests = [pagefault.Quote(well, page) for well, page in zip(wells, pages, strict=True)]
+    claim_id = await session.claim("The wells are dry.", evidence=rests)
+    async with client(memory) as one:
+        claim = await resource(one, f"claim://survey/{claim_id}")
+    assert O200k().count(dump(claim)) <= 300
+    assert claim["text"].endswith("The wells are dry.")
+    assert claim["evidence"] == pages
+    assert claim["left_out"] == 9 - len(claim["quotes"]) > 0

@@ -1,4 +1,4 @@
-"""Clients of the three wires that offer a tool of their own, as small as they can be: what they
+"""Clients of the four wires that offer a tool of their own, as small as they can be: what they
 read of an answer, streamed or whole, they send back.
 """
 
@@ -301,4 +301,81 @@ class ResponsesCaller(Caller):
             self.messages.append(told)
 
 
-CALLERS = {one.path: one for one in (ChatCaller, MessagesCaller, ResponsesCaller)}
+class GeminiCaller(Caller):
+    """As Google's own, it keeps each piece of a stream as a content."""
+
+    path = "/v1beta/models/m:generateContent"
+
+    async def ask(self, to: Standing, **more: Any) -> Read:
+        path = self.path
+        if self.stream:
+            path = path.replace(":generate", ":streamGenerate") + "?alt=sse"
+        reply = await to.http.post(path, json=self.body() | more, headers=self.headers)
+        if reply.status_code != 200:
+            return Read(error=f"{reply.status_code} {reply.text}")
+        told = list(events(reply.content.replace(b"\r\n", b"\n"))) if self.stream else []
+        read = self.streamed(told) if self.stream else self.whole(reply.json())
+        self.messages += read.message
+        return read
+
+    def says(self, text: str) -> None:
+        super().says(text)
+        self.messages[-1] = {"role": "user", "parts": [{"text": text}]}
+
+    def tools(self) -> list[Json]:
+        told = {"name": "Read", "description": "Reads.", "parametersJsonSchema": SCHEMA}
+        return [{"functionDeclarations": [told]}]
+
+    def body(self) -> Json:
+        system = {"parts": [{"text": "You help."}]}
+        return {"systemInstruction": system, "tools": self.tools(), "contents": self.messages}
+
+    def whole(self, document: Json) -> Read:
+        [candidate] = document["candidates"]
+        content = candidate["content"]
+        told = [one["functionCall"] for one in content["parts"] if "functionCall" in one]
+        usage = document["usageMetadata"]
+        assert usage["totalTokenCount"] == (
+            usage["promptTokenCount"] + usage["candidatesTokenCount"]
+        )
+        said = [one["text"] for one in content["parts"] if "text" in one and "thought" not in one]
+        return Read(
+            text="".join(said),
+            calls=[(one.get("id", one["name"]), one["name"], one["args"]) for one in told],
+            ids={document["responseId"]},
+            ends=["completed"] if candidate.get("finishReason") == "STOP" else [],
+            usage={
+                "prompt_tokens": usage["promptTokenCount"],
+                "completion_tokens": usage["candidatesTokenCount"],
+            },
+            message=[content] if content["parts"] else [],
+        )
+
+    def streamed(self, told: list[tuple[str, Json | str]]) -> Read:
+        read = Read()
+        for _, data in told:
+            assert isinstance(data, dict)
+            if "error" in data:
+                return Read(error=data["error"]["message"])
+            assert not read.ends, "nothing is said after the end"
+            one = self.whole(data)
+            read.text += one.text
+            read.calls += one.calls
+            read.message += one.message
+            read.ids |= one.ids
+            read.ends, read.usage = one.ends, one.usage
+        return read
+
+    def respelt(self, message: Json) -> list[Json]:
+        left = [one for one in message["parts"] if "thought" not in one]
+        return [{**message, "parts": left}] if left else []
+
+    def returns(self, results: Mapping[str, str]) -> None:
+        told = [
+            {"functionResponse": {"id": call, "name": "Read", "response": {"output": text}}}
+            for call, text in results.items()
+        ]
+        self.messages.append({"role": "user", "parts": told})
+
+
+CALLERS = {one.path: one for one in (ChatCaller, MessagesCaller, ResponsesCaller, GeminiCaller)}

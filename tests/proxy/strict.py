@@ -50,7 +50,7 @@ def check(seen: Seen, counter: TokenCounter, window_tokens: int) -> None:
         raise Refused(f"prompt is too long: {tokens} tokens > {window_tokens} maximum")
     if seen.raw.count(b'"cache_control"') > MARKS_MAX:
         raise Refused(f"a maximum of {MARKS_MAX} blocks with cache_control may be provided")
-    offered = {_name(one) for one in body.get("tools") or ()}
+    offered = {_name(one) for one in declared(body.get("tools") or ())}
     if ours := {"page_fault", "search_pages"} & {*_named(body)} - offered:
         raise Refused(f"calls of {ours}, which are not among the tools")
     wire = next(check for suffix, check in _CHECKS.items() if _path(seen).endswith(suffix))
@@ -114,16 +114,51 @@ def _check_responses(body: Body) -> None:
         raise Refused(f"no output is found for the calls {calls}")
 
 
+def _check_gemini(body: Body) -> None:
+    contents: list[tuple[bool, list[Body]]] = []  # those that follow each other under a role as one
+    for one in body["contents"]:
+        is_models = one["role"] == "model"
+        if not one["parts"]:
+            raise Refused("a content without parts")
+        if contents and contents[-1][0] == is_models:
+            contents[-1][1].extend(one["parts"])
+        else:
+            contents.append((is_models, list(one["parts"])))
+    is_signed = "thoughtSignature" in json.dumps(body)
+    opens_at = max(
+        n for n, (ours, parts) in enumerate(contents) if not ours and "text" in parts[-1]
+    )
+    asked: list[str] = []
+    for number, (is_models, parts) in enumerate(contents):
+        told = [one.get("functionCall") or one.get("functionResponse") for one in parts]
+        named = sorted(str(one.get("id", one["name"])) for one in told if one)
+        if not is_models and named != asked:
+            raise Refused(f"calls {asked} must be answered by results, and are by {named}")
+        asked = named if is_models else []
+        calls = [one for one in parts if "functionCall" in one]
+        if number > opens_at and is_signed and calls and "thoughtSignature" not in calls[0]:
+            raise Refused("function call is missing a thought_signature")
+    if asked:
+        raise Refused(f"calls {asked} have no results")
+
+
+def declared(tools: Iterable[Body]) -> list[Body]:
+    """The tools, each by itself."""
+    return [each for one in tools for each in one.get("functionDeclarations", [one])]
+
+
 def _name(one: Body) -> str:
     return str(one.get("function", one).get("name"))
 
 
 def _named(body: Body) -> Iterator[str]:
     """What is called in a history."""
-    for one in body.get("messages") or body.get("input") or ():
+    for one in body.get("messages") or body.get("input") or body.get("contents") or ():
         yield from (_name(call) for call in one.get("tool_calls") or ())
         if one.get("type") == "function_call":
             yield _name(one)
+        elif "parts" in one:
+            yield from (p["functionCall"]["name"] for p in one["parts"] if "functionCall" in p)
         elif isinstance(one.get("content"), list):
             yield from (_name(block) for block in one["content"] if block["type"] == "tool_use")
 
@@ -146,6 +181,8 @@ _CHECKS: dict[str, Callable[[Body], None]] = {
     "/messages": _check_messages,
     "/chat/completions": _check_chat,
     "/responses": _check_responses,
+    ":generateContent": _check_gemini,
+    ":streamGenerateContent": _check_gemini,
 }
 
 

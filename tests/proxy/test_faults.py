@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from pagefault.model.events import Faulted
 from pagefault.proxy.history.history import Json, unmarked
 from pagefault.proxy.layout.faults import FORMS, OURS
+from pagefault.proxy.wires.known import WIRES as WIRES_READ
+from pagefault.proxy.wires.pairs import CallForm
 from pagefault.proxy.wires.wire import RawEvents
 from tests.examples import few
 from tests.proxy.callers import CALLERS, Caller, events
 from tests.proxy.histories import COUNTER, FACT
 from tests.proxy.standing import Standing, standing
-from tests.proxy.strict import strict
+from tests.proxy.strict import declared, strict
 from tests.proxy.upstream import _WIRES, Call, Say, Seen, Upstream
 
 WINDOW = 4_000
@@ -63,14 +65,23 @@ def read_file(call_id: str = "call_r") -> Call:
 def sent(seen: Seen) -> list[Any]:
     """What a provider reads of a request, in its order."""
     body = seen.body
-    return [unmarked(one) for one in (body.get("tools"), *(body.get("messages") or body["input"]))]
+    return [unmarked(one) for one in (body.get("tools"), *messages(body))]
+
+
+def messages(body: Json) -> list[Json]:
+    return list(body.get("messages") or body.get("contents") or body["input"])
+
+
+def form_of(path: str) -> CallForm:
+    """Memory's tools in the format of this path."""
+    return FORMS[next(wire.name for wire in WIRES_READ if wire.takes(path))]
 
 
 def blocks(seen: Seen) -> list[str]:
     """The same by blocks, as a message of results grows."""
     found: list[str] = []
     for one in sent(seen):
-        content = one.get("content") if isinstance(one, dict) else None
+        content = (one.get("content") or one.get("parts")) if isinstance(one, dict) else None
         if isinstance(content, list):
             found.append(str(one.get("role")))
             found += [json.dumps(block) for block in content]
@@ -81,9 +92,13 @@ def blocks(seen: Seen) -> list[str]:
 
 def results(seen: Seen) -> dict[str, Json]:
     """The results of memory's calls in a request, by the calls."""
-    found: dict[str, Json] = {}
-    for one in seen.body.get("messages") or seen.body["input"]:
+    found: dict[str, Any] = {}
+    for one in messages(seen.body):
         told = one.get("content")
+        for part in one.get("parts", ()):
+            if "functionResponse" in part:
+                said = part["functionResponse"]
+                found[said.get("id", said["name"])] = said["response"]["output"]
         if one.get("type") == "function_call_output":
             found[one["call_id"]] = one["output"]
         elif one.get("role") == "tool":
@@ -95,7 +110,7 @@ def results(seen: Seen) -> dict[str, Json]:
 
 
 def names(seen: Seen) -> list[str]:
-    tools = seen.body.get("tools") or ()
+    tools = declared(seen.body.get("tools") or ())
     return [str(one.get("function", one).get("name")) for one in tools]
 
 
@@ -201,7 +216,7 @@ async def test_a_reply_without_calls_of_memorys_passes_byte_for_byte(path: str) 
     wire = next(w for suffix, w in _WIRES.items() if path.endswith(suffix))
     say = Say(text="a b c", calls=(read_file(),), thinking="hm")
     raw = b"".join(wire.events(say, 1))
-    editor = FORMS[path.rsplit("/", 1)[-1].replace("completions", "chat")].editor(OURS)
+    editor = form_of(path).editor(OURS)
     events = RawEvents()
     told = [editor.feed(*one) for at in range(len(raw)) for one in events.feed(raw[at : at + 1])]
     told += [editor.feed(*one) for one in events.rest()]
@@ -212,7 +227,7 @@ async def test_a_reply_without_calls_of_memorys_passes_byte_for_byte(path: str) 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_stream_reads_the_same_wherever_it_is_cut(path: str, every: int) -> None:
     wire = next(w for suffix, w in _WIRES.items() if path.endswith(suffix))
-    form = FORMS[path.rsplit("/", 1)[-1].replace("completions", "chat")]
+    form = form_of(path)
     say = Say(text="a b", calls=(search("x"), read_file()), thinking="hm")
     raw = b"".join(wire.events(say, 1))
 

@@ -18,10 +18,17 @@ from pagefault.proxy.layout.faults import FORMS, OURS, Faults
 from pagefault.proxy.wires.pairs import TakenApart
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.relayed_calls import RelayedCalls
-from tests.proxy.callers import CALLERS, ChatCaller, MessagesCaller, ResponsesCaller
+from tests.proxy.callers import (
+    CALLERS,
+    ChatCaller,
+    GeminiCaller,
+    MessagesCaller,
+    ResponsesCaller,
+)
 from tests.proxy.histories import FACT
 from tests.proxy.recorded import asks_for_summary
 from tests.proxy.standing import Standing, standing
+from tests.proxy.strict import declared
 from tests.proxy.test_faults import (
     STREAMED,
     WINDOW,
@@ -69,7 +76,8 @@ async def test_they_stand_behind_the_clients_tools_from_the_first_request_on(pat
                 await caller.ask(to)
     assert [names(seen) for seen in upstream.seen] == [["Read", "page_fault", "search_pages"]] * 3
     assert len({json.dumps(seen.body["tools"]) for seen in upstream.seen}) == 1
-    assert upstream.seen[0].body["tools"][:1] == CALLERS[path]().tools()
+    first = declared(upstream.seen[0].body["tools"])[:1]
+    assert first == declared(CALLERS[path]().tools())
 
 
 @WIRES
@@ -94,10 +102,13 @@ async def test_who_is_offered_them(
     assert (set(names(upstream.seen[0])) >= OURS) == offered
 
 
+GEMINI = GeminiCaller.path
+
 AS_JSON: dict[str, Json] = {
     "/v1/chat/completions": {"response_format": {"type": "json_schema", "json_schema": {}}},
     "/v1/messages": {"output_config": {"format": {"type": "json_schema", "schema": {}}}},
     "/v1/responses": {"text": {"format": {"type": "json_schema", "schema": {}}}},
+    GEMINI: {"generationConfig": {"responseMimeType": "application/json"}},
 }
 
 
@@ -105,6 +116,7 @@ MUST_CALL: dict[str, Json] = {
     "/v1/chat/completions": {"tool_choice": "required"},
     "/v1/messages": {"tool_choice": {"type": "any"}},
     "/v1/responses": {"tool_choice": "required"},
+    GEMINI: {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}},
 }
 
 

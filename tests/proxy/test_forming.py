@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.proxy.histories import COUNTER, call, model, result, text, user
 from tests.proxy.histories import body as unnamed
 from tests.proxy.standing import KEY, SESSION, Standing, standing
 from tests.proxy.strict import strict
-from tests.proxy.upstream import Call, Say, Seen, Upstream
+from tests.proxy.upstream import _WIRES, Call, Say, Seen, Upstream
 
 MODEL = "claude-sonnet-5"  # caches at marks alone
 AGREED = {**SESSION, "x-pagefault-form": "on"}
@@ -293,24 +294,36 @@ async def test_what_was_formed_stands_in_front_where_turns_left_and_after_a_rest
 
 
 @pytest.mark.parametrize(
-    ("path", "form"), [("/v1/chat/completions", "chat"), ("/v1/responses", "responses")]
+    ("path", "field"),
+    [
+        ("/v1/chat/completions", "messages"),
+        ("/v1/responses", "input"),
+        ("/v1beta/models/gemini-4-pro:streamGenerateContent?alt=sse", "contents"),
+    ],
 )
-async def test_each_wire_that_has_tools_is_asked_in_its_own_form(path: str, form: str) -> None:
+async def test_each_wire_is_asked_in_its_own_form(path: str, field: str) -> None:
     provider = Model()
     with Upstream(strict(provider, COUNTER, 1_000_000)) as upstream:
         async with standing(upstream, limits=LIMITS, forms=True) as to:
             history: list[Json] = []
             for turn in range(5):
-                history.append({"role": "user", "content": said(turn)})
-                field = "input" if form == "responses" else "messages"
-                asked = {"model": "gpt-6-1-sol", field: history, "store": False, "stream": True}
+                history.append(_message("user", said(turn), field))
+                asked: Json = {field: history}
+                if field != "contents":
+                    asked |= {"model": "gpt-6-1-sol", "store": False, "stream": True}
                 told = await to.http.post(path, json=asked, headers=SESSION)
                 assert told.status_code == 200, told.text
                 await formed_so_far(to)
-                history.append({"role": "assistant", "content": "Understood."})
+                history.append(_message("assistant", "Understood.", field))
             formed = await (await the_session(to)).formations()
     assert provider.forming
     assert [one.outcome for one in formed].count("formed") == len(provider.forming)
+
+
+def _message(role: str, text: str, field: str) -> Json:
+    if field == "contents":
+        return {"role": role.replace("assistant", "model"), "parts": [{"text": text}]}
+    return {"role": role, "content": text}
 
 
 async def test_the_bytes_decide_behind_the_proxy_too_and_nothing_proposed_stands() -> None:
@@ -459,3 +472,38 @@ async def test_under_a_window_smaller_than_a_usual_range_turns_are_formed_before
         assert provider.forming
         assert {one.outcome for one in ranges[:-1]} == {"formed"}
         assert b"S (sum_" in provider.turns[-1].raw
+
+
+async def test_an_answer_that_is_not_kept_is_not_paired_with_a_later_requests_pages() -> None:
+    """The same question twice at once: the later one is answered first, and that answer is kept."""
+    arrived, late = threading.Event(), threading.Event()
+    agreed = {"x-api-key": KEY, "x-pagefault-form": "on"}
+    whole = json.dumps(_WIRES["/messages"].whole(Say(text="Late."), 1)).encode()
+
+    def reply(seen: Seen) -> Say:
+        if asks(seen) or "x-waits" not in seen.headers:
+            return provider(seen)
+        arrived.set()
+        return Say(pieces=(late, whole), headers={"content-type": "application/json"})
+
+    provider = Model()
+    with Upstream(reply) as upstream:
+        async with standing(upstream, limits=LIMITS) as to:
+            history = await talk(to, 6, headers={"x-api-key": KEY})
+            asked = unnamed(*history, user(said(6))) | {"model": MODEL}
+            slow = agreed | {"x-waits": "1"}
+            first = asyncio.create_task(to.http.post("/v1/messages", json=asked, headers=slow))
+            assert await asyncio.to_thread(arrived.wait, 60)
+            kept = await to.http.post("/v1/messages", json=asked, headers={"x-api-key": KEY})
+            assert kept.json()["content"][0]["text"] == "Understood."
+            await to.proxy.settled()
+            late.set()
+            assert (await first).json()["content"][0]["text"] == "Late."
+            await formed_so_far(to)
+            told = [json.dumps(one.body["messages"][-2]) for one in provider.forming]
+            assert not any("Late." in one for one in told)
+            history += [user(said(6)), model("Understood."), user(said(7))]
+            last = unnamed(*history) | {"model": MODEL}
+            await to.http.post("/v1/messages", json=last, headers=agreed)
+            await formed_so_far(to)
+            assert provider.forming, "of an answer that is kept memory is formed"

@@ -12,9 +12,10 @@ import pytest
 from pagefault.proxy.history.history import Json, Part
 from pagefault.proxy.wires.gemini import Gemini
 from pagefault.proxy.wires.wire import dumped
-from tests.proxy.histories import FACT
+from tests.proxy.histories import COUNTER, FACT
 from tests.proxy.standing import KEY, Standing, standing
-from tests.proxy.upstream import Call, Say, Upstream, always, in_turn
+from tests.proxy.strict import strict
+from tests.proxy.upstream import Call, Say, Seen, Upstream, always, in_turn
 
 MODEL = "/v1beta/models/gemini-scripted"
 HEADERS = {"x-goog-api-key": KEY, "x-pagefault-session": "planning"}
@@ -267,3 +268,135 @@ async def test_an_answer_of_ours_is_an_error_as_its_clients_read_one(upstream: U
         refused = await to.http.post(f"{MODEL}:generateContent", json=body(user("a")))
     assert refused.status_code == 401
     assert refused.json()["error"]["status"] == "UNAUTHENTICATED"
+
+
+# --- memory's tools -----------------------------------------------------------------------------
+
+
+OWN: Json = {"functionDeclarations": [{"name": "look", "description": "Looks."}]}
+
+
+def asks(*calls: Call, signature: str = "", text: str = "") -> Say:
+    return Say(text=text, calls=calls, signature=signature)
+
+
+def with_tools(*contents: Json) -> Json:
+    return body(*contents) | {"tools": [{"googleSearch": {}}, OWN]}
+
+
+def search(call_id: str = "") -> Call:
+    return Call(call_id, "search_pages", {"query": "launch code"})
+
+
+@pytest.mark.parametrize("call_id", ["c", ""], ids=["with-ids", "without"])
+@pytest.mark.parametrize("query", ["?alt=sse", ""], ids=["events", "array"])
+async def test_calls_of_both_are_answered_beside_each_other_and_signed_where_they_must_be(
+    upstream: Upstream, call_id: str, query: str, tmp_path: Any
+) -> None:
+    """Of parallel calls only the first is signed: memory's, which the client does not see."""
+    one, other = (f"{call_id}{n}" if call_id else "" for n in "12")
+
+    def reply(seen: Seen) -> Say:
+        told = next(replies)
+        if not told.calls or told.calls[0].name != "search_pages":
+            return told
+        parts = [call(c.name, c.call_id, **c.arguments) for c in told.calls]
+        parts[0]["thoughtSignature"] = told.signature
+        pieces: list[Json] = [{"candidates": [{"content": model(part)}]} for part in parts]
+        pieces[-1]["candidates"][0]["finishReason"] = "STOP"
+        if not query:
+            return Say(raw=json.dumps(pieces).encode())
+        events = [b"data: " + json.dumps(piece).encode() + b"\r\n\r\n" for piece in pieces]
+        return Say(pieces=tuple(events), headers={"content-type": "text/event-stream"})
+
+    replies = iter(
+        [
+            asks(search(one), Call(other, "look", {"at": 1}), signature="sig+A=="),
+            asks(search(one), signature="sig+B=="),
+            Say(text="It is 7741."),
+            Say(text="Well."),
+            Say(text="Yes."),
+        ]
+    )
+    upstream.script = strict(reply, COUNTER, 10_000)
+    verb = "streamGenerateContent"
+    history = [user("Say the number.")]
+    async with standing(upstream, window=4_000, root=tmp_path / "m") as to:
+        answer = await ask(to, with_tools(*history), verb, query)
+        assert upstream.seen[0].body["tools"][0] == {"googleSearch": {}}
+        declared = upstream.seen[0].body["tools"][1]["functionDeclarations"]
+        assert [tool["name"] for tool in declared] == ["look", "page_fault", "search_pages"]
+        read = said_in(answer)
+        assert read == [call("look", other, at=1) | {"thoughtSignature": "sig+A=="}]
+        history += [model(*read), user(result("look", "fog", other))]
+        answer = await ask(to, with_tools(*history), verb, query)
+        assert "".join(part["text"] for part in said_in(answer)) == "It is 7741."
+        beside, again = (seen.body["contents"] for seen in upstream.seen[1:3])
+        called, returned = beside[1]["parts"], beside[2]["parts"]
+        assert called[0]["thoughtSignature"] == "sig+A=="
+        assert called[1] == call("look", other, at=1), "as the model made it"
+        assert [one["functionResponse"]["name"] for one in returned] == ["look", "search_pages"]
+        assert again[: len(beside)] == beside
+        assert again[3]["parts"][0]["thoughtSignature"] == "sig+B=="
+        history += [model(*said_in(answer)), user("Thanks.")]
+        await ask(to, with_tools(*history), verb, query)
+        last = upstream.seen[-1].body["contents"]
+        assert last[: len(again)] == again
+    async with standing(upstream, window=4_000, root=tmp_path / "m") as to:
+        await ask(to, with_tools(*history, model("Well."), user("Once more.")), verb, query)
+    last = upstream.seen[-1].body["contents"]
+    assert last[:3] == history[:3], "a signature is not logged: after a restart there is no pair"
+    assert not any("pagefault:" in seen.raw.decode() for seen in upstream.seen)
+    assert len(upstream.seen) == 5
+
+
+def said_in(answer: Any) -> list[Json]:
+    """The parts that a client reads of a stream."""
+    lines = answer.text.splitlines()
+    told = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+    told = told or answer.json()
+    ends = [one["candidates"][0].get("finishReason") for one in told]
+    assert [end for end in ends if end] == ["STOP"]
+    return [part for one in told for part in one["candidates"][0]["content"]["parts"]]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tools": [{"googleSearch": {}}]},
+        {"generationConfig": {"candidateCount": 2}},
+        {"generation_config": {"response_mime_type": "application/json"}},
+        {"generationConfig": {"responseModalities": ["TEXT", "IMAGE"]}},
+        {"toolConfig": {"functionCallingConfig": {"streamFunctionCallArguments": True}}},
+    ],
+    ids=str,
+)
+async def test_a_request_that_cannot_have_memorys_tools_passes_as_it_is(
+    upstream: Upstream, more: Json
+) -> None:
+    request = with_tools(user("Hello.")) | more
+    async with standing(upstream, window=4_000) as to:
+        await ask(to, request)
+    assert upstream.seen[0].body == request
+
+
+@pytest.mark.parametrize("is_joined", [True, False])
+async def test_an_answer_in_pieces_is_taken_apart_as_it_was_said(
+    upstream: Upstream, is_joined: bool
+) -> None:
+    """Whether the client joins the pieces of its stream, or keeps each as a content."""
+    upstream.script = in_turn(
+        asks(search("c1"), text="Let me look. "), Say(text="It is 7741."), Say(text="Yes.")
+    )
+    async with standing(upstream, window=4_000, faults=True) as to:
+        first = [user("Say the number.")]
+        answer = await ask(to, body(*first), "streamGenerateContent", "?alt=sse")
+        pieces = [part["text"] for part in said_in(answer)]
+        assert "".join(pieces) == "Let me look. It is 7741."
+        told = [model("".join(pieces))] if is_joined else list(map(model, pieces))
+        await ask(to, body(*first, *told, user("Sure?")))
+    asked, then = (seen.body["contents"] for seen in upstream.seen[1:])
+    assert then[: len(asked)] == asked
+    assert [part.get("text") for part in asked[1]["parts"]] == ["Let me look. ", None]
+    rest = [part["text"] for content in then[3:-1] for part in content["parts"]]
+    assert "".join(rest) == "It is 7741."

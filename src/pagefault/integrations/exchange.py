@@ -64,14 +64,20 @@ _draining: set[asyncio.Task[None]] = set()  # of dropped exchanges
 _exchange: ContextVar[_Exchange] = ContextVar("_exchange")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wrapped:
-    """How a client is wrapped."""
+    """How a client is wrapped. Its blocking and asynchronous halves, if it has both, share one."""
 
     home: Home
     session: str | Callable[[], str]
     window_tokens: int | None
     user: str
+    has_left: bool = False  # the home
+
+    def leaves(self) -> bool:
+        """Whether it leaves the home now: it does so once."""
+        first, self.has_left = not self.has_left, True
+        return first
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,7 +452,8 @@ class PagedClient(httpx2.Client):
             return
         super().close()
         self._client.close()
-        HOMES.close(self.wrapped.home)
+        if self.wrapped.leaves():
+            HOMES.close(self.wrapped.home)
 
 
 # --- asynchronous callers -----------------------------------------------------------------------
@@ -614,7 +621,8 @@ class PagedAsyncClient(httpx2.AsyncClient):
             return
         await super().aclose()
         await self._client.aclose()
-        await self.wrapped.home.left()
+        if self.wrapped.leaves():
+            await self.wrapped.home.left()
 
 
 # --- both ---------------------------------------------------------------------------------------

@@ -33,12 +33,14 @@ def wrap(
     window_tokens: int | None = None,
     user: str = "program",
 ) -> C:
-    """A copy of a client of `openai` or `anthropic` that keeps its conversations in a memory and
-    makes them fit a window: each method works as before, and requests are paged on their way.
+    """A copy of a client of `openai`, `anthropic` or `google-genai` that keeps its conversations in
+    a memory and makes them fit a window: each method works as before, and requests are paged on
+    their way.
 
         client = pagefault.wrap(OpenAI(), session="ana")
 
-    Or a client of `httpx2`, for an SDK that takes one, as google-genai does.
+    Or a client of `httpx2`, for an SDK that takes one. Of a `genai.Client`, `aio` is wrapped too;
+    closing either closes the memory.
 
     `session` is the conversation's name, or a function called for it before each request; a
     request's own header `x-pagefault-session` has precedence. Without a name, a request continues
@@ -71,15 +73,26 @@ def wrap(
         raise BadInput(
             "this client is already wrapped", hint="a session may be a function, or a header"
         )
-    if not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
+    parts = None
+    if _is_genai(client):
+        from pagefault.integrations.google_genai import parts_of, rebuilt
+
+        parts = parts_of(client)
+        if parts is None:
+            raise _not_known(client)
+    elif not isinstance(http, httpx2.AsyncClient if is_async else httpx2.Client):
         raise _not_by_httpx2()
     wrapped = Wrapped(HOMES.take(memory), session, window_tokens, user)
     paged: Any = PagedAsyncClient if is_async else PagedClient
     if http is client:
         beside: C = paged(http, wrapped)
         return beside
+    same: C
     try:
-        same: C = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
+        if parts is not None:
+            same = rebuilt(client, parts, wrapped)
+        else:
+            same = client.copy(http_client=paged(http, wrapped))  # type: ignore[attr-defined]
     except BaseException:
         HOMES.leave(wrapped.home)
         raise
@@ -104,8 +117,11 @@ def behind(client: Annotated[object, ANY_VALUE]) -> sync.Memory:
 
 def _http_of(client: object) -> object:
     """The HTTP client inside: itself, or an SDK's."""
-    is_http = any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(client).__mro__)
-    return client if is_http else vars(client).get("_client")
+    if any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(client).__mro__):
+        return client
+    if _is_genai(client):
+        return getattr(vars(client).get("_api_client"), "_httpx_client", None)
+    return vars(client).get("_client")
 
 
 def _not_by_httpx2() -> BadInput:
@@ -120,15 +136,29 @@ def _is_async(client: object) -> bool:
     kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(client).__mro__}
     if kinds & _ASYNC_CLIENTS:
         return True
-    if kinds & _CLIENTS:
+    if kinds & _CLIENTS or _is_genai(client):
         return False
+    raise _not_known(client)
+
+
+def _is_genai(client: object) -> bool:
+    kinds = {(cls.__module__, cls.__name__) for cls in type(client).__mro__}
+    return ("google.genai.client", "Client") in kinds
+
+
+def _not_known(client: object) -> BadInput:
     kind = f"{type(client).__module__}.{type(client).__name__}"
-    hint = "`pagefault serve` stands before any other client"
-    if kind.startswith("google.genai."):
+    if _is_genai(client):
         take = "{'httpx_client': pagefault.wrap(httpx2.Client())}"
-        hint = f"google-genai takes a wrapped client: genai.Client(http_options={take})"
-    raise BadInput(
-        "only clients of OpenAI, AsyncOpenAI, Anthropic, AsyncAnthropic and httpx2 can be wrapped, "
-        f"not {kind}",
+        return BadInput(
+            "this genai.Client does not send by httpx2, or is of a version that is not known",
+            hint=f"it takes a wrapped client: genai.Client(http_options={take})",
+        )
+    hint = "`pagefault serve` stands before any other client"
+    if kind == "google.genai.client.AsyncClient":
+        hint = "wrap the whole: pagefault.wrap(genai.Client()).aio"
+    return BadInput(
+        "only clients of OpenAI, AsyncOpenAI, Anthropic, AsyncAnthropic, google-genai and httpx2 "
+        f"can be wrapped, not {kind}",
         hint=hint,
     )

@@ -70,6 +70,7 @@ CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 when it wrote is not known here, and may have been anybody's; so it is a stranger's (`trust.py`).
 """
 
+CLAIM_TOKENS: Final = 20_000  # of a claim, at most
 SPENT: Final = 40  # tokens of an answer beside its pages, at most
 FIELD_CHARS: Final = 200  # of a name that somebody gave
 
@@ -277,14 +278,36 @@ class Answers:
                 break
         return told
 
-    async def claim(self, claim_id: str, *, session: str = "") -> ClaimTold:
-        """A claim, with the words that it rests on. Raises `NoSuchPage`."""
+    async def claim(
+        self, claim_id: str, *, session: str = "", max_tokens: int = CLAIM_TOKENS
+    ) -> ClaimTold:
+        """A claim, with the words that it rests on, as many as there is room for. Raises
+        `NoSuchPage`.
+        """
         await self._check_mode()
         row = await self._one(session)
         for one in await (await self._session(row.session_id)).claims():
             if one.claim_id == claim_id and one.status != "withdrawn":
-                return _claim_told(one, row)
-        raise NoSuchPage(claim_id, row.name or row.session_id)
+                break
+        else:
+            raise NoSuchPage(claim_id, row.name or row.session_id)
+        told = _claim_told(one, row)
+        lists: dict[str, Any] = {
+            name: getattr(told, name) for name in ("evidence", "derived_from", "quotes")
+        }
+        bare: dict[str, Any] = dict.fromkeys(lists, ())
+        room = max_tokens - self._counter.count(dump(asdict(replace(told, **bare)))) - SPENT
+        left = 0
+        for name, all_of_it in lists.items():
+            kept: list[str] = []
+            for value in all_of_it:
+                room -= 1 + self._counter.count(dump([value]))
+                if room < 0:
+                    break
+                kept.append(value)
+            lists[name] = tuple(kept)
+            left += len(all_of_it) - len(kept)
+        return replace(told, left_out=left, **lists)
 
     async def status(self, *, session: str = "", limit: int, max_tokens: int) -> MemoryTold:
         """How much there is, of which kinds, and which sessions were used last."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from functools import wraps
 from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, cast
 
@@ -35,6 +36,7 @@ from mcp_types import (
 from pydantic import Field, ValidationError
 
 from pagefault import __version__
+from pagefault.guard.neutralise import neutralise
 from pagefault.mcp_server.answers import Answers, PageQuestion, ReadCommits
 from pagefault.mcp_server.lines import Lines
 from pagefault.mcp_server.reach import VisibleSessions
@@ -73,6 +75,7 @@ RESOURCE_TOKENS: Final = 20_000  # of a resource, which a client asks for whole
 SESSIONS_TOLD: Final = 50  # by the manifest
 CHARS_MAX: Final = 2_000  # of an argument in words
 COMPLETED_MAX: Final = 100  # by the protocol
+_NAME_CHARS: Final = 40  # shown of a name that nothing has
 
 Words = Annotated[str, Field(min_length=1, max_length=CHARS_MAX)]
 Handle = Annotated[
@@ -547,11 +550,19 @@ class Server(MCPServer[Any]):
     async def list_tools(self) -> list[Tool]:
         if self.listed is not None:
             self.listed()
-        return await super().list_tools()
+        # The package ignores an argument that a tool does not name; here it is refused.
+        return [
+            tool.model_copy(
+                update={"input_schema": tool.input_schema | {"additionalProperties": False}}
+            )
+            for tool in await super().list_tools()
+        ]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        if unknown := await self._unknown(name, arguments):
+            raise ToolError(f"{name} cannot take these arguments: {'; '.join(unknown)}")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as refused:
@@ -562,6 +573,19 @@ class Server(MCPServer[Any]):
                 for one in refused.__cause__.errors(include_url=False, include_input=False)
             )
             raise ToolError(f"{name} cannot take these arguments: {'; '.join(wrong)}") from None
+
+    async def _unknown(self, name: str, arguments: dict[str, Any]) -> list[str]:
+        """What is said of the arguments that the tool does not take. A misspelt `session` would
+        otherwise be a question to every session.
+        """
+        tools = {tool.name: tool.input_schema for tool in await super().list_tools()}
+        known = tools[name].get("properties", {}) if name in tools else arguments
+        said = []
+        for one in arguments.keys() - known:
+            near = get_close_matches(one, known, n=1)
+            other = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+            said.append(f"{neutralise(one[:_NAME_CHARS])}: there is no such argument: {other}")
+        return sorted(said)
 
     async def get_prompt(
         self,
@@ -651,13 +675,13 @@ def _add_resources(server: MCPServer[Any], answers: Callable[[], Answers]) -> No
     @found
     async def claim(session: str, claim_id: str) -> ClaimTold:
         """A decision, preference, fact or rule, what became of it, and the words it rests on."""
-        return await answers().claim(claim_id, session=session)
+        return await answers().claim(claim_id, session=session, max_tokens=RESOURCE_TOKENS)
 
     @server.resource("claim://{claim_id}", title="A claim of the only session", mime_type=kind)
     @found
     async def only_claim(claim_id: str) -> ClaimTold:
         """A claim by its id, where one session is served alone."""
-        return await answers().claim(claim_id)
+        return await answers().claim(claim_id, max_tokens=RESOURCE_TOKENS)
 
 
 def _add_completion(server: MCPServer[Any], answers: Callable[[], Answers]) -> None:

@@ -202,3 +202,5 @@ class ClaimTold:
     evidence: tuple[str, ...]
     """The pages that it rests on."""
     quotes: tuple[str, ...]
+    left_out: int = 0
+    """Quotes, pages and claims that are not shown for want of tokens."""

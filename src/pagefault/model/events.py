@@ -149,10 +149,10 @@ class Splice:
     call nor the result. `call` is the record of the call.
 
     Positions are in the client's form of the answer: among its consecutive parts (blocks, items of
-    output; for Chat Completions, characters of the text), and among those that a client always
-    sends back (for Chat Completions, its own calls). `reply` numbers the model's replies that form
-    one answer to the client. `end` is where the reply with the call ended, which is where the
-    results belong; -1 where the answer ends.
+    output; for Chat Completions and generateContent, characters of the text), and among those that
+    a client always sends back (for Chat Completions, its own calls). `reply` numbers the model's
+    replies that form one answer to the client. `end` is where the reply with the call ended, which
+    is where the results belong; -1 where the answer ends.
     """
 
     call: Seq

@@ -25,7 +25,7 @@ from pagefault.proxy.history.history import Json
 from pagefault.proxy.http.relay import Headers, onward
 from pagefault.proxy.wires.pairs import Editor, Round
 from pagefault.proxy.wires.reader import AnswerReader
-from pagefault.proxy.wires.wire import RawEvent, RawEvents, dumped, parsed
+from pagefault.proxy.wires.wire import RawEvent, RawEvents, dumped, parsed, values
 
 if TYPE_CHECKING:
     import httpx2
@@ -229,21 +229,21 @@ class Answering:
         """
         is_first = True
         while True:
-            document = parsed(body)
+            read = values(body)
+            documents = read if isinstance(read, list) else [read]  # a stream, in one piece
             try:
-                if document is None:
-                    raise ValueError
-                self._editor.take(document)
+                for document in documents:
+                    self._editor.take(document)
                 round = self._editor.round()
             except _NOT_READ:
                 return body, headers
             asked = await self._asked(round)
             if asked is None:
                 is_plain = is_first and not round.calls
-                whole = self._editor.bare(document) if is_plain else self._editor.merged()
-                if whole is document:
+                if is_plain and (not documents or self._editor.bare(document) is document):
                     return body, headers
-                told = dumped(whole)
+                whole = self._editor.bare(document) if is_plain else self._editor.merged()
+                told = dumped([whole] if isinstance(read, list) else whole)
                 length = (b"content-length", str(len(told)).encode())
                 kept = [one for one in headers if one[0].lower() != b"content-length"]
                 return told, [*kept, length]

@@ -108,8 +108,7 @@ class RelayedFormer:
 
     async def form(self, given: FormationRequest) -> Proposals:
         """As the protocol says."""
-        field = "input" if self.wire.name == "responses" else "messages"
-        sent, message = self.body[field], self.form_of.message
+        sent, message = self.body[self.wire.messages], self.form_of.message
         before = [message(Role.USER, sent)] if isinstance(sent, str) else list(sent)
         asked = message(Role.USER, asking(given, names_pages=True))
         body = self.wire.put(self.body, [*before, message(Role.ASSISTANT, self.answer), asked])
@@ -186,6 +185,7 @@ class RelayedFormation:
         self._wire = wire
         self._counter = counter
         self._lived: Callable[[], list[PageId]] | None = None  # in the newest request and answer
+        self._asked: Passed | None = None  # that request: an older one may be answered after it
 
     def stop(self) -> None:
         """A request arrives: whoever forms at rest stops waiting for it."""
@@ -202,6 +202,7 @@ class RelayedFormation:
         """Note what the model has before it with this answer. It is looked up only where memory
         is formed of it: most answers call a tool, and end no turn.
         """
+        self._asked = passed
         hidden = passed.composed.hidden if passed.composed is not None else ()
         path, pages = (*passed.match.path, *answer), self._state.pages
         self._lived = partial(_shown, pages, path, hidden) if is_logged else None
@@ -218,7 +219,8 @@ class RelayedFormation:
         if a way of compaction was named and turns can leave. Does nothing if the turn is not over,
         if the client left the model no free word, or if something was said since.
         """
-        state, noted, relayed = self._state, self._lived, passed.relayed
+        state, relayed = self._state, passed.relayed
+        noted = self._lived if self._asked is passed else None
         session, answer = state.session, said_by(answered)
         if session is None or relayed is None or passed.aside or not answer or noted is None:
             return

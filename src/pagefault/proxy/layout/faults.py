@@ -34,6 +34,7 @@ from pagefault.paging.fault import FaultLimits
 from pagefault.proxy.history.history import History, Json
 from pagefault.proxy.history.trie import Match
 from pagefault.proxy.wires.chat_pairs import ChatForm
+from pagefault.proxy.wires.gemini_pairs import GeminiForm
 from pagefault.proxy.wires.messages_pairs import MessagesForm
 from pagefault.proxy.wires.pairs import (
     CallForm,
@@ -53,10 +54,11 @@ from pagefault.service.turn.relayed_calls import RelayedCalls, Served, View
 
 FORMS: Final[Mapping[str, CallForm]] = {
     "chat": ChatForm(),
+    "gemini": GeminiForm(),
     "messages": MessagesForm(),
     "responses": ResponsesForm(),
 }
-"""By the name of the wire; another offers no tools."""
+"""By the name of the wire."""
 OURS: Final = frozenset({PAGE_FAULT, SEARCH_PAGES})
 
 
@@ -120,7 +122,7 @@ class Faults:
         if any(name.startswith(ours) for name in form.names(tools) for ours in self._names):
             return None
         if self._offered is None or self._offered[0] is not tools:
-            self._offered = tools, [*tools, *self._ours]
+            self._offered = tools, form.beside(tools, self._ours)
         return Offer(self._offered[1], form, self._names)
 
     def loaded(self, apart: TakenApart, here: Collection[str]) -> dict[PageId, Level]:

@@ -35,6 +35,7 @@ _TEXTS: Final = ("text", "input_text", "output_text", "refusal")
 
 class Chat:
     name = "chat"
+    messages = "messages"
     content = "content"
 
     def takes(self, path: str) -> bool:

@@ -39,6 +39,9 @@ class ChatForm:
             for spec in specs
         ]
 
+    def beside(self, tools: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
+        return [*tools, *ours]
+
     def names(self, tools: Sequence[Any]) -> set[str]:
         told = [one for one in tools if isinstance(one, dict)]
         inner = [one.get("function") or one.get("custom") or one for one in told]

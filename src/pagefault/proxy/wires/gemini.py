@@ -52,6 +52,7 @@ _STATUS: Final = {
 
 class Gemini:
     name = "gemini"
+    messages = "contents"
     content = "parts"
 
     def takes(self, path: str) -> bool:
@@ -65,7 +66,7 @@ class Gemini:
         return body.get(_MODEL) or body.get("model")
 
     def head(self, body: Json) -> list[Any]:
-        return [_field(body, "systemInstruction"), _field(body, "cachedContent")]
+        return [field_of(body, "systemInstruction"), field_of(body, "cachedContent")]
 
     def read(self, body: Json, earlier: History | None = None) -> History:
         contents = listed(body, "contents")
@@ -74,14 +75,14 @@ class Gemini:
                 raise Unreadable("a content without parts")
         named = _with_ids(contents)
         tools = body.get("tools")
-        instructions = _field(body, "systemInstruction")
+        instructions = field_of(body, "systemInstruction")
         return History(
             messages=named,
             received=contents,
             items=_items(named),
-            instructions=texts(_parts(instructions)),
+            instructions=texts(parts_of(instructions)),
             tools=tools if isinstance(tools, list) else [],
-            has_all=not _field(body, "cachedContent"),
+            has_all=not field_of(body, "cachedContent"),
         )
 
     def put(self, body: Json, messages: Sequence[Any]) -> Json:
@@ -91,8 +92,8 @@ class Gemini:
     def opens_turn(self, message: Any) -> bool:
         if _role_of(message) is not Role.USER:
             return False
-        parts = _parts(message)
-        has_results = any(_field(part, "functionResponse") for part in parts)
+        parts = parts_of(message)
+        has_results = any(field_of(part, "functionResponse") for part in parts)
         return not has_results or any(essence(str(part.get("text") or "")) for part in parts)
 
     def without_results(self, message: Any, call_ids: Collection[str]) -> Any:
@@ -113,8 +114,8 @@ class Gemini:
         return False
 
     def with_text(self, message: Any, text: str) -> Any:
-        parts = _parts(message)
-        results = (n for n, one in enumerate(parts, start=1) if _field(one, "functionResponse"))
+        parts = parts_of(message)
+        results = (n for n, one in enumerate(parts, start=1) if field_of(one, "functionResponse"))
         at = max(results, default=0)
         return {**message, "parts": [*parts[:at], {"text": text}, *parts[at:]]}
 
@@ -141,15 +142,15 @@ class GeminiGatherer:
         self._finished = False
 
     def feed(self, event: str, data: Json) -> None:
-        usage = _field(data, "usageMetadata")
+        usage = field_of(data, "usageMetadata")
         self._usage = usage if isinstance(usage, dict) else self._usage
         for candidate in data.get("candidates") or ():
             if candidate.get("index", 0) != 0:
                 continue  # the client keeps one of several answers; our guess is the first
-            self._parts += _parts(candidate.get("content"))
-            self._finished = self._finished or bool(_field(candidate, "finishReason"))
+            self._parts += parts_of(candidate.get("content"))
+            self._finished = self._finished or bool(field_of(candidate, "finishReason"))
             for name, tool in _GROUNDS.items():
-                self._under = tool if _field(candidate, name) else self._under
+                self._under = tool if field_of(candidate, name) else self._under
 
     def answered(self) -> Answered:
         items = tuple(_items(_with_ids([{"role": "model", "parts": self._parts}])))
@@ -157,7 +158,7 @@ class GeminiGatherer:
         return Answered(items, usage, complete=self._finished, under=self._under)
 
 
-def _field(value: Any, name: str) -> Any:
+def field_of(value: Any, name: str) -> Any:
     """A field by either of its JSON names (protobuf.dev, ProtoJSON)."""
     if not isinstance(value, Mapping):
         return None
@@ -165,7 +166,7 @@ def _field(value: Any, name: str) -> Any:
     return value.get(_second(name)) if found is None else found
 
 
-def _spelt(value: Mapping[str, Any], name: str) -> str:
+def spelt(value: Mapping[str, Any], name: str) -> str:
     """The name that a field has there."""
     return name if name in value else _second(name)
 
@@ -177,7 +178,7 @@ def _snake(name: str) -> str:
 _second: Final = cache(_snake)  # of this file's own names alone: a client's would stay for ever
 
 
-def _parts(content: Any) -> list[Json]:
+def parts_of(content: Any) -> list[Json]:
     """The parts of a content; instructions may be only text."""
     if isinstance(content, str):
         return [{"text": content}]
@@ -215,7 +216,7 @@ def _item(part: Any, message: Json, number: int) -> Item:
     role = _role_of(message)
     if not isinstance(part, dict):
         return sealed_item({"content": part}, role or Role.SYSTEM, number)
-    called, returned = _field(part, "functionCall"), _field(part, "functionResponse")
+    called, returned = field_of(part, "functionCall"), field_of(part, "functionResponse")
     if role is not None and part.get("thought"):
         return Item(part=Part.DRESS, role=role, message=number)
     if isinstance(called, dict) and role is Role.ASSISTANT:
@@ -241,7 +242,7 @@ def _item(part: Any, message: Json, number: int) -> Item:
         return Item(part=Part.TEXT, role=role, message=number, text=part["text"])
     kind = next((name for name, one in part.items() if isinstance(one, dict)), "")
     item = sealed_item({"type": _snake(kind)} | part, role or Role.SYSTEM, number)
-    return replace(item, is_media=any(_field(part, name) for name in _MEDIA))
+    return replace(item, is_media=any(field_of(part, name) for name in _MEDIA))
 
 
 def _role_of(message: Json) -> Role | None:
@@ -261,12 +262,12 @@ def _told(response: Any) -> str:
 
 def _answers(part: Any) -> str | None:
     """The call that a part answers, if any."""
-    returned = _field(part, "functionResponse")
+    returned = field_of(part, "functionResponse")
     return short_id(str(returned.get("id", ""))) if isinstance(returned, dict) else None
 
 
 def _answering(part: Json, make: Callable[[str], str]) -> Json:
-    name = _spelt(part, "functionResponse")
+    name = spelt(part, "functionResponse")
     returned = part[name]
     response = returned.get("response")
     field = next(iter(response), "") if isinstance(response, Mapping) else ""
@@ -292,17 +293,17 @@ def _with_ids(contents: Sequence[Json]) -> list[Json]:
             waiting = {}
         was_models = is_models
         for part in content.get("parts", ()):
-            told = _field(part, "functionCall"), _field(part, "functionResponse")
+            told = field_of(part, "functionCall"), field_of(part, "functionResponse")
             called, returned = (one if isinstance(one, dict) else None for one in told)
             if called is not None:
                 name = str(called.get("name", ""))
-                call_id = called.get("id") or _made(canonical(part), seen)
+                call_id = called.get("id") or made_id(canonical(part), seen)
                 waiting.setdefault(name, []).append(call_id)
                 parts.append(_given(part, "functionCall", call_id))
             elif returned is not None:
                 asked = waiting.get(str(returned.get("name", "")), [])
                 call_id = asked.pop(0) if asked else ""
-                call_id = returned.get("id") or call_id or _made(canonical(part), seen)
+                call_id = returned.get("id") or call_id or made_id(canonical(part), seen)
                 parts.append(_given(part, "functionResponse", call_id))
             else:
                 parts.append(part)
@@ -310,15 +311,15 @@ def _with_ids(contents: Sequence[Json]) -> list[Json]:
     return named
 
 
-def _made(of: str, seen: Counter[str]) -> str:
+def made_id(of: str, seen: Counter[str]) -> str:
     made = digest(of)
     seen[made] += 1
     return f"{_OURS}{made}" + (f":{seen[made]}" if seen[made] > 1 else "")
 
 
 def _given(part: Json, name: str, call_id: str) -> Json:
-    spelt = _spelt(part, name)
-    return part if part[spelt].get("id") else {**part, spelt: {**part[spelt], "id": call_id}}
+    own = spelt(part, name)
+    return part if part[own].get("id") else {**part, own: {**part[own], "id": call_id}}
 
 
 def _without_ids(message: Json) -> Json:
@@ -330,10 +331,10 @@ def _without_ids(message: Json) -> Json:
 
 
 def _has_ours(part: Any) -> bool:
-    told = _field(part, "functionCall") or _field(part, "functionResponse")
+    told = field_of(part, "functionCall") or field_of(part, "functionResponse")
     return isinstance(told, dict) and str(told.get("id", "")).startswith(_OURS)
 
 
 def _bare(part: Json) -> Json:
-    name = _spelt(part, "functionCall" if _field(part, "functionCall") else "functionResponse")
+    name = spelt(part, "functionCall" if field_of(part, "functionCall") else "functionResponse")
     return {**part, name: {key: value for key, value in part[name].items() if key != "id"}}

@@ -45,6 +45,7 @@ _KINDS_OF_ERROR: Final = {
 
 class Messages:
     name = "messages"
+    messages = "messages"
     content = "content"
 
     def takes(self, path: str) -> bool:

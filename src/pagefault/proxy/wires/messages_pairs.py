@@ -52,6 +52,9 @@ class MessagesForm:
             for spec in specs
         ]
 
+    def beside(self, tools: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
+        return [*tools, *ours]
+
     def names(self, tools: Sequence[Any]) -> set[str]:
         return {str(one.get("name", "")) for one in tools if isinstance(one, dict)}
 

@@ -7,8 +7,8 @@ several: a reply with a call, its result, another reply. When the client sends i
 is taken apart into these again, byte for byte; if that fails, it is sent as the client has it.
 
 The place of a call is counted in the client's form of the answer (`Cut`): in its units in order
-(blocks, output items; in Chat Completions, characters of the text), and in those units that a
-client always sends back (not thinking; in Chat Completions, its own calls).
+(blocks, output items; in Chat Completions and generateContent, characters of the text), and in
+those units that a client always sends back (not thinking; in Chat Completions, its own calls).
 """
 
 from __future__ import annotations
@@ -180,6 +180,9 @@ class CallForm(Protocol):
 
     def tools(self, specs: Sequence[ToolSpec]) -> list[Json]:
         """The tools as this wire offers them."""
+
+    def beside(self, tools: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
+        """The client's tools, and these after them."""
 
     def names(self, tools: Sequence[Any]) -> set[str]:
         """The names of the client's tools."""
@@ -359,7 +362,10 @@ def _answer(
         return as_it_is, ()
     ours = _ids(pairs)
     messages = [*(kept.sent or apart.asked), *apart.last]
-    told = [(message, _dressed(_read(message, wire), ours)) for message in messages]
+    items: dict[int, list[Item]] = {}
+    for item in _dressed(wire.read({wire.messages: messages}).items, ours):
+        items.setdefault(item.message, []).append(item)
+    told = [(message, items.get(number, [])) for number, message in enumerate(messages)]
     placed = [item for item in theirs if item.place]
     spare = sum(bool(item.place) for _, its in told for item in its) - len(placed)
     for _, its in told:  # the first part of a text cut in two has no place
@@ -378,8 +384,7 @@ def _ids(pairs: Sequence[Pair]) -> set[str]:
 
 
 def _read(message: Any, wire: Wire) -> list[Item]:
-    field_name = "input" if wire.name == "responses" else "messages"
-    return list(wire.read({field_name: [message]}).items)
+    return list(wire.read({wire.messages: [message]}).items)
 
 
 def _dressed(items: Sequence[Item], ours: Collection[str]) -> list[Item]:

@@ -36,6 +36,7 @@ _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 
 class Responses:
     name = "responses"
+    messages = "input"
     content = "content"
 
     def takes(self, path: str) -> bool:

@@ -23,6 +23,7 @@ class Wire(Protocol):
     """One wire format, stateless."""
 
     name: str
+    messages: str  # the field of a body with its messages
     content: str  # the field of a message with its blocks
 
     def takes(self, path: str) -> bool:
@@ -203,7 +204,7 @@ def values(data: bytes) -> Any:
         return None
 
 
-def dumped(body: Json) -> bytes:
+def dumped(body: Json | list[Json]) -> bytes:
     """JSON in UTF-8, unescaped: an escape would take six bytes for a letter of two.
 
     Raises ValueError for numbers that JSON does not have. A lone surrogate, which UTF-8 does not
