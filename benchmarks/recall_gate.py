@@ -1,29 +1,36 @@
 """What the runtime pages in by itself, with the gate of `recall/gate.py` and with others.
 
-    python benchmarks/recall_gate.py path/to/locomo.json [TOKENS]
+    python benchmarks/recall_gate.py people=locomo.json assistant.jsonl coding=coding.jsonl …
 
-Each LoCoMo conversation is one session. Printed for each, and for several gates: the share of the
-evidence of answerable questions that TOKENS (1,000) hold when the question is asked, and what they
-take of them; and what a turn of the conversation takes, for turns that ask, that tell and ask, and
-that tell. Lines are counted as they would stand in the window; what it shows anyway is not known
-here. The first line of each conversation is no gate at all.
+Each argument is a file of conversations (`kinds.py`), and each conversation one session. Printed by
+kind of conversation: the share of the evidence of answerable questions that 500, 1,000 and 2,000
+tokens hold when the question is asked, by gate; and what a turn of the conversation takes of 1,000
+tokens, for turns that ask, that tell and ask, and that tell (every tenth of them). Lines are
+counted as they would stand in the window; what it shows anyway is not known here, nor are sequels.
+`none` is no gate at all: what search's hits alone hold.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
 
-import pagefault
-from pagefault.lab.transcripts import Conversation, read_conversations
+from kinds import conversations_of
+
+from pagefault.lab.transcripts import Conversation
+from pagefault.lab.turns import ConversationClock, say
 from pagefault.model.defaults import RECALL_TOKENS
 from pagefault.model.kinds import Role
 from pagefault.pack import render
 from pagefault.pack.count import O200k
 from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
 from pagefault.recall.search import SearchHit
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import MEMORY
+from pagefault.service.turn.auto_recall import RECALL_CANDIDATES
 
 OPEN = Gate(coverage_min=0.0, share_min=0.0, room_share=1.0)
 GATES = (
@@ -33,10 +40,22 @@ GATES = (
     ("looser", (Gate(0.0, 0.35, 1.0), Gate(0.0, 0.35, 0.75), Gate(0.5, 0.5, 0.25))),
     ("floor", (Gate(0.25, 0.45, 1.0), Gate(0.25, 0.45, 0.75), TELLING)),
 )
-CANDIDATES = 50
-SKIPPED = 100  # lines at the beginning, when there is nothing to recall yet
+FORMS = (ASKING, MIXED, TELLING)  # of messages; each gets the gate in the same place
+TOKENS = (500, 1_000, 2_000)
+SKIPPED = 50  # lines at the beginning, when there is little to recall yet
+EVERY = 10  # of the user's lines after them, one is a turn that is measured
 
 Hits = Sequence[SearchHit]
+
+
+@dataclass(slots=True)
+class Tally:
+    evidence: int = 0
+    found: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+    turns: list[int] = field(default_factory=lambda: [0] * len(FORMS))
+    taken: dict[str, list[int]] = field(
+        default_factory=lambda: defaultdict(lambda: [0] * len(FORMS))
+    )
 
 
 def paged_in(hits: Hits, let: Gate, lines: Mapping[str, int], tokens: int) -> tuple[set[str], int]:
@@ -51,49 +70,63 @@ def paged_in(hits: Hits, let: Gate, lines: Mapping[str, int], tokens: int) -> tu
     return pages, total - room
 
 
-async def measure(conversation: Conversation, tokens: int) -> None:
+async def measure(conversation: Conversation, tally: Tally) -> None:
     counter = O200k()
-    turns: dict[Gate, list[Hits]] = {ASKING: [], MIXED: [], TELLING: []}
-    questions: list[tuple[Hits, list[str]]] = []
-    async with pagefault.open(":memory:", mode="passive") as memory:
+    clock = ConversationClock()
+    clock.begin(conversation)
+    asked_at = defaultdict(list)
+    for question in conversation.questions:
+        if question.answerable and question.evidence:
+            end = len(conversation.lines)
+            asked_at[end if question.before is None else question.before].append(question)
+    async with open_memory(MEMORY, clock=clock, seed=0, claims="off") as memory:
         session = await memory.session("talk")
-        pages: dict[str, str] = {}
+        refs: dict[str, str] = {}
         lines: dict[str, int] = {}
+        turn = 0
+        for number in range(len(conversation.lines) + 1):
+            for question in asked_at[number]:
+                hits = (await session.recall(question.text, limit=RECALL_CANDIDATES)).hits
+                evidence = set(question.evidence)
+                tally.evidence += len(evidence)
+                form = FORMS.index(gate(question.text))
+                for name, gates in GATES:
+                    for tokens in TOKENS:
+                        shown, _ = paged_in(hits, gates[form], lines, tokens)
+                        held = evidence.intersection(refs[page_id] for page_id in shown)
+                        tally.found[name, tokens] += len(held)
+            if number == len(conversation.lines):
+                return
+            line = conversation.lines[number]
+            turn += line.role is Role.USER and number >= SKIPPED
+            if line.role is Role.USER and turn % EVERY == 1:
+                hits = (await session.recall(line.text, limit=RECALL_CANDIDATES)).hits
+                form = FORMS.index(gate(line.text))
+                tally.turns[form] += 1
+                for name, gates in GATES:
+                    tally.taken[name][form] += paged_in(hits, gates[form], lines, RECALL_TOKENS)[1]
+            clock.reach(line)
+            for page in await say(session, line):
+                refs[page.page_id] = line.ref
+                lines[page.page_id] = counter.count(render.line([page])) + 1
 
-        async def found_by(words: str) -> Hits:
-            hits = (await session.recall(words, limit=CANDIDATES)).hits
-            return [hit for hit in hits if hit.page.page_id in lines]  # claims are found apart
 
-        for number, line in enumerate(conversation.lines):
-            if line.role is Role.USER and number > SKIPPED:
-                hits = await found_by(line.text)
-                turns[gate(line.text)].append(hits)
-            say = session.user if line.role is Role.USER else session.assistant
-            page_id = await say(line.text, speaker=line.speaker, occurred_at=line.occurred_at)
-            pages[line.ref] = page_id
-            lines[page_id] = counter.count(render.line([await session.page(page_id)])) + 1
-        for question in conversation.questions:
-            if question.answerable:
-                hits = await found_by(question.text)
-                named = [pages[ref] for ref in question.evidence if ref in pages]
-                questions.append((hits, named))
-    for name, gates in GATES:
-        found = total = cost = 0
-        for hits, named in questions:
-            shown, took = paged_in(hits, gates[0], lines, tokens)
-            found, total = found + sum(page in shown for page in named), total + len(named)
-            cost += took
-        taken = [
-            sum(paged_in(hits, let, lines, tokens)[1] for hits in some) / max(1, len(some))
-            for let, some in zip(gates, turns.values(), strict=True)
-        ]
-        sys.stdout.write(
-            f"{conversation.name:12} {name:10} evidence {found / total:.3f}"
-            f"  tokens: question {cost / len(questions):4.0f}  turn that asks {taken[0]:4.0f}"
-            f"  tells and asks {taken[1]:4.0f}  tells {taken[2]:4.0f}\n"
-        )
+def main() -> None:
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for conversation in conversations_of(sys.argv[1:]):
+        asyncio.run(measure(conversation, tallies[conversation.kind]))
+    for kind, tally in sorted(tallies.items()):
+        for name, _ in GATES:
+            held = " ".join(
+                f"{tally.found[name, tokens] / max(1, tally.evidence):.3f}" for tokens in TOKENS
+            )
+            means = zip(tally.taken[name], tally.turns, strict=True)
+            asks, both, tells = (tokens / max(1, turns) for tokens, turns in means)
+            sys.stdout.write(
+                f"{kind:16} {name:10} evidence of {tally.evidence}: {held}  tokens of a turn that"
+                f" asks {asks:4.0f}, tells and asks {both:4.0f}, tells {tells:4.0f}\n"
+            )
 
 
 if __name__ == "__main__":
-    for one in read_conversations(Path(sys.argv[1]), "locomo"):
-        asyncio.run(measure(one, int(sys.argv[2]) if len(sys.argv) > 2 else RECALL_TOKENS))
+    main()

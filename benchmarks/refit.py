@@ -1,12 +1,13 @@
 """Fit the weights of search to talk of several kinds together, and tell what each part brings.
 
-    python benchmarks/refit.py people=locomo5.json:locomo agent=agent.jsonl:turns …
+    python benchmarks/refit.py people=locomo5.json assistant.jsonl agent=agent.jsonl …
 
-Each argument is KIND=FILE:FORMAT; a file of several kinds names them itself, as `=FILE:FORMAT`. The
-questions are asked of search as it is, and its best 150 hits are ranked anew: with factors fitted
-to all kinds, each counting the same, to all conversations but the one that is asked, and to all
-kinds but that one. Then once without each part. A factor is told relative to that of `own`: what
-the constant beside the part, in `recall/rank.py` and `recall/parts.py`, should be multiplied with.
+Each argument is a file of conversations (`kinds.py`). The questions are asked of search as it is,
+and its best 150 hits are ranked anew: with factors fitted to all kinds, each counting the same, to
+all conversations but the one that is asked, and to all kinds but that one. A factor is told
+relative to that of `own`: what the constant beside the part, in `recall/rank.py` and
+`recall/parts.py`, should be multiplied with. Then once without each part, each fifth of a kind's
+conversations with factors fitted to the rest: the table has what the part brings, in points.
 
 Last it tells the weights of `recall/likelihood.py` and, by kind, how many hits of each `relevance`
 are evidence, beside those of each coverage.
@@ -18,21 +19,20 @@ import asyncio
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from statistics import mean
+
+from kinds import conversations_of
 
 from pagefault.lab.crossfit import fitted, reranked
 from pagefault.lab.reliability import fitted_weights, likely_by, reliability
 from pagefault.lab.retrieval import Asked, ask_all
-from pagefault.lab.transcripts import read_conversations
 
 DEPTHS = (5, 10)
 
 
-def told(
+def shares_of(
     asked: Sequence[Asked], refs: Callable[[Asked], Sequence[str]] = lambda one: one.refs
-) -> str:
+) -> dict[str, list[float]]:
     """The share of the evidence among the first hits, by kind, in percent."""
     shares: dict[str, list[list[float]]] = defaultdict(list)
     for one in asked:
@@ -40,10 +40,38 @@ def told(
         shares[one.kind].append(
             [len(evidence.intersection(refs(one)[:depth])) / len(evidence) for depth in DEPTHS]
         )
-    return "  ".join(
-        f"{kind} " + "/".join(f"{100 * mean(one):.1f}" for one in zip(*rows, strict=True))
+    return {
+        kind: [100 * mean(one) for one in zip(*rows, strict=True)]
         for kind, rows in sorted(shares.items())
+    }
+
+
+def told(shares: dict[str, list[float]]) -> str:
+    return "  ".join(
+        f"{kind} " + "/".join(f"{one:.1f}" for one in of_kind) for kind, of_kind in shares.items()
     )
+
+
+def brought(asked: Sequence[Asked], parts: Sequence[str]) -> Iterator[str]:
+    """A table of what each part brings on each kind."""
+    fifth: dict[str, str] = {}
+    for kind in {one.kind for one in asked}:
+        of_kind = dict.fromkeys(conversation_of(one) for one in asked if one.kind == kind)
+        fifth |= {name: str(number % 5) for number, name in enumerate(of_kind)}
+
+    def shares(without: Sequence[str]) -> dict[str, list[float]]:
+        return shares_of(apart(asked, lambda one: fifth[conversation_of(one)], without))
+
+    whole = shares([])
+    yield "| | " + " | ".join(whole) + " |"
+    yield "| --- |" + " --- |" * len(whole)
+    for part in parts:
+        less = shares([part])
+        gains = (
+            " / ".join(f"{a - b:+.1f}" for a, b in zip(whole[kind], less[kind], strict=True))
+            for kind in whole
+        )
+        yield f"| `{part}` | " + " | ".join(gains) + " |"
 
 
 def apart(
@@ -98,22 +126,17 @@ def say(*words: object) -> None:
 
 
 def main() -> None:
-    asked: list[Asked] = []
-    for argument in sys.argv[1:]:
-        kind, _, rest = argument.partition("=")
-        file, _, format = rest.rpartition(":")
-        of_file = asyncio.run(ask_all(read_conversations(Path(file), format)))
-        answerable = [one for one in of_file if one.question.answerable]
-        asked += [replace(one, kind=kind or one.kind) for one in answerable]
+    found = asyncio.run(ask_all(conversations_of(sys.argv[1:])))
+    asked = [one for one in found if one.question.answerable]
     factors = fitted(asked)
-    say("bm25       ", told(asked, lambda one: one.by_words))
-    say("as it is   ", told(asked))
-    say("fitted     ", told([reranked(one, factors) for one in asked]))
-    say("other convs", told(apart(asked, conversation_of)))
-    say("other kinds", told(apart(asked, lambda one: one.kind)))
+    say("bm25       ", told(shares_of(asked, lambda one: one.by_words)))
+    say("as it is   ", told(shares_of(asked)))
+    say("fitted     ", told(shares_of([reranked(one, factors) for one in asked])))
+    say("other convs", told(shares_of(apart(asked, conversation_of))))
+    say("other kinds", told(shares_of(apart(asked, lambda one: one.kind))))
     say("factors", {name: round(one / factors["own"], 2) for name, one in factors.items()})
-    for name in sorted(factors.keys() - {"own"}):
-        say(f"without {name:14}", told(apart(asked, conversation_of, [name])))
+    for row in brought(asked, sorted(factors.keys() - {"own"})):
+        say(row)
     weights = fitted_weights(asked)._asdict()
     say("likelihood", {name: round(one, 2) for name, one in weights.items()})
     say("\n".join(curves(asked)))

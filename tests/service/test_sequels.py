@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault import Memory, Session
+from pagefault import Limits, Memory, Session
 from pagefault.engine.scripted import Passage, newer_of, passages_of
 
 WINDOW = 2_000
@@ -213,3 +213,30 @@ async def test_of_two_pages_that_came_back_apart_a_line_says_which_is_the_newer(
     async with pagefault.open(tmp_path, window=WINDOW) as memory:
         session = await memory.session("s")
         assert (await session.request()).messages == before.messages
+
+
+@pytest.mark.parametrize("is_crowded", [False, True])
+async def test_of_what_was_said_since_only_the_last_stands_before_other_found_pages(
+    is_crowded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    if is_crowded:  # the control: all of it does
+        monkeypatch.setattr("pagefault.recall.sequels._beside", list)
+    feeder = ("runs on Calypso", "is painted green", "leaks at the hinge", "stands by the sluice")
+    said = {f"The heron feeder {what}." for what in feeder}
+    since = (
+        "Calypso crashed last night, so Dorado has taken over.",
+        "Calypso costs too much for what our little club can pay in a year.",
+        "Calypso was written by two brothers in a shed outside of Bergen.",
+        "Calypso comes with a booklet that nobody here has ever read.",
+    )
+    limits = Limits(paged_in_tokens_max=220)
+    async with pagefault.open(":memory:", window=1_000, mode="passive", limits=limits) as memory:
+        session = await memory.session("s")
+        for text in (*sorted(said), *since):
+            await session.user(text)
+            await session.assistant("Noted.")
+        await goes_by(session, 20)
+        pages = set(texts(await shown(session, "What of the heron feeder, what does it run on?")))
+    assert since[-1] in pages
+    assert (said <= pages) is not is_crowded

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
 from itertools import chain, zip_longest
@@ -124,9 +124,13 @@ def terms_alone(piece: str) -> tuple[str, ...]:
     """The terms of a piece between blanks, in a text of the default languages only: no word or name
     spans a blank. `TellsLanguage` for a word that may identify another language.
     """
+    return _terms_alone(piece, _words)
+
+
+def _terms_alone(piece: str, words: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     if piece in TELLING:
         raise TellsLanguage
-    return tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in _words(piece)))
+    return tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words(piece)))
 
 
 def other_languages(text: str) -> tuple[str, ...]:
@@ -173,15 +177,23 @@ def query_terms(text: str, languages: Collection[str] | None = None) -> list[str
     Stop words are left out, unless there is nothing else: `to be or not to be` is a query too.
     """
     if languages is None:
-        found: list[tuple[str, ...]] = []
-        for paragraph in _PARAGRAPH.split(text):
-            others = _told(paragraph)
-            found += [_terms_in(word, others) for word in _telling(_words(paragraph), others)]
-        if not found:
-            return list(dict.fromkeys(analyze(text)))
-        return list(dict.fromkeys(chain.from_iterable(found)))
+        return list(dict.fromkeys(_telling_terms(text))) or list(dict.fromkeys(analyze(text)))
     sought = query_words(text, languages)
     return list(dict.fromkeys(chain.from_iterable(map(alternatives, sought))))
+
+
+def _telling_terms(text: str) -> Iterable[str]:
+    if len(_TELLING_TERMS) > _REMEMBERED:
+        _TELLING_TERMS.clear()
+    try:
+        return [*chain.from_iterable(map(_TELLING_TERMS.__getitem__, text.split()))]
+    except TellsLanguage:
+        pass
+    found: list[tuple[str, ...]] = []
+    for paragraph in _PARAGRAPH.split(text):
+        others = _told(paragraph)
+        found += [_terms_in(word, others) for word in _telling(_words(paragraph), others)]
+    return chain.from_iterable(found)
 
 
 def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
@@ -227,7 +239,14 @@ def terms_of(text: str, language: Language) -> list[str]:
 
 def is_telling(text: str) -> bool:
     """Whether it has any word that is not a stop word."""
+    if text.isascii() and any(map(_tells_anywhere, _CHUNK.finditer(text))):
+        return True  # nearly always after a few words
     return bool(_telling(_words(text), [one.code for one in told(text)]))
+
+
+def _tells_anywhere(word: re.Match[str]) -> bool:
+    folded = word[0].casefold()
+    return folded.isalpha() and folded not in _STOPS_ANYWHERE
 
 
 def unseen_joints(asked: Sequence[Sought], seen: Sequence[bool]) -> frozenset[int]:
@@ -314,6 +333,11 @@ def _stops(others: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
     return stops, frozenset[str]().union(*(one.elisions for one in those))
 
 
+_STOPS_ANYWHERE: Final = frozenset(
+    word for one in LANGUAGES for word in (*one.stop_words, *one.elisions)
+)
+
+
 def _between_stops(run: str) -> Iterator[str]:
     for part in _OF_ONE_SCRIPT.findall(run):
         if _HIRAGANA.match(part):
@@ -330,20 +354,25 @@ class TellsLanguage(Exception):
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """A cache of `terms_alone`, faster than an LRU one. Long pieces are left out: they are data,
-    seldom seen twice, and would fill it with whole files. So are pieces that may identify another
-    language: a text found here completely needs no language detection.
+    """A cache of the terms of some `words` of a piece, faster than an LRU one. Long pieces are left
+    out: they are data, seldom seen twice, and would fill it with whole files. So are pieces that
+    may identify another language: a text found here completely needs no language detection.
     """
 
+    def __init__(self, words: Callable[[str], Sequence[str]]) -> None:
+        super().__init__()
+        self._words = words
+
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        terms = terms_alone(piece)
+        terms = _terms_alone(piece, self._words)
         if len(piece) <= TERM_CHARS_MAX:
             self[piece] = terms
         return terms
 
 
 _REMEMBERED: Final = 65_536
-_TERMS: Final = _Terms()
+_TERMS: Final = _Terms(_words)
+_TELLING_TERMS: Final = _Terms(lambda piece: _telling(_words(piece), _ENGLISH))
 
 _RUN_STOPS: Final = frozenset(
     word for one in LANGUAGES if one.script in (Script.HAN, Script.KANA) for word in one.stop_words

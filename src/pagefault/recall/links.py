@@ -88,12 +88,12 @@ def _links(
         page, named = bearing[place], reading.page(row)
         if named is None:
             continue
-        relevance = RELEVANCE * page.relevance
+        relevance, languages = RELEVANCE * page.relevance, other_languages(named.text)
         for share, names in ((TASK, named.task_refs), (NAME, named.entities)):
             links += [
                 _Link(terms, share * page.score, page.score, relevance, page.place)
                 for name in names
-                if not (terms := frozenset(query_terms(name, other_languages(named.text)))) <= known
+                if not (terms := frozenset(query_terms(name, languages))) <= known
             ]
     return links
 

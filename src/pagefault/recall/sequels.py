@@ -34,10 +34,10 @@ from pagefault.recall.novelty import SHORT_TOKENS, telling
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
-from pagefault.store.likeness import told_by
 from pagefault.store.place import place_in
+from pagefault.store.said import said_by
 
-# Chosen on phrasings of the north star; docs/decisions/065 and 096 have the figures, also for
+# Chosen on phrasings of the north star; docs/decisions/065, 096 and 112 have the figures, also for
 # phrasings that were written afterwards.
 LEADING: Final = 5  # pages whose sequels are looked for
 REACH: Final = 4  # pages after one in which it can be taken up
@@ -79,19 +79,23 @@ class Sequels:
         self._total = 0  # pages in scope; known after the first look-up
 
     def with_sequels(self, found: Sequence[PageRow], leading: Sequence[PageRow]) -> list[PageRow]:
-        """The found pages, best first, each leading one followed by the page that takes it up and
-        by what was said later about either.
+        """The found pages, best first, each leading one followed by the page that takes it up. Of
+        what was said later about either, the last stands beside the page it is about, because it
+        tells where the matter stands; the rest comes after all found pages.
         """
         lead = leading[:LEADING]
         sequels = {row.page_id: self.taken_up(row) for row in lead}
         from_lead = {row.page_id: row.page_id for row in lead}
         from_lead |= {one.page_id: lead for lead, rows in sequels.items() for one in rows}
-        for of, one in self.later([*lead, *(row for rows in sequels.values() for row in rows)]):
+        later = self.later([*lead, *(row for rows in sequels.values() for row in rows)])
+        for of, one in _beside(later):
             sequels[from_lead[of]].append(one)
         ordered: dict[PageId, PageRow] = {}
         for row in found:
             for one in (row, *sequels.get(row.page_id, ())):
                 ordered.setdefault(one.page_id, one)
+        for _, one in later:
+            ordered.setdefault(one.page_id, one)
         return list(ordered.values())
 
     def taken_up(self, row: PageRow) -> list[PageRow]:
@@ -253,8 +257,7 @@ class Sequels:
         """The names, numbers and negations in a page."""
         if row.page_id not in self._told:
             page = self._reading.page(row)
-            pieces = page.text.split() if page is not None else ()
-            self._told[row.page_id] = frozenset(filter(None, map(told_by, pieces)))
+            self._told[row.page_id] = frozenset(said_by(page.text).told if page else ())
         return self._told[row.page_id]
 
     def _is_persons(self, row: PageRow) -> bool:
@@ -270,6 +273,11 @@ class Sequels:
     def _asks_at_all(self, row: PageRow) -> bool:
         page = self._reading.page(row)
         return page is not None and not _QUESTION_MARKS.isdisjoint(page.text)
+
+
+def _beside(later: Sequence[tuple[PageId, PageRow]]) -> Sequence[tuple[PageId, PageRow]]:
+    """The last that was said, if anything was."""
+    return sorted(later, key=lambda one: one[1].order)[-1:]
 
 
 def _spelled(word: Sought) -> tuple[str, ...]:

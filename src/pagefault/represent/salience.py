@@ -93,10 +93,11 @@ def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
     own = count(Cue.SPEAKER, sentence, flags=re.NOFLAG) > 0
     if is_question(sentence):
         factor *= QUESTION
-    elif (found or denied) and is_citable(sentence):
-        factor *= CITABLE
-    elif denied and not own and len(terms) >= FORBIDS_TERMS_MIN and forbids(sentence):
-        factor *= FORBIDS
+    elif found or denied:  # a decision with one of these is citable
+        if is_citable(sentence):
+            factor *= CITABLE
+        elif denied and not own and len(terms) >= FORBIDS_TERMS_MIN and forbids(sentence):
+            factor *= FORBIDS
     elif is_decision(sentence):
         factor *= DECISION
     if own:

@@ -59,7 +59,9 @@ def likeliest(
     if not telling or limit <= 0:
         return _NONE
     gains = [rarity(pages, len(one)) for one in telling[:TERMS_MAX]]
-    gains += [0.0] * (len(telling) - len(gains))
+    if len(telling) > TERMS_MAX:
+        telling[TERMS_MAX:] = [distinct(np.concatenate(telling[TERMS_MAX:]))]
+        gains.append(0.0)
     if near is not None:
         looked_at = distinct(_each_once(near >> STRETCH_BITS)[:, None] + np.arange(-1, 2))
         held = [one[among(one >> STRETCH_BITS, looked_at)] for one in telling]
@@ -67,6 +69,9 @@ def likeliest(
         telling = [one for one in held if len(one)]
         if not telling:
             return _NONE
+    first, last = min(one[0] for one in telling), max(one[-1] for one in telling)
+    if (last >> STRETCH_BITS) - (first >> STRETCH_BITS) < limit:  # there are no more stretches
+        return distinct(np.concatenate(telling))
     kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
     return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 
@@ -115,6 +120,10 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
     An empty stretch separates two regions, unless they touch, so that neighbours stay neighbours
     and no others become neighbours.
     """
+    least, most = min(one[0] for one in lists), max(one[-1] for one in lists)
+    if least >> _REGION_BITS == most >> _REGION_BITS:  # as in most sessions
+        at = np.array([least >> STRETCH_BITS])
+        return at, np.zeros(1, dtype=np.int64), int((most >> STRETCH_BITS) - at[0]) + 1
     begins = [_begins(one) for one in lists]
     first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
     last = np.concatenate(
@@ -131,10 +140,12 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
 
 def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
     """The positions of these places in the layout."""
-    begins = _begins(places)
-    region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
-    moved = (first - laid)[region] << STRETCH_BITS
-    return places - np.repeat(moved, np.diff(begins, append=len(places)))
+    moved: Numbers = (first - laid) << STRETCH_BITS
+    if len(first) > 1:
+        begins = _begins(places)
+        region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
+        moved = np.repeat(moved[region], np.diff(begins, append=len(places)))
+    return places - moved
 
 
 def _begins(places: Numbers) -> Numbers:

@@ -605,7 +605,7 @@ class SqliteIndex:
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
-            for column, these in enumerate(any_of):
+            for column, these in enumerate(any_of if len(places) else ()):
                 again, count = among(places, lists[column]), 1
                 while again.any():  # a term that occurs nowhere so often occurs nowhere more often
                     counts[:, column] += again

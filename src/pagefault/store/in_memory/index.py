@@ -144,9 +144,12 @@ class _Part:
 
     def containing(self, term: str, seen: Numbers) -> Numbers:
         """The orders among `seen` of pages that contain a term, or any word with that prefix."""
-        found = [np.array(self.postings[one], dtype=np.int64) for one in self.meant(term)]
-        orders = found[0] if len(found) == 1 else distinct(np.concatenate([_NONE, *found]))
+        orders = _united([np.array(self.postings[one], np.int64) for one in self.meant(term)])
         return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
+
+
+def _united(lists: Sequence[Numbers]) -> Numbers:
+    return lists[0] if len(lists) == 1 else distinct(np.concatenate([_NONE, *lists]))
 
 
 def _counts(entries: Sequence[_Entry], term: str, parts: Sequence[_Part]) -> list[int]:
@@ -492,17 +495,8 @@ class MemoryIndex:
         parts = [(part, part.seen(upto), origin) for part, upto, origin in self._parts_of(scope)]
         any_of = [alternatives(term) for term in terms]
         lists = [
-            distinct(
-                np.concatenate(
-                    [
-                        _NONE,
-                        *(
-                            part.containing(term, seen) + at
-                            for part, seen, at in parts
-                            for term in these
-                        ),
-                    ]
-                )
+            _united(
+                [part.containing(term, seen) + at for part, seen, at in parts for term in these]
             )
             for these in any_of
         ]
@@ -511,6 +505,9 @@ class MemoryIndex:
         entries = [*self._seen_at(scope, places.tolist()).values()]
         counts = np.zeros((len(places), len(terms)), dtype=np.int64)
         for column, these in enumerate(any_of if entries else ()):
+            if count_max == 1:
+                counts[:, column] = among(places, lists[column])
+                continue
             each = [_counts(entries, term, [part for part, _, _ in parts]) for term in these]
             counts[:, column] = np.max(each, axis=0)
         return Candidates(
