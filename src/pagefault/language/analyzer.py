@@ -37,6 +37,7 @@ from pagefault.language.known import (
     DEFAULT,
     LANGUAGES,
     TELLING,
+    is_ideograph,
     others_in,
     script_of,
     told,
@@ -345,7 +346,7 @@ def _between_stops(run: str) -> Iterator[str]:
             if part not in _RUN_STOPS:
                 yield part
             continue
-        yield from (one for one in _RUN_STOP.split(part) if len(one) > 1)
+        yield from (one for one in _RUN_STOP.split(part) if len(one) > 1 or is_ideograph(one))
 
 
 class TellsLanguage(Exception):

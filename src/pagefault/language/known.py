@@ -98,6 +98,11 @@ def script_of(word: str) -> Script:
     return Script(str(found.lastgroup)) if found else Script.LATIN
 
 
+def is_ideograph(text: str) -> bool:
+    """Whether it is one Chinese character: these alone may be whole words."""
+    return len(text) == 1 and script_of(text) is Script.HAN
+
+
 def others_in(words: Iterable[str]) -> tuple[str, ...]:
     """The languages that the words of a text identify, except defaults, at most one per script."""
     different = set(map(str.casefold, words))
