@@ -86,14 +86,15 @@ class PagesPane(Pane):
             self.notes(f"{of} found in {where} · Escape clears the filter")
             self.lines.show(found)
         elif self.in_window:
-            if self.window is None or not self.window.segments:
+            window = self.window
+            if window is None or not window.segments:
                 self.notes("loading the window … w: all pages")
                 return
-            pages = [one for one in self.window.segments if one.pages]
-            browser = await self.desk.browser()
-            self.notes(f"{counted(len(pages), 'page')} {when(self.window)} · w: all pages")
-            source = WindowPages(browser, pages)
-            self.lines.show(source, first=await source.rows(0, CHUNK))
+            pages = [one for one in window.segments if one.pages]
+            source = WindowPages(await self.desk.browser(), pages)
+            first = await source.rows(0, CHUNK)
+            self.notes(f"{counted(len(pages), 'page')} {when(window)} · w: all pages")
+            self.lines.show(source, first=first)
         else:
             browser = await self.desk.browser()
             every = AllPages(browser, await browser.count())
