@@ -323,6 +323,11 @@ def test_no_other_machine_is_asked_for_a_line(url: str) -> None:
     assert line(b"{}", ANTHROPIC_BASE_URL=url) == (0, "", "")
 
 
+@pytest.mark.parametrize("before", [["--root", "anywhere"], ["--quiet"]])
+def test_options_before_it_leave_the_line_its_exit_code(cli: Cli, before: list[str]) -> None:
+    assert cli(*before, "statusline").code == 0
+
+
 def test_a_line_that_would_act_on_a_terminal_is_not_printed_as_it_is(upstream: Upstream) -> None:
     from pagefault import statusline
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_kept(
     (tmp_path / "y").write_bytes(os.urandom(300))
     refused = cli("--root", root, "import", tmp_path / "y", "--yes")
     assert refused.code == 1
-    assert "of no format that is known" in refused.err
+    assert "not in a known format" in refused.err
 
 
 def test_what_is_imported_goes_with_its_session(cli: Cli, root: Path, talk: Path) -> None:
@@ -210,6 +210,9 @@ def test_a_chat_is_listed_named_and_found_by_what_it_was_called(
             assert (found[0]["session"], found[0]["page_id"]) == (row["name"], "msg_1")
             named = cli("--root", root, "pages", "ls", row["title"][:5].upper(), "--json").data
             assert named["session"] == row["name"]
+            begun = ("--session", row["title"][:5].upper())
+            [ruled] = cli("--root", root, "import", "approve", *begun, "--json").data
+            assert ruled["session"] == row["name"]
     again = cli("--root", root, "import", *files, "--yes", "--json").data
     assert (again["messages"], again["known"]) == (0, 2 * len(titles))
 

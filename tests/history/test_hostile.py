@@ -145,7 +145,7 @@ def test_links_fifos_and_sockets_are_not_opened(tmp_path: Path) -> None:
     assert {Path(flaw.place).name: flaw.why.split(":")[0] for flaw in flaws} == {
         "link": "a link",
         "loop": "a link",
-        "pipe": "no regular file",
+        "pipe": "not a regular file",
     }
 
 

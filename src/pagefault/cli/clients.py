@@ -153,5 +153,6 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
     if found is None:
         known = client_of(name)
         hint = f"install it: {known.install}" if known is not None else "is it installed?"
-        raise BadInput(f"there is no {name} on your PATH", hint=hint)
+        where = f"{name} is not a program" if os.sep in name else f"there is no {name} on your PATH"
+        raise BadInput(where, hint=hint)
     return found

@@ -98,6 +98,8 @@ def forget(
         raise click.UsageError("--all needs --session NAME: it is never guessed.")
     app.existing_directory()
 
+    from pagefault.model.errors import NoSuchPage
+
     async def work() -> list[tuple[str, Forgetting]]:
         async with app.writing() if yes else app.reading() as memory:
             names = await names_of(memory)
@@ -108,7 +110,13 @@ def forget(
                 plans = await memory.forget_matching(query or "", wanted=wanted, dry_run=not yes)
             else:
                 kept = await find_kept(memory, session_name)
-                plans = (await memory.forget(kept, page_id or "", dry_run=not yes),)
+                try:
+                    plans = (await memory.forget(kept, page_id or "", dry_run=not yes),)
+                except NoSuchPage as missing:
+                    if page_id in {*names, *names.values()}:
+                        whole_one = f"pagefault forget --all --session {shlex.quote(page_id)}"
+                        missing.hint = f"that is a session: `{whole_one}` shows what would go"
+                    raise
             return [(names[plan.session_id], plan) for plan in plans]
 
     found = app.run(work())

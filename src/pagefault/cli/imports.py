@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, WithDefault, json_option, pass_app
+from pagefault.cli.app import App, Command, WithDefault, find_row, json_option, pass_app
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -320,10 +321,16 @@ def _rule(app: App, run: str, session: str, source: str, *, as_json: bool, appro
         raise click.UsageError("Name one of --import, --session and --in.")
     app.existing_directory()
 
+    from pagefault.model.errors import SessionNotFound
+
     async def work() -> list[ImportedSession]:
         async with app.writing() as memory:
             rule = memory.approve_import if approves else memory.revoke_import
-            return await rule(run=run, session=session, source=source)
+            named = session
+            if session:
+                with suppress(SessionNotFound):  # `rule` lists what was imported
+                    named = (await find_row(memory, session)).session_id
+            return await rule(run=run, session=named, source=source)
 
     found = app.run(work())
     _print(app, found, as_json=as_json)

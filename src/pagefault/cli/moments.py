@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.timetravel import InWindow, Moment, Movement
     from pagefault.service.session import Session
 
+_PAGE_ID: Final = re.compile(r"[a-z]+_[0-9]+")
 WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
     (checkpoint:NAME), or a time (2026-03-05T08:45, yesterday, "2 hours ago"): without a zone, by
     this computer's clock; for a day, its end."""
@@ -168,8 +168,12 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
                     raise
                 # One argument may be a page of the session used last, as in `pages show 16`.
                 session, page = await find_session(memory, None), page_named(session_name)
-                with suppress(NoSuchPage):
+                try:
                     found = await session.history(page, actor=actor or "")
+                except NoSuchPage:
+                    if _PAGE_ID.fullmatch(page):
+                        raise
+                else:
                     return session.name or session.session_id, page, found
                 raise
             return session.name or session.session_id, page, found

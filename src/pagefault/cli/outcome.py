@@ -81,6 +81,7 @@ _IF_INTERRUPTED: Final = {
     "chat": "what was acknowledged is stored",
     "replay": "what was acknowledged is stored",
     "archive": "run it again",
+    "import": "run it again",
     "rebuild": "run it again",
 }
 

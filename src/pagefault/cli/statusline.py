@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from pagefault.cli.app import Command
@@ -18,4 +20,5 @@ def statusline() -> None:
     """
     from pagefault.statusline import main
 
-    main()
+    with suppress(SystemExit):  # it leaves with 0, which `run` would take for an interruption
+        main()

@@ -162,10 +162,9 @@ def _route(app: App, run: Launch, client: Client | None, wanted: _Wanted) -> Rou
         route = Route(wanted.upstream, "--upstream")
     elif client is None:
         raise BadInput(
-            "where this command would send its requests is not known here",
-            hint="name it with --upstream; and with --env which variable it reads, if it is "
-            "another "
-            "than the libraries of its provider read",
+            "pagefault does not know where this command sends its requests",
+            hint="give that address with --upstream; if the command does not read the variables "
+            "of its provider's libraries, also name the one it reads with --env NAME={url}",
         )
     else:
         route = client.route(run)

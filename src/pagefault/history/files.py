@@ -175,7 +175,7 @@ def open_regular(path: Path) -> BinaryIO:
     number = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
-        raise Unreadable("no regular file")
+        raise Unreadable("not a regular file")
     return os.fdopen(number, "rb")
 
 

@@ -95,8 +95,8 @@ def elements(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
         at -= keep
         begun = 0 if begun >= 0 else -1
     if depth > 0:
-        where = "in what begins here" if begun >= 0 else "before its last bracket"
-        yield Flaw(place=f"line {line}", why=f"the file is cut off {where}: get it again")
+        where = "in the entry that begins here" if begun >= 0 else "before its last bracket"
+        yield Flaw(place=f"line {line}", why=f"the file is cut off {where}: download it again")
 
 
 def value_of(data: bytes) -> Any:

@@ -199,7 +199,7 @@ class Importer:
                 case Flaw():
                     self._flaw(one)
                 case File(is_named=True, name=name):
-                    self._flaw(Flaw(place=name, why="of no format that is known"))
+                    self._flaw(Flaw(place=name, why="not in a known format"))
                 case File(name=name):
                     self._ignored += 1
                     if self._ignored <= _PLACES_TOLD:
