@@ -70,7 +70,7 @@ CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 when it wrote is not known here, and may have been anybody's; so it is a stranger's (`trust.py`).
 """
 
-CLAIM_TOKENS: Final = 20_000  # of a claim, at most
+CLAIM_TOKENS: Final = 20_000  # in the answer about a claim
 SPENT: Final = 40  # tokens of an answer beside its pages, at most
 FIELD_CHARS: Final = 200  # of a name that somebody gave
 
