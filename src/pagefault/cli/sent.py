@@ -43,7 +43,7 @@ def sent(
     `tail` follows the newest message, `forgotten` are the records that are gone.
     """
     if turn is None and number is None and session_name and session_name.isdecimal():
-        session_name, turn = None, int(session_name)  # a TURN alone, of the session used last
+        turn, session_name = int(session_name), None  # a TURN alone, of the session used last
     if (turn is None) == (number is None):
         raise click.UsageError("Name a TURN, or give --request N.")
 
