@@ -231,6 +231,7 @@ class GeminiEditor(Replies):
         self._ours: list[OurCall] = []
         self._signature = ""  # of a call of memory's, which the client's first call gets
         self._finish = ""
+        self._candidate: Json = {}  # the latest
         self._last: Json | None = None  # the event that ends the reply, with what it says
 
     @property
@@ -254,7 +255,7 @@ class GeminiEditor(Replies):
         if not self._holds:
             return raw
         if self._finish:
-            self._last = told
+            self._last = {**(self._last or {}), **told}  # usage may come by itself after the end
             return before
         return before + (self._written(told) if _said(told) or told is data else b"")
 
@@ -275,7 +276,7 @@ class GeminiEditor(Replies):
         candidates = data.get("candidates") or []
         if not candidates:
             return data
-        candidate = candidates[0]
+        candidate = self._candidate = candidates[0]
         content = candidate.get("content") or {}
         parts = parts_of(content)
         left: list[Json] = []
@@ -338,8 +339,7 @@ class GeminiEditor(Replies):
         self._taken(document)
 
     def merged(self) -> Json:
-        last = self._documents[-1]
-        candidate = (last.get("candidates") or [{}])[0]
+        last, candidate = self._documents[-1], self._candidate
         content = {**(candidate.get("content") or {}), "role": "model", "parts": self._parts}
         told = {**last, **self._head, "candidates": [{**candidate, "content": content}]}
         usage = self._total_usage()
