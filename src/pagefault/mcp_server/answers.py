@@ -281,8 +281,8 @@ class Answers:
     async def claim(
         self, claim_id: str, *, session: str = "", max_tokens: int = CLAIM_TOKENS
     ) -> ClaimTold:
-        """A claim, with the words that it rests on, as many as there is room for. Raises
-        `NoSuchPage`.
+        """A claim with the words that it rests on, within `max_tokens`; `left_out` counts what did
+        not fit. Raises `NoSuchPage`.
         """
         await self._check_mode()
         row = await self._one(session)
