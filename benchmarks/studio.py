@@ -4,11 +4,10 @@
     python benchmarks/studio.py MEMORY [SESSION]
 
 The first makes a memory to measure: a session of so many pages, of random words of the project's
-own pages, with a request every few turns (default 1), about 7 ms of processor time a page. What is
-measured is processor time of this process, in milliseconds, without a terminal: what drawing on one
-takes is the terminal's. Of a key there are two figures, each as least, median and most: until the
-screen is drawn for the first time after it, and until nothing is left to do, its window, lists and
-previews with it.
+own pages, with a request every few turns (default 1). That takes about 7 ms of CPU time a page.
+Measured is the CPU time of this process, in milliseconds, without a terminal. Each key has two
+figures, each as minimum, median and maximum: until the screen is first drawn after it, and until
+nothing is left to do, window, lists and previews included.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ def test_there_is_one_for_each_integration() -> None:
 
     folder = Path(pagefault.integrations.__file__).parent
     told = "\n".join(example.read_text() for example in EXAMPLES)
-    ours = {"__init__", "documents", "entries", "exchange", "home", "pager", "wrapping"}
-    ours |= {"google_genai"}  # it serves `pagefault.wrap`
+    for_wrap = {"exchange", "google_genai", "home", "wrapping"}
+    ours = {"__init__", "documents", "entries", "pager", *for_wrap}
     for module in folder.glob("*.py"):
         assert module.stem in ours or f"pagefault.integrations.{module.stem} " in told
 

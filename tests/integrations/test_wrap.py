@@ -875,9 +875,12 @@ def test_a_client_of_google_genai_that_is_not_known_is_refused_with_a_way_out(
     client = _genai(upstream.url)
     with pytest.raises(BadInput, match=r"pagefault\.wrap\(genai\.Client\(\)\)\.aio"):
         pagefault.wrap(client.aio, memory=":memory:")
-    monkeypatch.delattr(client._api_client, "_async_httpx_client")  # as in a version to come
-    with pytest.raises(BadInput, match=hint):
-        pagefault.wrap(client, memory=":memory:")
+    sender = client._api_client
+    for owner, name in ((client, "_debug_config"), (sender, "_async_httpx_client")):
+        with monkeypatch.context() as patch:
+            patch.delattr(owner, name)  # as in a version to come
+            with pytest.raises(BadInput, match=hint):
+                pagefault.wrap(client, memory=":memory:")
     client.close()
 
 

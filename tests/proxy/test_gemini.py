@@ -380,6 +380,27 @@ async def test_a_request_that_cannot_have_memorys_tools_passes_as_it_is(
     assert upstream.seen[0].body == request
 
 
+@pytest.mark.parametrize("query", ["?alt=sse", ""], ids=["events", "array"])
+async def test_usage_that_comes_after_the_end_of_an_answer_takes_nothing_from_it(
+    upstream: Upstream, query: str
+) -> None:
+    def reply(*parts: Json) -> Say:
+        ended = {"content": model(*parts), "finishReason": "STOP"}
+        pieces: list[Json] = [{"candidates": [ended]}, {"usageMetadata": {"promptTokenCount": 9}}]
+        if not query:
+            return Say(raw=json.dumps(pieces).encode())
+        events = [b"data: " + json.dumps(piece).encode() + b"\r\n\r\n" for piece in pieces]
+        return Say(pieces=tuple(events), headers={"content-type": "text/event-stream"})
+
+    upstream.script = in_turn(
+        reply(call("search_pages", "c1", query="launch code")), reply({"text": "It is 7741."})
+    )
+    async with standing(upstream, window=4_000, faults=True) as to:
+        answer = await ask(to, body(user("Say it.")), "streamGenerateContent", query)
+    assert said_in(answer) == [{"text": "It is 7741."}]
+    assert len(upstream.seen) == 2
+
+
 @pytest.mark.parametrize("is_joined", [True, False])
 async def test_an_answer_in_pieces_is_taken_apart_as_it_was_said(
     upstream: Upstream, is_joined: bool

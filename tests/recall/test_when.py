@@ -123,7 +123,7 @@ def test_a_first_weekend_falls_on_other_days_each_year() -> None:
         assert near[1] == near[2] == 1 > max(near[0], near[3])
 
 
-def test_days_before_a_feast_may_be_in_the_year_before() -> None:
+def test_days_before_a_holiday_may_be_in_the_year_before() -> None:
     [weekend] = days_named("Who came the weekend before New Year's Day?")
     days = [date(2025, 12, 20).toordinal(), date(2025, 12, 27).toordinal()]
     assert nearness([weekend], np.array(days))[1] == 1

@@ -11,11 +11,13 @@ import pytest
 
 from pagefault import Session
 from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.events import Event, Packed
 from pagefault.model.ids import PageId
 from pagefault.paging.pressure import Pressure
 from pagefault.recall.search import SearchResult
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
+from pagefault.service.window.state import SessionState
 from pagefault.views.feed import Feed
 from pagefault.views.picture import picture_of
 from pagefault.views.shown import FoundView, SegmentKind, Spell, WindowView, plain
@@ -80,6 +82,28 @@ async def test_a_window_holds_the_pages_and_the_tokens_of_its_request(tmp_path: 
             await feed.window("s", len(seen))
         with pytest.raises(SessionNotFound):
             await feed.session("t")
+
+
+async def test_a_request_whose_record_no_fold_can_take_still_has_a_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fold_packed = SessionState._fold_packed
+
+    def fold(state: SessionState, event: Event, body: Packed) -> None:
+        if body.request == 1:
+            raise LookupError
+        fold_packed(state, event, body)
+
+    async with open_memory(tmp_path / "m") as memory:
+        session = await memory.session("s")
+        for text in ("The oak is ill.", "So is the elm.", "What now?"):
+            await session.user(text)
+            await session.request()
+    monkeypatch.setattr(SessionState, "_fold_packed", fold)
+    async with open_memory(tmp_path / "m", read_only=True) as memory:
+        feed = Feed(memory)
+        for number in (1, 2):
+            assert "msg_1" in pages_of(await feed.window("s", number))
 
 
 async def test_a_feed_that_looked_on_tells_what_one_tells_that_begins_now(tmp_path: Path) -> None:

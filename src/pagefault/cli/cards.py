@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -101,7 +100,7 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
         if one.contradicts:
             app.term.line(f"  contradicts {', '.join(one.contradicts)}")
         for other in one.elsewhere:
-            app.term.line(f"  {told_elsewhere(asdict(other))}")
+            app.term.line(f"  {told_elsewhere(other)}")
         if status in _TO_DO:
             app.term.line("  " + _TO_DO[status].format(id=one.card_id, digest=one.digest))
     app.term.note(f"{plural(len(told), 'card')} to review")

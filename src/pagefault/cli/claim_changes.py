@@ -423,8 +423,8 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
     """Propose lessons from finished work: what failed in a session, and succeeded later.
 
     Each is a proposed claim on the evidence of both results, with the files changed in between. A
-    task that `claims expire` ended is one, too, if it rests on results that succeeded. `form
-    --rest` proposes up to three new ones by itself.
+    task that `claims expire` ended makes a lesson, too, if it rests on results that succeeded.
+    `form --rest` also proposes up to three new ones.
 
     JSON is a list of objects: claim_id (null for a new one with --dry-run), kind (gotcha or
     procedure), value, pages.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pagefault.model.page import CardFacts
     from pagefault.service.derived.claims import ClaimInfo
+    from pagefault.service.derived.elsewhere import ClaimElsewhere
     from pagefault.service.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,11 +97,11 @@ def claim_object(claim: ClaimInfo) -> dict[str, Any]:
     }
 
 
-def told_elsewhere(one: dict[str, Any]) -> str:
+def told_elsewhere(one: ClaimElsewhere) -> str:
     """A claim of another session that says the same, in a line."""
-    pages = ", ".join(dict.fromkeys(span["page_id"] for span in one["evidence"]))
+    pages = ", ".join(dict.fromkeys(span.page_id for span in one.evidence))
     on = f", on {pages}" if pages else ""
-    return f"also {one['claim_id']} of session {one['session_id']} ({one['status']}){on}"
+    return f"also {one.claim_id} of session {one.session_id} ({one.status}){on}"
 
 
 def facts_of(base: CardFacts, **given: str | int | None) -> CardFacts:

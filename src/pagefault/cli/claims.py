@@ -124,7 +124,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
         term.line()
         term.line(term.style(place, "dim"))
         term.text(quote)
-    for other in told["elsewhere"]:
+    for other in claim.elsewhere:
         term.line(told_elsewhere(other))
 
 

@@ -51,7 +51,7 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
 @json_option
 @pass_app
 def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> None:
-    named, when = _last("WHEN", session_name, when)
+    named, when = _named("WHEN", session_name, when)
 
     async def read() -> tuple[str, Moment]:
         async with app.reading() as memory:
@@ -91,7 +91,7 @@ def diff(
 ) -> None:
     from pagefault.service.inspection.timetravel import difference, page_dict
 
-    named, before, after = _last("A and B", session_name, before, after)
+    named, before, after = _named("A and B", session_name, before, after)
 
     async def read() -> tuple[str, Moment, Moment]:
         async with app.reading() as memory:
@@ -205,8 +205,10 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     app.term.note(f"{plural(len(found), 'movement')} in {name!r}")
 
 
-def _last(wanted: str, session_name: str | None, *times: str | None) -> tuple[Any, ...]:
-    """The arguments, with None for a session that was left out before these times."""
+def _named(wanted: str, session_name: str | None, *times: str | None) -> tuple[Any, ...]:
+    """The session and the times. If the last time is missing, the session was left out: then it is
+    None, and what was parsed as its name is the first time. `wanted` names the times in the error.
+    """
     if times[-1] is not None:
         return session_name, *times
     given = (session_name, *times[:-1])

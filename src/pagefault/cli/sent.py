@@ -43,8 +43,7 @@ def sent(
     `tail` follows the newest message, `forgotten` are the records that are gone.
     """
     if turn is None and number is None and session_name and session_name.isdecimal():
-        turn = int(session_name)  # alone
-        session_name = None
+        turn, session_name = int(session_name), None  # a TURN alone, of the session used last
     if (turn is None) == (number is None):
         raise click.UsageError("Name a TURN, or give --request N.")
 

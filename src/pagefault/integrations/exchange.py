@@ -72,12 +72,12 @@ class Wrapped:
     session: str | Callable[[], str]
     window_tokens: int | None
     user: str
-    has_left: bool = False  # the home
+    has_left: bool = False  # whether either half has left the home
 
-    def leaves(self) -> bool:
-        """Whether it leaves the home now: it does so once."""
-        first, self.has_left = not self.has_left, True
-        return first
+    def leave(self) -> bool:
+        """Note that a half is closed; whether it is the first, which leaves the home."""
+        is_first, self.has_left = not self.has_left, True
+        return is_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,7 +452,7 @@ class PagedClient(httpx2.Client):
             return
         super().close()
         self._client.close()
-        if self.wrapped.leaves():
+        if self.wrapped.leave():
             HOMES.close(self.wrapped.home)
 
 
@@ -621,7 +621,7 @@ class PagedAsyncClient(httpx2.AsyncClient):
             return
         await super().aclose()
         await self._client.aclose()
-        if self.wrapped.leaves():
+        if self.wrapped.leave():
             await self.wrapped.home.left()
 
 

@@ -16,7 +16,8 @@ import httpx2
 
 from pagefault.integrations.exchange import PagedAsyncClient, PagedClient, Wrapped
 
-_SENDS: Final = ("_httpx_client", "_async_httpx_client", "_http_options", "_aiohttp_sessions")
+_OF_CLIENT: Final = ("_get_api_client", "_debug_config")
+_OF_SENDER: Final = ("_httpx_client", "_async_httpx_client", "_http_options", "_aiohttp_sessions")
 
 
 class Parts(NamedTuple):
@@ -28,9 +29,11 @@ class Parts(NamedTuple):
 
 
 def parts_of(client: Any) -> Parts | None:
-    """None if it is another client than this module knows."""
+    """What sends a client's requests; None if this module cannot copy the client."""
     sends = vars(client).get("_api_client")
-    if not all(hasattr(sends, name) for name in _SENDS) or not hasattr(client, "_get_api_client"):
+    if not all(hasattr(client, name) for name in _OF_CLIENT):
+        return None
+    if not all(hasattr(sends, name) for name in _OF_SENDER):
         return None
     options = sends._http_options
     if getattr(options, "aiohttp_client", None) or getattr(sends, "_use_google_auth_sync", bool)():
@@ -43,8 +46,8 @@ def parts_of(client: Any) -> Parts | None:
 
 
 def rebuilt(client: Any, parts: Parts, wrapped: Wrapped) -> Any:
-    """A copy of the client, paged, of a subclass of the client's. It keeps the client, whose
-    connections it shares, and whose collection would close them.
+    """A paged copy of the client, of a subclass of its class. The copy shares the client's
+    connections and holds on to it, because they would be closed when it is collected.
     """
     from google.genai import Client
 
@@ -57,8 +60,8 @@ def rebuilt(client: Any, parts: Parts, wrapped: Wrapped) -> Any:
     ours._http_options = ours._http_options.model_copy(update=given)  # it closes no client given
 
     class Paged(type(client)):  # type: ignore[misc]
-        """Its collection closes nothing: that waits for the memory, and the collector may run in
-        any thread.
+        """Closes nothing when it is collected: closing waits for the memory, and the collector may
+        run in any thread.
         """
 
         def _get_api_client(self, **_: Any) -> Any:
@@ -78,8 +81,8 @@ def rebuilt(client: Any, parts: Parts, wrapped: Wrapped) -> Any:
 
 
 def _sender(kind: type[Any], given: Any, args: Any) -> Any:
-    """The client that requests go out by: the one that is there, or, for the SDK's own of `httpx`
-    (its default before version 3), one like it. None if there is neither.
+    """The client that sends: the given one if it is of `httpx2`, or one with the same settings in
+    place of the SDK's own of `httpx` (its default before version 3). None for any other.
     """
     if isinstance(given, kind):
         return given

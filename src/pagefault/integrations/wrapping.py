@@ -39,8 +39,8 @@ def wrap(
 
         client = pagefault.wrap(OpenAI(), session="ana")
 
-    Or a client of `httpx2`, for an SDK that takes one. Of a `genai.Client`, `aio` is wrapped too;
-    closing either closes the memory.
+    Or a client of `httpx2`, for an SDK that takes one. With a `genai.Client`, its `aio` is wrapped,
+    too; closing either closes the memory.
 
     `session` is the conversation's name, or a function called for it before each request; a
     request's own header `x-pagefault-session` has precedence. Without a name, a request continues
@@ -151,12 +151,12 @@ def _not_known(client: object) -> BadInput:
     if _is_genai(client):
         take = "{'httpx_client': pagefault.wrap(httpx2.Client())}"
         return BadInput(
-            "this genai.Client does not send by httpx2, or is of a version that is not known",
+            "this genai.Client does not send with httpx2, or is of an unknown version",
             hint=f"it takes a wrapped client: genai.Client(http_options={take})",
         )
     hint = "`pagefault serve` stands before any other client"
     if kind == "google.genai.client.AsyncClient":
-        hint = "wrap the whole: pagefault.wrap(genai.Client()).aio"
+        hint = "wrap the whole client: pagefault.wrap(genai.Client()).aio"
     return BadInput(
         "only clients of OpenAI, AsyncOpenAI, Anthropic, AsyncAnthropic, google-genai and httpx2 "
         f"can be wrapped, not {kind}",

@@ -183,6 +183,7 @@ def query_terms(text: str, languages: Collection[str] | None = None) -> list[str
 
 
 def _telling_terms(text: str) -> Iterable[str]:
+    """The terms of a text without its stop words, with repetitions."""
     if len(_TELLING_TERMS) > _REMEMBERED:
         _TELLING_TERMS.clear()
     try:
@@ -240,7 +241,7 @@ def terms_of(text: str, language: Language) -> list[str]:
 def is_telling(text: str) -> bool:
     """Whether it has any word that is not a stop word."""
     if text.isascii() and any(map(_tells_anywhere, _CHUNK.finditer(text))):
-        return True  # nearly always after a few words
+        return True  # nearly always decided by one of the first words
     return bool(_telling(_words(text), [one.code for one in told(text)]))
 
 

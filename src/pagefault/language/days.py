@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_all
-from pagefault.language.language import Dates, Feast, Language, Script
+from pagefault.language.language import Dates, Holiday, Language, Script
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
@@ -28,10 +28,10 @@ class Nth(NamedTuple):
     days: int
 
 
-class Beside(NamedTuple):
-    """Days relative to a feast: its own, or `number` units after it (before it, if negative)."""
+class FromHoliday(NamedTuple):
+    """The days of a holiday, or `number` units after it (before it, if negative)."""
 
-    feast: Feast
+    holiday: Holiday
     number: int = 0
     unit: str = ""
 
@@ -45,16 +45,19 @@ class Days(NamedTuple):
     first: date
     last: date
     of_any_year: bool = False
-    nth: Nth | Beside | None = None
+    nth: Nth | FromHoliday | None = None
 
 
 def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
-    """Dates, months, years and feasts, and times relative to `today`, if given, in the languages of
-    the query. Of nested ranges only the innermost: other languages may understand less of a date.
+    """Dates, months, years and holidays, and times relative to `today`, if given, in the languages
+    of the query. Of nested ranges only the innermost: other languages may understand less of a
+    date.
     """
     languages = told_or_all(query)
-    feasts = [days for one, text in _read_by(tuple(languages), query) for days in one.feasts(text)]
-    return _innermost([*feasts, *_named(query, languages, today)])
+    holidays = [
+        days for one, text in _read_by(tuple(languages), query) for days in one.holidays(text)
+    ]
+    return _innermost([*holidays, *_named(query, languages, today)])
 
 
 def days_told(text: str, on: date) -> tuple[date, date] | None:
@@ -120,8 +123,8 @@ def days_in_digits(query: str) -> Iterator[Days]:
 
 def of_year(one: Days, year: int) -> tuple[date, date]:
     """The first and last of days of any year, in this year."""
-    if isinstance(one.nth, Beside):
-        return _beside(one.nth, year)
+    if isinstance(one.nth, FromHoliday):
+        return _from_holiday(one.nth, year)
     if one.nth is not None:
         return _nth(one.nth, year, one.first.month)
     goes_on = one.last < one.first
@@ -139,11 +142,16 @@ def _nth(nth: Nth, year: int, month: int) -> tuple[date, date]:
     return begins, begins + timedelta(nth.days - 1)
 
 
-def _beside(one: Beside, year: int) -> tuple[date, date]:
-    first, last = (day.toordinal() for day in _celebrated(one.feast, year))
+def _from_holiday(one: FromHoliday, year: int) -> tuple[date, date]:
+    """The days meant in this year. One unit is the whole unit next to the holiday: the week before
+    Easter has seven days. Of more units only the distance counts: two weeks after Easter is as many
+    days as Easter has, fourteen days later. Weekends are counted as such.
+    """
+    first, last = (day.toordinal() for day in _celebrated(one.holiday, year))
     number, length = one.number, _UNIT_DAYS.get(one.unit, 0)
     if number and one.unit == "weekend":
         day = last + 1 if number > 0 else first - 2
+        # The first day of the calendar is a Monday: a Saturday's ordinal is 6 modulo 7.
         saturday = day + (6 - day) % 7 if number > 0 else day - (day - 6) % 7
         first = saturday + 7 * (number - 1 if number > 0 else number + 1)
         last = first + 1
@@ -160,13 +168,13 @@ def _on(ordinal: int) -> date:
     return date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
 
 
-def _celebrated(feast: Feast, year: int) -> tuple[date, date]:
-    first = date(year, feast.month, feast.day) if feast.month else _easter(year)
-    if not feast.month:
-        first += timedelta(feast.day)
-    if feast.weekday is not None:
-        first += timedelta((feast.weekday - first.weekday()) % 7)
-    return first, first + timedelta(feast.days - 1)
+def _celebrated(holiday: Holiday, year: int) -> tuple[date, date]:
+    first = date(year, holiday.month, holiday.day) if holiday.month else _easter(year)
+    if not holiday.month:
+        first += timedelta(holiday.day)
+    if holiday.weekday is not None:
+        first += timedelta((holiday.weekday - first.weekday()) % 7)
+    return first, first + timedelta(holiday.days - 1)
 
 
 def _easter(year: int) -> date:
@@ -197,7 +205,7 @@ class _Names:
         return next((means for name, means in self._names if name.fullmatch(text)), None)
 
 
-_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|feast)(\d?)\}")
+_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
 _PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
 _SEASON_MONTHS: Final = 3
 _YEARS_BACK: Final = 3  # in which a season may have ended
@@ -227,9 +235,9 @@ class _Reader:
             "nth": _Names(told.ordinals),
             "part": _Names(told.parts),
             "season": _Names({name: at for at, name in enumerate(told.seasons)}),
-            "feast": _Names({name: at for at, name in enumerate(told.feasts)}),
+            "holiday": _Names({name: at for at, name in enumerate(told.holidays)}),
         }
-        self._feasts = [*told.feasts.values()]
+        self._holidays = [*told.holidays.values()]
         self._months = re.compile("|".join(told.months))
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         has_blanks = script not in (Script.HAN, Script.KANA)
@@ -302,21 +310,26 @@ class _Reader:
         length = monthrange(ends, last)[1]
         return Days(date(within, first, 1), date(ends, last, length), year is None)
 
-    def feasts(self, query: _Text) -> Iterator[Days]:
-        """Feasts and the days beside them, of a given year or of any."""
+    def holidays(self, query: _Text) -> Iterator[Days]:
+        """Holidays and days counted from them, of a given year or of any."""
         seen: list[tuple[int, int]] = []
-        sides = (self._told.before_feast, -1), (self._told.after_feast, 1), (self._told.feast, 0)
+        sides = (
+            (self._told.before_holiday, -1),
+            (self._told.after_holiday, 1),
+            (self._told.holiday, 0),
+        )
         for template, side in sides:
-            for match in self._found(template, query) if self._feasts else ():
+            for match in self._found(template, query) if self._holidays else ():
                 if _overlaps(match.span(), seen):
                     continue
                 seen.append(match.span())
                 number = _number(self._names["n"], _part(match, "n")) if side else 0
-                feast = self._feasts[int(self._names["feast"].meant(_part(match, "feast")) or 0)]
-                beside = Beside(feast, side * number, self._unit(match) if side else "")
+                name = self._names["holiday"].meant(_part(match, "holiday"))
+                holiday = self._holidays[int(name or 0)]
+                meant = FromHoliday(holiday, side * number, self._unit(match) if side else "")
                 year = _part(match, "y")
-                spans = _beside(beside, int(year) if year else _ANY_YEAR)
-                yield Days(*spans) if year else Days(*spans, of_any_year=True, nth=beside)
+                spans = _from_holiday(meant, int(year) if year else _ANY_YEAR)
+                yield Days(*spans) if year else Days(*spans, of_any_year=True, nth=meant)
 
     def _dates(self, query: _Text) -> Iterator[tuple[str, str, str, tuple[int, int]]]:
         """Month, day and year as written, and their positions."""

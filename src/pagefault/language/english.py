@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
 
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june",
@@ -401,29 +401,29 @@ ENGLISH: Final = Language(
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
         this=r"\bthis\s+{unit}(?<!s)\b",
         weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
-        feasts={
-            "palm sunday": Feast(0, -7),
-            "holy week": Feast(0, -6, 7),
-            "good friday": Feast(0, -2),
-            "easter sunday": Feast(0, 0),
-            "easter monday": Feast(0, 1),
-            "easter(?: weekend)?": Feast(0, -2, 4),
-            "ascension day": Feast(0, 39),
-            "whitsun|pentecost": Feast(0, 49, 2),
-            "new year['’]?s eve": Feast(12, 31),
-            "new year['’]?s(?: day)?": Feast(1, 1),
-            "epiphany": Feast(1, 6),
-            "valentine['’]?s(?: day)?": Feast(2, 14),
-            "halloween": Feast(10, 31),
-            "thanksgiving": Feast(11, 22, 4, weekday=3),
-            "(?:christmas|xmas) eve": Feast(12, 24),
-            "(?:christmas|xmas) day": Feast(12, 25),
-            "boxing day": Feast(12, 26),
-            "christmas|xmas": Feast(12, 24, 3),
+        holidays={
+            "palm sunday": Holiday(0, -7),
+            "holy week": Holiday(0, -6, 7),
+            "good friday": Holiday(0, -2),
+            "easter sunday": Holiday(0, 0),
+            "easter monday": Holiday(0, 1),
+            "easter(?: weekend)?": Holiday(0, -2, 4),
+            "ascension day": Holiday(0, 39),
+            "whitsun|pentecost": Holiday(0, 49, 2),
+            "new year['’]?s eve": Holiday(12, 31),
+            "new year['’]?s(?: day)?": Holiday(1, 1),
+            "epiphany": Holiday(1, 6),
+            "valentine['’]?s(?: day)?": Holiday(2, 14),
+            "halloween": Holiday(10, 31),
+            "thanksgiving": Holiday(11, 22, 4, weekday=3),
+            "(?:christmas|xmas) eve": Holiday(12, 24),
+            "(?:christmas|xmas) day": Holiday(12, 25),
+            "boxing day": Holiday(12, 26),
+            "christmas|xmas": Holiday(12, 24, 3),
         },
-        feast=r"\b{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
-        before_feast=(r"\b(?:{n}\s+)?{unit}\s+before\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
-        after_feast=(r"\b(?:{n}\s+)?{unit}\s+after\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
+        holiday=r"\b{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
+        before_holiday=r"\b(?:{n}\s+)?{unit}\s+before\s+{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
+        after_holiday=r"\b(?:{n}\s+)?{unit}\s+after\s+{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
         doubtful_months=frozenset(
             words("may march jan feb mar apr jun jul aug sep sept oct nov dec")
         ),

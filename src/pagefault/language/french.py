@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
 
 FRENCH: Final = Language(
     code="fr",
@@ -143,30 +143,30 @@ FRENCH: Final = Language(
         last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",
         this=r"\b(?:ce|cet|cette)\s+{unit}\b(?!\s+(?:derni(?:er|ère)|passée?|précédente?))",
         weekday=r"\b{weekday}\s+(?:dernier|passé)\b|\b(?:ce|le)\s+{weekday2}\b",
-        feasts={
-            "mardi gras": Feast(0, -47),
-            "(?:dimanche des )?rameaux": Feast(0, -7),
-            "vendredi saint": Feast(0, -2),
-            "lundi de p[âa]ques": Feast(0, 1),
-            "dimanche de p[âa]ques": Feast(0, 0),
-            "p[âa]ques": Feast(0, -2, 4),
-            "ascension": Feast(0, 39),
-            "pentec[ôo]te": Feast(0, 49, 2),
-            "saint[ -]sylvestre": Feast(12, 31),
-            "nouvel an|jour de l['’]an": Feast(1, 1),
-            "[ée]piphanie": Feast(1, 6),
-            "chandeleur": Feast(2, 2),
-            "saint[ -]valentin": Feast(2, 14),
-            "halloween": Feast(10, 31),
-            "toussaint": Feast(11, 1),
-            "no[ëe]l": Feast(12, 24, 3),
+        holidays={
+            "mardi gras": Holiday(0, -47),
+            "(?:dimanche des )?rameaux": Holiday(0, -7),
+            "vendredi saint": Holiday(0, -2),
+            "lundi de p[âa]ques": Holiday(0, 1),
+            "dimanche de p[âa]ques": Holiday(0, 0),
+            "p[âa]ques": Holiday(0, -2, 4),
+            "ascension": Holiday(0, 39),
+            "pentec[ôo]te": Holiday(0, 49, 2),
+            "saint[ -]sylvestre": Holiday(12, 31),
+            "nouvel an|jour de l['’]an": Holiday(1, 1),
+            "[ée]piphanie": Holiday(1, 6),
+            "chandeleur": Holiday(2, 2),
+            "saint[ -]valentin": Holiday(2, 14),
+            "halloween": Holiday(10, 31),
+            "toussaint": Holiday(11, 1),
+            "no[ëe]l": Holiday(12, 24, 3),
         },
-        feast=r"\b{feast}\b(?:\s+(?:de\s+)?{y}\b)?",
-        before_feast=(
-            r"\b(?:{n}\s+)?{unit}\s+avant\s+(?:l['’]\s*|la\s+|le\s+|les\s+)?{feast}\b(?:\s+(?:de\s+)?{y}\b)?"
+        holiday=r"\b{holiday}\b(?:\s+(?:de\s+)?{y}\b)?",
+        before_holiday=(
+            r"\b(?:{n}\s+)?{unit}\s+avant\s+(?:l['’]\s*|la\s+|le\s+|les\s+)?{holiday}\b(?:\s+(?:de\s+)?{y}\b)?"
         ),
-        after_feast=(
-            r"\b(?:{n}\s+)?{unit}\s+après\s+(?:l['’]\s*|la\s+|le\s+|les\s+)?{feast}\b(?:\s+(?:de\s+)?{y}\b)?"
+        after_holiday=(
+            r"\b(?:{n}\s+)?{unit}\s+après\s+(?:l['’]\s*|la\s+|le\s+|les\s+)?{holiday}\b(?:\s+(?:de\s+)?{y}\b)?"
         ),
     ),
     cues={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
 
 _IN: Final = r"(?:im|seit|ab|bis|vom|zum|anfang|mitte|ende|diesen|letzten|vergangenen)"
 
@@ -173,32 +173,32 @@ GERMAN: Final = Language(
         last=r"\b(?:letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)\s+{unit}\b",
         this=r"\bdiese[nrsm]?\s+{unit}\b",
         weekday=r"\b(?:letzte[nrm]?|vergangene[nrm]?|vorige[nrm]?|am|diese[nrm]?)\s+{weekday}\b",
-        feasts={
-            "rosenmontag": Feast(0, -48),
-            "fasching|karneval|fastnacht": Feast(0, -52, 6),
-            "aschermittwoch": Feast(0, -46),
-            "palmsonntag": Feast(0, -7),
-            "karwoche": Feast(0, -6, 6),
-            "karfreitag": Feast(0, -2),
-            "ostersonntag": Feast(0, 0),
-            "ostermontag": Feast(0, 1),
-            "ostern|osterwochenende": Feast(0, -2, 4),
-            "(?:christi )?himmelfahrt": Feast(0, 39),
-            "pfingsten|pfingstwochenende": Feast(0, 49, 2),
-            "fronleichnam": Feast(0, 60),
-            "silvester": Feast(12, 31),
-            "neujahr": Feast(1, 1),
-            "dreikönig(?:e|stag)?|heilige drei könige": Feast(1, 6),
-            "valentinstag": Feast(2, 14),
-            "allerheiligen": Feast(11, 1),
-            "halloween": Feast(10, 31),
-            "nikolaus(?:tag)?": Feast(12, 6),
-            "heilig(?:abend|er abend|en abend)": Feast(12, 24),
-            "weihnachten|weihnachtstage?n?": Feast(12, 24, 3),
+        holidays={
+            "rosenmontag": Holiday(0, -48),
+            "fasching|karneval|fastnacht": Holiday(0, -52, 6),
+            "aschermittwoch": Holiday(0, -46),
+            "palmsonntag": Holiday(0, -7),
+            "karwoche": Holiday(0, -6, 6),
+            "karfreitag": Holiday(0, -2),
+            "ostersonntag": Holiday(0, 0),
+            "ostermontag": Holiday(0, 1),
+            "ostern|osterwochenende": Holiday(0, -2, 4),
+            "(?:christi )?himmelfahrt": Holiday(0, 39),
+            "pfingsten|pfingstwochenende": Holiday(0, 49, 2),
+            "fronleichnam": Holiday(0, 60),
+            "silvester": Holiday(12, 31),
+            "neujahr": Holiday(1, 1),
+            "dreikönig(?:e|stag)?|heilige drei könige": Holiday(1, 6),
+            "valentinstag": Holiday(2, 14),
+            "allerheiligen": Holiday(11, 1),
+            "halloween": Holiday(10, 31),
+            "nikolaus(?:tag)?": Holiday(12, 6),
+            "heilig(?:abend|er abend|en abend)": Holiday(12, 24),
+            "weihnachten|weihnachtstage?n?": Holiday(12, 24, 3),
         },
-        feast=r"\b{feast}\b(?:\s+{y}\b)?",
-        before_feast=r"\b(?:{n}\s+)?{unit}\s+vor\s+(?:dem\s+)?{feast}\b(?:\s+{y}\b)?",
-        after_feast=r"\b(?:{n}\s+)?{unit}\s+nach\s+(?:dem\s+)?{feast}\b(?:\s+{y}\b)?",
+        holiday=r"\b{holiday}\b(?:\s+{y}\b)?",
+        before_holiday=r"\b(?:{n}\s+)?{unit}\s+vor\s+(?:dem\s+)?{holiday}\b(?:\s+{y}\b)?",
+        after_holiday=r"\b(?:{n}\s+)?{unit}\s+nach\s+(?:dem\s+)?{holiday}\b(?:\s+{y}\b)?",
     ),
     cues={
         Cue.ASKS: (

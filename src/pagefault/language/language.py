@@ -68,9 +68,10 @@ class Cue(StrEnum):
     SMALL_TALK = auto()  # a whole sentence
 
 
-class Feast(NamedTuple):
-    """Days of a feast: from a day of a month or, if `month` is 0, as many days after Easter Sunday
-    as `day`; from the first such `weekday` then, if there is one.
+class Holiday(NamedTuple):
+    """When a holiday begins, and how many `days` it has. It begins on `day` of `month`; if `month`
+    is 0, `day` days after Easter Sunday. With a `weekday` (0 is Monday), it begins on the first
+    such day from then on.
     """
 
     month: int
@@ -83,12 +84,12 @@ class Feast(NamedTuple):
 class Dates:
     """How days are written. Months, weekdays, units, seasons, ordinals and parts are regular
     expressions of their names, as written: including abbreviations, but not the full stop after
-    them; so are feasts.
+    them; so are holidays.
 
     The others are templates with groups: `{d}` a day, `{month}`, `{y}` a year, `{weekday}`,
-    `{unit}`, `{n}` a number, `{nth}`, `{part}`, `{season}`, `{feast}`; `{d2}`, `{month2}`, `{y2}` and so on in
-    another branch. If a date without a preposition could be another word, put the preposition into
-    the template.
+    `{unit}`, `{n}` a number, `{nth}`, `{part}`, `{season}`, `{holiday}`; `{d2}`, `{month2}`,
+    `{y2}` and so on in another branch. If a date without a preposition could be another word, put
+    the preposition into the template.
     """
 
     months: tuple[str, ...]
@@ -111,10 +112,10 @@ class Dates:
     this: str = ""
     weekday: str = ""  # the last such weekday
     weekday_of_last_week: str = ""
-    feasts: Mapping[str, Feast] = field(default_factory=dict)  # longer names first
-    feast: str = ""
-    before_feast: str = ""  # the unit before it, or a number of them
-    after_feast: str = ""
+    holidays: Mapping[str, Holiday] = field(default_factory=dict)  # longer names first
+    holiday: str = ""
+    before_holiday: str = ""  # the unit before one, or several
+    after_holiday: str = ""
     doubtful_months: Set[str] = frozenset()  # lower-case ones that are also other words
     before_a_month: str = ""  # what marks such a word as a month
 

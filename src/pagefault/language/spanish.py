@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Feast, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
 
 _WHAT: Final = r"(?:qué|que|quién(?:es)?|cuál(?:es)?|cuándo|dónde|adónde|cómo|cuánt[oa]s?|por qué)"
 
@@ -125,33 +125,33 @@ SPANISH: Final = Language(
             r"|\b(?:en|desde|de|hasta|este|pasado|durante|para|hacia)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
             r"|\b{month3}\b\.?\s+(?:de\s+|del\s+)?{y3}\b"
         ),
-        feasts={
-            "carnavales|carnaval": Feast(0, -52, 6),
-            "domingo de ramos": Feast(0, -7),
-            "semana santa": Feast(0, -6, 7),
-            "jueves santo": Feast(0, -3),
-            "viernes santo": Feast(0, -2),
-            "lunes de pascua": Feast(0, 1),
-            "(?:domingo de )?pascua": Feast(0, 0),
-            "pentecost[ée]s": Feast(0, 49, 2),
-            "nochevieja": Feast(12, 31),
-            "año nuevo": Feast(1, 1),
-            "(?:d[ií]a de |noche de )?reyes(?: magos)?": Feast(1, 6),
-            "san valent[ií]n": Feast(2, 14),
-            "halloween": Feast(10, 31),
-            "todos los santos": Feast(11, 1),
-            "nochebuena": Feast(12, 24),
-            "navidad(?:es)?": Feast(12, 24, 3),
+        holidays={
+            "carnavales|carnaval": Holiday(0, -52, 6),
+            "domingo de ramos": Holiday(0, -7),
+            "semana santa": Holiday(0, -6, 7),
+            "jueves santo": Holiday(0, -3),
+            "viernes santo": Holiday(0, -2),
+            "lunes de pascua": Holiday(0, 1),
+            "(?:domingo de )?pascua": Holiday(0, 0),
+            "pentecost[ée]s": Holiday(0, 49, 2),
+            "nochevieja": Holiday(12, 31),
+            "año nuevo": Holiday(1, 1),
+            "(?:d[ií]a de |noche de )?reyes(?: magos)?": Holiday(1, 6),
+            "san valent[ií]n": Holiday(2, 14),
+            "halloween": Holiday(10, 31),
+            "todos los santos": Holiday(11, 1),
+            "nochebuena": Holiday(12, 24),
+            "navidad(?:es)?": Holiday(12, 24, 3),
         },
-        feast=(
-            r"\b(?!reyes\b){feast}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
-            r"|\b(?:en|por|desde|hasta)\s+{feast2}\b(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
+        holiday=(
+            r"\b(?!reyes\b){holiday}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+            r"|\b(?:en|por|desde|hasta)\s+{holiday2}\b(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
         ),
-        before_feast=(
-            r"\b(?:{n}\s+)?{unit}\s+antes\s+de(?:l|\s+la|\s+los)?\s+{feast}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+        before_holiday=(
+            r"\b(?:{n}\s+)?{unit}\s+antes\s+de(?:l|\s+la|\s+los)?\s+{holiday}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
         ),
-        after_feast=(
-            r"\b(?:{n}\s+)?{unit}\s+después\s+de(?:l|\s+la|\s+los)?\s+{feast}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+        after_holiday=(
+            r"\b(?:{n}\s+)?{unit}\s+después\s+de(?:l|\s+la|\s+los)?\s+{holiday}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
         ),
         doubtful_months=frozenset({"mar", "set"}),  # the sea: a month only with a day or a year
         before_a_month=r"(?!)",

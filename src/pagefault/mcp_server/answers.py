@@ -70,7 +70,7 @@ CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 when it wrote is not known here, and may have been anybody's; so it is a stranger's (`trust.py`).
 """
 
-CLAIM_TOKENS: Final = 20_000  # of a claim, at most
+CLAIM_TOKENS: Final = 20_000  # in the answer about a claim
 SPENT: Final = 40  # tokens of an answer beside its pages, at most
 FIELD_CHARS: Final = 200  # of a name that somebody gave
 
@@ -281,8 +281,8 @@ class Answers:
     async def claim(
         self, claim_id: str, *, session: str = "", max_tokens: int = CLAIM_TOKENS
     ) -> ClaimTold:
-        """A claim, with the words that it rests on, as many as there is room for. Raises
-        `NoSuchPage`.
+        """A claim with the words that it rests on, within `max_tokens`; `left_out` counts what did
+        not fit. Raises `NoSuchPage`.
         """
         await self._check_mode()
         row = await self._one(session)

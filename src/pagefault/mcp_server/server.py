@@ -75,7 +75,7 @@ RESOURCE_TOKENS: Final = 20_000  # of a resource, which a client asks for whole
 SESSIONS_TOLD: Final = 50  # by the manifest
 CHARS_MAX: Final = 2_000  # of an argument in words
 COMPLETED_MAX: Final = 100  # by the protocol
-_NAME_CHARS: Final = 40  # shown of a name that nothing has
+_NAME_CHARS: Final = 40  # shown of the name of an unknown argument
 
 Words = Annotated[str, Field(min_length=1, max_length=CHARS_MAX)]
 Handle = Annotated[
@@ -575,8 +575,8 @@ class Server(MCPServer[Any]):
             raise ToolError(f"{name} cannot take these arguments: {'; '.join(wrong)}") from None
 
     async def _unknown(self, name: str, arguments: dict[str, Any]) -> list[str]:
-        """What is said of the arguments that the tool does not take. A misspelt `session` would
-        otherwise be a question to every session.
+        """A sentence for each argument that the tool does not take. A misspelt `session` would
+        otherwise ask every session.
         """
         tools = {tool.name: tool.input_schema for tool in await super().list_tools()}
         known = tools[name].get("properties", {}) if name in tools else arguments

@@ -276,7 +276,7 @@ class Sequels:
 
 
 def _beside(later: Sequence[tuple[PageId, PageRow]]) -> Sequence[tuple[PageId, PageRow]]:
-    """The last that was said, if anything was."""
+    """Those that stand beside the page they are about: the one said last, if there is any."""
     return sorted(later, key=lambda one: one[1].order)[-1:]
 
 

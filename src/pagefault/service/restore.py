@@ -91,8 +91,8 @@ def restore_at(
     after_each: Callable[[Event, SessionState], None] = lambda event, state: None,
 ) -> SessionState:
     """The state of a session after the record `upto`, read-only. What was forgotten since is not in
-    it. `after_each` is called with every record since the last epoch, and the state after it: again
-    from the first if one of them could not be folded. Blocks on the store.
+    it. `after_each` is called with each record that the fold reads, and the state after it; if one
+    has to be set aside, with all of them again. Blocks on the store.
     """
     scope = scope_at(runtime.scope(row.session), upto)
     reader = _Reader(runtime)
@@ -169,7 +169,7 @@ def _fold(
                     last = at
                 if at not in aside:
                     state.fold(event)
-                    after_each(event, state)
+                after_each(event, state)
         except UNFOLDABLE as problem:
             assert at not in aside
             aside[at] = f"the window cannot take it: {type(problem).__name__}"

@@ -52,7 +52,7 @@ class KeptSession:
     def held(self, number: int) -> HeldWindow:
         """The window of a request. Blocks on the store."""
         if number not in self.windows:
-            self.windows |= self.fold.held(number)
+            self.windows |= self.fold.held(number)  # with its neighbours
             self.windows.move_to_end(number)
             while len(self.windows) > _WINDOWS:
                 self.windows.popitem(last=False)

@@ -1,9 +1,9 @@
-"""Memory's tools in generateContent: an answer is one or more contents of parts, as clients join
-the pieces of a stream or keep them.
+"""Memory's tools in generateContent.
 
-So a place is counted in characters of the text and in other parts; thoughts, and the signature of
-a text, are what a client may leave out. The results of a reply's calls stand together in the next
-content, so memory's go into the client's.
+A client sends an answer back as one content, or as one for each piece of the stream. So a place is
+counted in characters of the text and in other parts; thoughts, and the signature of a text, are
+what a client may leave out. The results of a reply's calls stand together in the next content, so
+memory's go into the client's.
 
 Of parallel calls only the first is signed, and the provider refuses a turn whose first call is not.
 If that is memory's, the client's first call gets its signature, and loses it again where memory's
@@ -69,8 +69,9 @@ class GeminiForm:
         return {str(one.get("name", "")) for some in declared for one in some if one}
 
     def takes(self, body: Json) -> bool:
-        """No where the answer has a form, where it must be a call, where its arguments come in
-        pieces, or where the provider's own tools stand alone: not every model takes both kinds.
+        """Not if the answer must have a given form or be a call, if several candidates are wanted,
+        if arguments come in pieces, or if the request has only the provider's own tools: not every
+        model takes both kinds.
         """
         wanted = field_of(body, "generationConfig") or {}
         kind = field_of(wanted, "responseMimeType")
@@ -184,7 +185,7 @@ def _contents(told: Sequence[tuple[int, Json]], answer: Sequence[Any]) -> list[A
 
 
 def _joined(parts: Sequence[Json]) -> list[Json]:
-    """The parts with texts that follow each other in one, as a client may have them or not."""
+    """The parts with neighbouring texts joined, whether the client joined them or not."""
     joined: list[Json] = []
     for part in parts:
         last = joined[-1] if joined else {}
@@ -197,7 +198,7 @@ def _joined(parts: Sequence[Json]) -> list[Json]:
 
 
 def _unmoved(part: Json, moved: Collection[str]) -> Json:
-    """A client's call without the signature that it got of memory's."""
+    """A client's call without the signature that it was given in place of memory's call."""
     if not field_of(part, "functionCall") or field_of(part, _SIGNED) not in moved:
         return part
     return {name: value for name, value in part.items() if name != spelt(part, _SIGNED)}
@@ -231,6 +232,7 @@ class GeminiEditor(Replies):
         self._ours: list[OurCall] = []
         self._signature = ""  # of a call of memory's, which the client's first call gets
         self._finish = ""
+        self._candidate: Json = {}  # the latest
         self._last: Json | None = None  # the event that ends the reply, with what it says
 
     @property
@@ -254,12 +256,12 @@ class GeminiEditor(Replies):
         if not self._holds:
             return raw
         if self._finish:
-            self._last = told
+            self._last = {**(self._last or {}), **told}  # usage may come by itself after the end
             return before
         return before + (self._written(told) if _said(told) or told is data else b"")
 
     def _flushed(self) -> bytes:
-        """What the event that ended the reply before says: there is more after it."""
+        """The parts of the event that ended the reply before, without its end: more follows."""
         held, self._held = self._held, None
         if held is None or not _said(held):
             return b""
@@ -275,7 +277,7 @@ class GeminiEditor(Replies):
         candidates = data.get("candidates") or []
         if not candidates:
             return data
-        candidate = candidates[0]
+        candidate = self._candidate = candidates[0]
         content = candidate.get("content") or {}
         parts = parts_of(content)
         left: list[Json] = []
@@ -338,8 +340,7 @@ class GeminiEditor(Replies):
         self._taken(document)
 
     def merged(self) -> Json:
-        last = self._documents[-1]
-        candidate = (last.get("candidates") or [{}])[0]
+        last, candidate = self._documents[-1], self._candidate
         content = {**(candidate.get("content") or {}), "role": "model", "parts": self._parts}
         told = {**last, **self._head, "candidates": [{**candidate, "content": content}]}
         usage = self._total_usage()

@@ -108,8 +108,8 @@ class ClaimEdit:
 class ClaimInfo:
     """A claim, its status, and its evidence. `cards.py` presents it as a memory card.
 
-    `authority` is "user" or "proposed"; `status` "standing", "superseded", "merged" (it is a
-    proposal that says what another claim says, and is further proof of that), "retracted", "stale"
+    `authority` is "user" or "proposed"; `status` "standing", "superseded", "merged" (a proposal
+    that says what another claim says, and is further proof of it), "retracted", "stale"
     (a source changed or cannot be read any more), "expired" (its time is over), "untrusted" (its
     memory is not adopted, so nothing in it has authority), "withdrawn" (by a person, with its
     sources) or "closing" (it retracted another, and holds nothing itself); `why` explains stale and
@@ -119,7 +119,7 @@ class ClaimInfo:
     contradicting it. `made_ms` is when it was first made; `checked` the last check with a
     result. `digest` is what `confirm` takes, for a proposed claim. `evidence` includes that of
     the proposals merged into it. `elsewhere` has claims of the user's other sessions that said the
-    same when it was formed, or one of those.
+    same when it, or one of these proposals, was formed.
     """
 
     claim_id: PageId
@@ -149,7 +149,7 @@ class ClaimInfo:
 
     @property
     def became(self) -> str:
-        """The status, with the claim that closed it, in a few words."""
+        """The status and the claim that closed it, as in "superseded by clm_7"."""
         how = "into" if self.status == Status.MERGED else "by"
         return f"{self.status} {how} {self.closed_by}" if self.closed_by else self.status
 
@@ -378,7 +378,9 @@ class Claims:
         *,
         now_ms: int,
     ) -> ClaimInfo:
-        """A claim; its `proofs` are its own page, with the quoted words, and what was merged."""
+        """A claim. The first of `proofs` is its own page, the others the proposals merged into it;
+        each with the words that it quotes.
+        """
         (page, quotes), *more = proofs
         derived = page.derived
         assert derived is not None

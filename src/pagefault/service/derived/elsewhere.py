@@ -1,8 +1,7 @@
-"""What the other sessions of a session's user hold, without their words.
+"""Claims of the same user's other sessions, by id and without their words.
 
-Page ids are a session's own, and what a session sees besides itself is a matter of regions
-(`regions.py`). So a claim names claims of other sessions by their ids. Whether these still hold is
-read whenever somebody asks.
+A session sees words of other sessions only through regions (`regions.py`). So a claim names claims
+of other sessions by session and id, and whether these still hold is read each time it is shown.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from pagefault.truth.held import Status
 class ClaimElsewhere:
     """A claim of another session of the same user that said the same when this one was made.
 
-    `status` is that of its current version, as in `ClaimInfo`, or "forgotten". `evidence` are spans
-    of that session's pages; their words are read there.
+    `claim_id` and `status` are those of its current version, as in `ClaimInfo`; "forgotten" if
+    there is none any more. `evidence` has spans of that session's pages, without their words.
     """
 
     session_id: str
@@ -57,10 +56,12 @@ class Elsewhere:
         self._books: dict[str, ClaimBook] = {}
 
     def read(self, refs: Iterable[ClaimRef]) -> tuple[ClaimElsewhere, ...]:
+        """What became of these claims. Those of sessions that are another user's by now are left
+        out.
+        """
         return tuple(filter(None, map(self._read, dict.fromkeys(refs))))
 
     def _read(self, ref: ClaimRef) -> ClaimElsewhere | None:
-        """The claim; None for a session that is another user's by now."""
         runtime, session_id = self._runtime, ref.session_id
         if self._rows is None:
             self._rows = {row.session_id: row for row in sessions_of_user(runtime, self._own)}

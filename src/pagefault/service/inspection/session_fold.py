@@ -43,8 +43,8 @@ AT_ONCE: Final = 128
 """Records folded before others are let in: some ten milliseconds of work."""
 JUDGED_MAX: Final = 30_000
 NEAR: Final = 64
-"""Neighbours on either side that are kept of the fold that a request needs: who looks at one looks
-at the next, and nearly all of what is read for them is the same.
+"""Neighbours on either side whose windows are kept from the fold that a request needs. Whoever
+looks at a request looks at the next, and both need nearly the same records.
 """
 
 
@@ -74,7 +74,7 @@ def _beside(pages: tuple[InWindow, ...], tokens: int) -> int:
 
 
 def _as_it_is(entry: layout.Entry) -> layout.Entry:
-    """The entry, or a copy if it may grow."""
+    """The entry as it is now: a copy if it can still grow."""
     if isinstance(entry, layout.Exchange):
         return replace(entry, calls=list(entry.calls), pages=list(entry.pages))
     return entry
@@ -197,8 +197,8 @@ class SessionFold:
         return None if self._report is None else self._report.folded()
 
     def held(self, number: int) -> dict[int, Callable[[], HeldWindow]]:
-        """What tells the contents of request `number`, and of its neighbours of the same epoch, up
-        to `NEAR` before and after it: one fold has them all.
+        """Functions that return the contents of request `number` and of its neighbours in the same
+        epoch, up to `NEAR` before and after it, by their numbers. One fold serves them all.
         """
         entries, window = self.requests.entries, self._map.window
         entry = entries[number]

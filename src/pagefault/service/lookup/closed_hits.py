@@ -1,9 +1,9 @@
-"""Hits of searches over several sessions, and of regions, whose words no longer hold.
+"""Marks hits whose words no longer hold, in searches over several sessions and in regions.
 
 A search of one session marks its hits by that session's state. Here each page is judged by the
-claims of the session that it is from, and a page that was shared by those of the session it was
-copied from: whoever shared words that were taken back since did not share the claim. Nothing is
-folded but claims, so a session that has none costs one look into the index.
+claims of its own session, and a region's page by those of the session it was copied from, because
+claims are not copied with it. Only claims are folded, so a session without any costs one index
+look-up.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class ClosedHits:
         self._cores: dict[SessionNo, Core] = {}
 
     def lapse(self, row: PageRow) -> str:
-        """What `SearchHit.lapse` is of a page; for a copy in a region, without the claim's id,
-        which is another session's.
+        """`SearchHit.lapse` of a page: why its words no longer hold, or nothing. For a copy in a
+        region it does not name the claim, whose id belongs to another session.
         """
         try:
             body = self._runtime.log.get(row.seq).body if is_shared(row) else None
@@ -67,7 +67,7 @@ class ClosedHits:
         return ", ".join(dict.fromkeys([*closers, *self._repeated(core, row)]))
 
     def _repeated(self, core: Core, row: PageRow) -> list[PageId]:
-        """The claims that closed words which a derived page repeats."""
+        """The claims that closed words repeated by a derived page."""
         found: list[PageId] = []
         runtime = self._runtime
         scope = runtime.scope(row.session)

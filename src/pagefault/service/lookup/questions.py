@@ -280,7 +280,8 @@ async def with_sources(
     is_wide: bool = False,
 ) -> SearchResult:
     """As many of these as the token limit allows, each with its source and its excerpt. Hits of a
-    search over several sessions (`is_wide`), and of regions, are marked if they no longer hold.
+    search over several sessions (`is_wide`), and hits in regions, are marked if their words no
+    longer hold.
     """
     if tokens is not None:
         found = found.within(tokens)

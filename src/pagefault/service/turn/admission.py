@@ -9,10 +9,10 @@ summary, beside the page, and its label is at best a model's.
 A claim is *proposed*, of whatever kind of card: it is found, recalled and shown as such, never
 recited, and closes nothing that has the user's authority, until a person states it or the user
 agrees. If it contradicts a claim that holds, here or in another session of the same user, both
-stay, and the conflict is recorded. If it says what a claim of this session says, it is merged: it
-is kept as further proof of that one, whose words and authority stay as they are. If it says what
-claims of the user's other sessions say, it names them. Likewise for sections of core memory: a
-version is proposed, and is in no request until a person accepts it.
+stay, and the conflict is recorded. If it says what a claim of this session says, it is merged: kept
+as further proof of that claim, whose words and authority do not change. If it says what claims of
+the user's other sessions say, it names them. Sections of core memory are proposed likewise: a
+version is in no request until a person accepts it.
 
 Untrusted text (tools, the web) has at most a share of a range's summary beyond its best sentence,
 and of the claims.
@@ -58,7 +58,7 @@ TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
 CLAIMS_MAX: Final = 12  # of one range
 TOPICS_MAX: Final = 3
 SESSIONS_READ: Final = 8  # of the user's others, searched for claims
-MERGED_MAX: Final = 16  # proposals merged into one claim: more prove nothing more
+MERGED_MAX: Final = 16  # proposals merged into one claim; further ones would add little
 
 
 def summary_room(pages: Iterable[Page]) -> int:
@@ -304,7 +304,7 @@ class Admission:
         now_ms = self._runtime.clock.now_ms()
         alike = [one for one in book.holding(now_ms) if kind_of(one.type) == kind_of(claim.type)]
         elsewhere = self._held_elsewhere(claim)
-        same = next((held for held in alike if _says(held, claim)), None)
+        same = next((held for held in alike if _agrees(held, claim)), None)
         against: list[tuple[PageId, str]] = []
         if same is not None:
             if not self._adds(claim, same, book, admitted):
@@ -319,7 +319,7 @@ class Admission:
                 for session_id, held in [*(("", one) for one in alike), *elsewhere]
                 if held.authority is Authority.USER
                 and _is_about(held, claim.subject)
-                and not _says(held, claim)
+                and not _agrees(held, claim)
             ]
         assert entry is not None, "what holds already was told apart before"
         made = made_of(entry)
@@ -329,7 +329,7 @@ class Admission:
         agrees = tuple(
             ClaimRef(session_id=where, claim_id=held.claim_id)
             for where, held in elsewhere
-            if _says(held, claim)
+            if _agrees(held, claim)
         )
         made = replace(made, derived=replace(made.derived, made_by=model, elsewhere=agrees))
         [draft] = self._written([made], admitted)
@@ -343,7 +343,7 @@ class Admission:
         return True
 
     def _adds(self, claim: Claim, same: Held, book: ClaimBook, admitted: Admitted) -> bool:
-        """Whether a claim has words that another of the same content does not rest on."""
+        """Whether a claim rests on words that `same`, and what was merged into it, do not."""
         merged = book.merged().get(book.now(same.claim_id), [])
         if len(merged) >= MERGED_MAX:
             return False
@@ -437,7 +437,7 @@ def _spans(lines: Iterable[_Line]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(one.span for line in lines for one in line.found))
 
 
-def _says(held: Held, claim: Claim) -> bool:
+def _agrees(held: Held, claim: Claim) -> bool:
     return value_key(held.value) == value_key(claim.value)
 
 

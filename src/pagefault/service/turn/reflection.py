@@ -1,15 +1,15 @@
 """Lessons of finished work, on the results that show how it went. No model is asked.
 
-Of a failure: a command, or a runner's tests, that failed in a session and later succeeded is a
-lesson for the next time it fails, a `gotcha` on both results. The files are those changed in
-between, and nothing says that the change was the reason. Of a task: if a person ended a claim about
-the state of some work (`expire_claim`), and it or an earlier state of it rests on results that
-succeeded, these say how it was done: a `procedure` on its words and the results. A task whose
-evidence is words alone teaches nothing here; its model may propose what it learned (formation).
+A failure: a command, or a runner's tests, that failed in a session and later succeeded is a lesson
+for the next time it fails, a `gotcha` on both results. The files are those changed in between, and
+nothing says that the change was the reason. A task: if a person ended a claim about the state of
+some work (`expire_claim`), and it or an earlier state of it rests on results that succeeded, these
+say how it was done: a `procedure` on these results. A task whose evidence is words alone makes no
+lesson; its model may propose what it learned (formation).
 
-Lessons are found from the calls and results in the log (`work_events.py`), and are proposed:
-results have a tool's origin. Each is proposed once: one that was taken back, or that lapsed, is not
-proposed again.
+Lessons are found from the calls and results in the log (`work_events.py`). They are only proposed,
+because results have a tool's origin, and each only once: one that was retracted, or that lapsed, is
+not proposed again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RESULTS: Final = 3  # of one task
 _QUOTED_BYTES: Final = 400  # of a result: its beginning identifies it
 _CHANNEL: Final = Origin("command_output")
 REST_MAX: Final = 3
-"""New lessons at one rest: each waits for a person, and a session of a coding agent has many."""
+"""New lessons at one rest. A coding session has many, and each waits for a person to judge it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Reflection:
                     draft = self._draft(stated, lesson, drafts)
                 except (BadInput, NoSuchPage, RecordGone):
                     continue  # its results are no evidence any more
-                if at_rest:  # by these two an undo knows it (`undo.py`)
+                if at_rest:  # by a tool, with a cause: so `undo.py` knows that nobody asked for it
                     draft = replace(draft, cause=one.seq, actor=Actor.TOOL)
                 drafts.append(draft)
                 lesson = replace(lesson, claim_id=page_id_of(draft))
@@ -145,12 +145,13 @@ class Reflection:
 
     def _tasks(self, events: Sequence[WorkEvent]) -> Iterator[_Found]:
         book = self._claims.book(self._owned.state)
+        merged = book.merged()
         went_well = [one for one in events if _is_run(one) and not _has_failed(one)]
         for held in book.standing():
             ended = book.rulings(held.claim_id, RulingKind.ENDED)
             if held.type is not ClaimType.TASK or not ended:
                 continue
-            states = [*book.versions(held.claim_id), *book.merged().get(held.claim_id, ())]
+            states = [*book.versions(held.claim_id), *merged.get(held.claim_id, ())]
             pages = {page for state in states for page in state.pages}
             on = [one for one in went_well if (one.result_id or one.page_id) in pages][-_RESULTS:]
             spans = filter(None, (self._span(one.result_id or one.page_id) for one in on))

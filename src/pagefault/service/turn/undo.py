@@ -183,7 +183,7 @@ class _Acts:
             return
         if event.type == "claim_ruled" and event.actor is not Actor.USER:
             return  # a check's finding: a new check settles doubts
-        is_lesson = event.actor is Actor.TOOL and event.cause
+        is_lesson = event.actor is Actor.TOOL and bool(event.cause)  # of `reflection.py`, at rest
         if event.cause in self._formations or is_lesson:
             return  # proposed in the background: not an action
         if event.actor is Actor.USER and event.cause:
