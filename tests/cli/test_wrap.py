@@ -293,6 +293,7 @@ def test_a_proxy_that_cannot_start_is_said_and_no_client_runs(bench: Bench) -> N
     ("words", "why"),
     [
         (["nowhere-to-be-found"], "there is no nowhere-to-be-found on your PATH"),
+        (["claud"], "did you mean claude?"),
         (["./nowhere"], "./nowhere is not a program"),
         (["other"], "--upstream"),
         (["--upstream", "ftp://x", "claude"], "not an http or https address"),

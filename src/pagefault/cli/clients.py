@@ -148,11 +148,14 @@ CLIENTS: Final = {
 def find_program(name: str, env: Mapping[str, str]) -> str:
     """The file of a command. Raises `BadInput`, which says how to install it."""
     import shutil
+    from difflib import get_close_matches
 
     found = shutil.which(name, path=env.get("PATH", os.defpath))
     if found is None:
         known = client_of(name)
-        hint = f"install it: {known.install}" if known is not None else "is it installed?"
+        near = get_close_matches(name, CLIENTS, n=1)
+        guess = f"did you mean {near[0]}?" if near else "is it installed?"
+        hint = f"install it: {known.install}" if known is not None else guess
         where = f"{name} is not a program" if os.sep in name else f"there is no {name} on your PATH"
         raise BadInput(where, hint=hint)
     return found

@@ -89,7 +89,7 @@ class Lines(ScrollView):
     def __init__(self, columns: Sequence[Column], *, empty: str, id: str) -> None:
         super().__init__(id=id)
         self.columns = tuple(columns)
-        self.empty = empty  # placeholder for an empty list
+        self.empty = empty  # placeholder for a list that was read, and is empty
         self._source: LineSource = Listed()
         self._chunks: OrderedDict[int, Sequence[Row | None]] = OrderedDict()
         self._asked: set[int] = set()
@@ -223,7 +223,7 @@ class Lines(ScrollView):
             return self._strip(Row(None, cells), width, style, "  ")
         index = y - 1 + self.scroll_offset.y
         if index >= self.count:
-            told = [] if self.count else wrap(self.empty, max(width - 2, 1))
+            told = [] if self.count or not self._shows else wrap(self.empty, max(width - 2, 1))
             text = told[index] if index < len(told) else ""
             style = self._toned("lines--soft")
             return Strip([Segment(set_cell_size(f"  {text}", width), style)], width)
