@@ -411,7 +411,7 @@ ENGLISH: Final = Language(
             "ascension day": Feast(0, 39),
             "whitsun|pentecost": Feast(0, 49, 2),
             "new year['’]?s eve": Feast(12, 31),
-            "new year['’]?s(?: day)?": Feast(1, 1),
+            "new year(?:['’]?s)?(?: day)?": Feast(1, 1),
             "epiphany": Feast(1, 6),
             "valentine['’]?s(?: day)?": Feast(2, 14),
             "halloween": Feast(10, 31),
@@ -421,7 +421,11 @@ ENGLISH: Final = Language(
             "boxing day": Feast(12, 26),
             "christmas|xmas": Feast(12, 24, 3),
         },
-        feast=r"\b{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
+        # A new year alone is no day, except where people go by it.
+        feast=(
+            r"\b(?!new year\b(?!['’]|\s+day\b)){feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"
+            r"|\bat\s+{feast2}\b(?:,?\s*(?:of\s+|in\s+)?{y2}\b)?"
+        ),
         before_feast=(r"\b(?:{n}\s+)?{unit}\s+before\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
         after_feast=(r"\b(?:{n}\s+)?{unit}\s+after\s+{feast}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
         doubtful_months=frozenset(
