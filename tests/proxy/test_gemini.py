@@ -286,6 +286,9 @@ async def test_an_answer_of_ours_is_an_error_as_its_clients_read_one(upstream: U
         refused = await to.http.post(f"{MODEL}:generateContent", json=body(user("a")))
     assert refused.status_code == 401
     assert refused.json()["error"]["status"] == "UNAUTHENTICATED"
+    # What a provider answers when it is asked again, too.
+    for status, name in ((429, "RESOURCE_EXHAUSTED"), (500, "INTERNAL"), (418, "UNKNOWN")):
+        assert Gemini().refusal(status, "no")["error"]["status"] == name
 
 
 # --- memory's tools -----------------------------------------------------------------------------
