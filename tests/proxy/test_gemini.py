@@ -205,6 +205,24 @@ def test_equal_calls_without_ids_have_ids_that_differ() -> None:
     assert results == calls
 
 
+async def test_a_call_that_was_made_before_is_logged_once_and_in_the_same_conversation(
+    upstream: Upstream,
+) -> None:
+    """Models without signatures and ids call the same function in the same words again."""
+    upstream.script = in_turn(
+        *(Say(calls=(Call("", "look", {"at": 1}),)) for _ in range(3)), Say(text="It is fog.")
+    )
+    unnamed = {"x-goog-api-key": KEY}
+    said = [user("Look.")]
+    async with standing(upstream) as to:
+        for _ in range(4):
+            await to.http.post(f"{MODEL}:generateContent", json=body(*said), headers=unnamed)
+            said += [model(call("look", at=1)), user(result("look", "fog"))]
+        [session] = await to.sessions()
+        logged = await to.logged(session)
+        assert logged.count('[calls look] {"at":1}') == logged.count("fog") == 3
+
+
 def test_parallel_results_belong_to_calls_by_name_and_order() -> None:
     asked = model(call("look", at=1), call("hear"), call("look", at=2))
     told = user(result("hear", "wind"), result("look", "one"), result("look", "two"))
@@ -268,6 +286,9 @@ async def test_an_answer_of_ours_is_an_error_as_its_clients_read_one(upstream: U
         refused = await to.http.post(f"{MODEL}:generateContent", json=body(user("a")))
     assert refused.status_code == 401
     assert refused.json()["error"]["status"] == "UNAUTHENTICATED"
+    # What a provider answers when it is asked again, too.
+    for status, name in ((429, "RESOURCE_EXHAUSTED"), (500, "INTERNAL"), (418, "UNKNOWN")):
+        assert Gemini().refusal(status, "no")["error"]["status"] == name
 
 
 # --- memory's tools -----------------------------------------------------------------------------

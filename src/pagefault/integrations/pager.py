@@ -25,6 +25,7 @@ from pagefault.proxy.conversation.conversation import Conversation
 from pagefault.proxy.conversation.passed import Passed
 from pagefault.proxy.history.history import Json, digest
 from pagefault.proxy.http.client import is_plain
+from pagefault.proxy.wires.gemini import numbered
 from pagefault.proxy.wires.wire import Unreadable, Wire
 from pagefault.service.arguments import a_window
 from pagefault.service.memory import Memory
@@ -81,7 +82,8 @@ class Pager:
         if fitted.conversation is None or fitted.passed is None:
             return
         try:
-            await fitted.conversation.answered(fitted.passed, self.wire.answer(answer))
+            answered = numbered(self.wire.answer(answer), fitted.passed.match)
+            await fitted.conversation.answered(fitted.passed, answered)
         except Exception as bug:  # the caller has the answer already
             _warn(type(bug).__name__)
 

@@ -29,7 +29,11 @@ class Nth(NamedTuple):
 
 
 class FromHoliday(NamedTuple):
-    """The days of a holiday, or `number` units after it (before it, if negative)."""
+    """The days of a holiday, or `number` units after it (before it, if negative).
+
+    Where it lasts several days, single days count from any of them: the day after Christmas is the
+    26th to one, and the 27th to another.
+    """
 
     holiday: Holiday
     number: int = 0
@@ -155,9 +159,9 @@ def _from_holiday(one: FromHoliday, year: int) -> tuple[date, date]:
         saturday = day + (6 - day) % 7 if number > 0 else day - (day - 6) % 7
         first = saturday + 7 * (number - 1 if number > 0 else number + 1)
         last = first + 1
-    elif number == 1:
+    elif number == 1 and length > 1:
         first, last = last + 1, last + length
-    elif number == -1:
+    elif number == -1 and length > 1:
         first, last = first - length, first - 1
     else:
         first, last = first + number * length, last + number * length

@@ -411,7 +411,7 @@ ENGLISH: Final = Language(
             "ascension day": Holiday(0, 39),
             "whitsun|pentecost": Holiday(0, 49, 2),
             "new year['’]?s eve": Holiday(12, 31),
-            "new year['’]?s(?: day)?": Holiday(1, 1),
+            "new year(?:['’]?s)?(?: day)?": Holiday(1, 1),
             "epiphany": Holiday(1, 6),
             "valentine['’]?s(?: day)?": Holiday(2, 14),
             "halloween": Holiday(10, 31),
@@ -421,9 +421,15 @@ ENGLISH: Final = Language(
             "boxing day": Holiday(12, 26),
             "christmas|xmas": Holiday(12, 24, 3),
         },
-        holiday=r"\b{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
-        before_holiday=r"\b(?:{n}\s+)?{unit}\s+before\s+{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
-        after_holiday=r"\b(?:{n}\s+)?{unit}\s+after\s+{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?",
+        # A new year alone is no day, except where people go by it.
+        holiday=(
+            r"\b(?!new year\b(?!['’]|\s+day\b)){holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"
+            r"|\bat\s+{holiday2}\b(?:,?\s*(?:of\s+|in\s+)?{y2}\b)?"
+        ),
+        before_holiday=(
+            r"\b(?:{n}\s+)?{unit}\s+before\s+{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"
+        ),
+        after_holiday=(r"\b(?:{n}\s+)?{unit}\s+after\s+{holiday}\b(?:,?\s*(?:of\s+|in\s+)?{y}\b)?"),
         doubtful_months=frozenset(
             words("may march jan feb mar apr jun jul aug sep sept oct nov dec")
         ),

@@ -16,6 +16,7 @@ from pagefault.proxy.intake import AcceptedRequest
 from pagefault.proxy.metrics import Metrics, NoMetrics
 from pagefault.proxy.reply import THE_MEMORY, Told
 from pagefault.proxy.telemetry import Telemetry
+from pagefault.proxy.wires.gemini import numbered
 from pagefault.proxy.wires.wire import Answered
 from pagefault.service.lookup.names import brief
 from pagefault.service.turn.formation import Formed
@@ -39,6 +40,7 @@ class AnswerLog:
 
     def answered(self, taken: AcceptedRequest, answered: Answered, told: Told) -> None:
         """Log the answer to a request, then form memory if its user agreed."""
+        answered = numbered(answered, taken.passed.match)
         self._desk.answered(taken.conversation.name, answered.usage)
         if answered.usage is not None:
             told.metrics.reported(answered.usage)

@@ -29,6 +29,7 @@ from pagefault.proxy.history.history import (
     short_id,
     texts,
 )
+from pagefault.proxy.history.trie import Match
 from pagefault.proxy.wires.wire import Answered, Unreadable, listed, same_json, sealed_beside
 
 _PATH: Final = re.compile(r"/models/([^/:]+):(?:streamG|g)enerateContent\Z")
@@ -44,6 +45,8 @@ _STATUS: Final = {
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
     502: "UNAVAILABLE",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
@@ -312,9 +315,39 @@ def _with_ids(contents: Sequence[Json]) -> list[Json]:
 
 
 def made_id(of: str, seen: Counter[str]) -> str:
-    made = digest(of)
+    return _numbered(f"{_OURS}{digest(of)}", seen)
+
+
+def _numbered(made: str, seen: Counter[str]) -> str:
     seen[made] += 1
-    return f"{_OURS}{made}" + (f":{seen[made]}" if seen[made] > 1 else "")
+    return made + (f":{seen[made]}" if seen[made] > 1 else "")
+
+
+def numbered(answered: Answered, request: Match) -> Answered:
+    """An answer with its calls numbered as the next request will number them: after equal ones of
+    its own request, which an answer alone does not know.
+    """
+    if not any(map(_is_made, answered.items)):
+        return answered
+    seen = Counter(_unnumbered(node.place) for node in request.path if _is_call(node.place))
+    items = (
+        replace(one, call_id=_numbered(_unnumbered(one.call_id), seen)) if _is_made(one) else one
+        for one in answered.items
+    )
+    return replace(answered, items=tuple(items))
+
+
+def _is_call(place: str) -> bool:
+    return place.startswith("call ")
+
+
+def _is_made(item: Item) -> bool:
+    return item.part is Part.CALL and item.call_id.startswith(_OURS)
+
+
+def _unnumbered(place: str) -> str:
+    """An id without its number; a place ends with an id."""
+    return ":".join(place.rpartition(" ")[2].split(":")[:2])
 
 
 def _given(part: Json, name: str, call_id: str) -> Json:
