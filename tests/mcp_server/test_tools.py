@@ -593,7 +593,16 @@ async def test_an_argument_that_a_tool_does_not_have_is_refused_by_its_name(
         told = await refused(one, "memory_status", **{"x" * 900: 1})
         assert "it takes session, limit, max_tokens" in told
         assert len(told) < 200
+        told = await refused(one, "memory_status", **{f"x{n}": 1 for n in range(3_000)})
+        assert len(told) < 1_000
         assert await data(one, "memory_recall", query="compressor", session="planning")
+
+
+async def test_a_null_is_an_argument_that_was_left_out(memory: Memory) -> None:
+    async with client(memory) as one:
+        left_out = await data(one, "memory_recall", query="compressor")
+        assert await data(one, "memory_recall", query="compressor", session=None) == left_out
+        assert "query: " in await refused(one, "memory_recall", query=None)
 
 
 async def test_a_claim_that_rests_on_much_is_told_within_a_resources_tokens(

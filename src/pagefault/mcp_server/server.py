@@ -76,6 +76,7 @@ SESSIONS_TOLD: Final = 50  # by the manifest
 CHARS_MAX: Final = 2_000  # of an argument in words
 COMPLETED_MAX: Final = 100  # by the protocol
 _NAME_CHARS: Final = 40  # shown of the name of an unknown argument
+_UNKNOWN_MAX: Final = 8  # unknown arguments that a refusal names
 
 Words = Annotated[str, Field(min_length=1, max_length=CHARS_MAX)]
 Handle = Annotated[
@@ -561,6 +562,8 @@ class Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        # Some clients send a null for an argument that was left out.
+        arguments = {one: value for one, value in arguments.items() if value is not None}
         if unknown := await self._unknown(name, arguments):
             raise ToolError(f"{name} cannot take these arguments: {'; '.join(unknown)}")
         try:
@@ -575,17 +578,17 @@ class Server(MCPServer[Any]):
             raise ToolError(f"{name} cannot take these arguments: {'; '.join(wrong)}") from None
 
     async def _unknown(self, name: str, arguments: dict[str, Any]) -> list[str]:
-        """A sentence for each argument that the tool does not take. A misspelt `session` would
-        otherwise ask every session.
+        """A sentence for each of the first arguments that the tool does not take. A misspelt
+        `session` would otherwise ask every session.
         """
         tools = {tool.name: tool.input_schema for tool in await super().list_tools()}
         known = tools[name].get("properties", {}) if name in tools else arguments
         said = []
-        for one in arguments.keys() - known:
+        for one in sorted(arguments.keys() - known)[:_UNKNOWN_MAX]:
             near = get_close_matches(one, known, n=1)
             other = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
             said.append(f"{neutralise(one[:_NAME_CHARS])}: there is no such argument: {other}")
-        return sorted(said)
+        return said
 
     async def get_prompt(
         self,
