@@ -41,6 +41,7 @@ from pagefault.language.sought import alternatives
         ("50k", "the budget is $50K"),
         ("oeuvre", "son Œuvre"),
         ("cœur", "coeur"),
+        ("lodz", "in Łódź"),
         ("Ægir", "Aegir"),
         ("nut allergy", "Ann is allergic to nuts"),
         ("when did they choose", "their choice"),

@@ -67,14 +67,14 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093c\u1ab0-\u1aff\u1dc0-\u1dff"
 _DIACRITIC: Final = re.compile(f"[{_DIACRITICS}]")
 _SPELLINGS: Final = {
-    **str.maketrans("’ʼ＇\u0901", "'''\u0902", "\u0640\u200c\u200d\u00ad"),
+    **str.maketrans("’ʼ＇\u0901łŁ", "'''\u0902lL", "\u0640\u200c\u200d\u00ad"),
     ord("œ"): "oe",
     ord("Œ"): "Oe",
     ord("æ"): "ae",
     ord("Æ"): "Ae",
 }
-"""Apostrophes; a Hindi nasal with two spellings; ornamental characters; letters that are written as
-two where a keyboard lacks them.
+"""Apostrophes; a Hindi nasal with two spellings; a Polish letter that Unicode does not decompose;
+ornamental characters; letters that are written as two where a keyboard lacks them.
 """
 _WRITTEN: Final = re.compile(
     rf"[{_UNSPACED}]+"
