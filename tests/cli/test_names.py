@@ -89,7 +89,9 @@ def test_a_history_needs_no_session(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "history", "talk", "msg_3", "--json")
     for page in ("3", "msg_3"):
         assert cli("--root", memory_root, "history", page, "--json").data == told.data
-    assert "no session 'msg_99'" in cli("--root", memory_root, "history", "msg_99").err
+    assert (
+        "session 'talk' has no page 'msg_99'" in cli("--root", memory_root, "history", "msg_99").err
+    )
 
 
 def test_help_explains_a_command(cli: Cli) -> None:
