@@ -94,6 +94,27 @@ def test_a_history_needs_no_session(cli: Cli, memory_root: Path) -> None:
     )
 
 
+def test_the_name_of_a_restored_session_opens_where_it_goes_on(cli: Cli, tmp_path: Path) -> None:
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        first = memory.session("plan")
+        first.user("We meet on Monday.")
+        first.checkpoint("before")
+        first.user("We meet on Tuesday.")
+        again = first.restore("before")
+        again.user("We meet on Friday.")
+        again.fork("aside")
+    root = ("--root", tmp_path / "m")
+    for said in (["plan"], ["pl"], []):
+        assert cli(*root, "status", *said, "--json").data["session_id"] == again.session_id
+    listed = cli(*root, "sessions").out
+    assert listed.index("plan ") < listed.index(first.session_id)
+    assert "aside" not in listed
+    assert cli(*root, "status", first.session_id).code == 0
+    assert completed(*map(str, root), "status", "pl") == ["plan"]
+    refused = cli(*root, "forget", "--all", "--session", "plan", "--yes")
+    assert "matches 2 sessions" in refused.err
+
+
 def test_help_explains_a_command(cli: Cli) -> None:
     assert cli("help", "pages", "show").out == cli("pages", "show", "--help").out
     assert cli("help").out == cli("--help").out

@@ -159,18 +159,20 @@ async def find_kept(memory: Memory, name: str | None) -> str:
 
 
 async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -> SessionRow:
-    """The session with that name or id; without one, the most recently used that is not a fork.
+    """The session with that name or id; without one, the most recently used that is not a fork. Of
+    a session and those that `restore` made of it, a name opens the one used last.
 
     An unambiguous prefix of either, or of an imported title, is enough, unless it must be named
     `in_full`, for irreversible commands. So is the name of a proxied session without the proxy's
     additions.
     """
     from pagefault.model.errors import BadInput
-    from pagefault.service.lookup.names import begun_by, not_found, short_names
+    from pagefault.service.lookup.names import begun_by, forked, meant, not_found, short_names
 
     rows = await memory.sessions()
     if name is None:
-        row = next((row for row in rows if not row.parent), None)
+        apart = forked(rows)
+        row = next((row for row in rows if row.session not in apart), None)
         if row is None:
             missing = not_found("", rows)
             missing.args = ("there is no session here yet",)
@@ -179,6 +181,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
         return row
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
+    if not in_full and (row := meant(by_name)) is not None:
+        by_name = [row]
     found = by_id or by_name or [row for row in rows if name in spellings(row.name)]
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
@@ -190,7 +194,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
                 one for one, title in titles.items() if title.casefold().startswith(name.casefold())
             }
             begun = [row for row in rows if row.session_id in told]
-        found = begun if len(begun) == 1 else []
+        row = meant(begun) if len({one.name for one in begun}) == 1 else None
+        found = [] if row is None else [row]
     if not found:
         raise not_found(name, rows)
     if len(found) > 1:

@@ -23,7 +23,8 @@ def sessions(ctx: click.Context, incomplete: str) -> list[str]:
     """The names of sessions with this prefix, or the id if there is no name; the latest first."""
 
     async def read(memory: Memory) -> list[str]:
-        return [row.name or row.session_id for row in await memory.sessions()]
+        rows = await memory.sessions()
+        return list(dict.fromkeys(row.name or row.session_id for row in rows))
 
     return [name for name in _read(ctx, read) if name.startswith(incomplete)]
 

@@ -31,7 +31,7 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
     now, which quotas count), opened, last_used (ISO 8601, UTC) and parent (the session_id it was
     forked from, or null), mode (`pagefault mode`), and title (of imported sessions).
     """
-    from pagefault.service.lookup.names import brief_names
+    from pagefault.service.lookup.names import brief_names, forked
 
     rows, modes, titles = app.run(_read(app, titles_of if as_json else shown_titles))
     if as_json:
@@ -39,7 +39,8 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
         return
     marked = any(mode != ControlMode.ASSIST for mode in modes.values())
     by_number = {row.session: row for row in rows}
-    shown = [row for row in rows if forks or row.parent not in by_number]
+    apart = set() if forks else forked(rows)
+    shown = [row for row in rows if row.session not in apart]
     names = brief_names(rows)
     if shown:
         app.term.table(

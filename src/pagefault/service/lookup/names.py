@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from pagefault.model.errors import SessionNotFound
+from pagefault.model.ids import SessionNo
 from pagefault.model.page import SessionRow
 from pagefault.service.lookup.imported import IMPORT_PREFIX
 
@@ -54,6 +55,26 @@ def brief(name: str) -> str:
     return _briefs(name)[-1]
 
 
+def meant(found: Sequence[SessionRow]) -> SessionRow | None:
+    """Of the sessions of one name, the one that it opens: the only one, or the one used last if all
+    but the first go on from another of them (`Session.restore`). None if several began by
+    themselves, or there is none.
+    """
+    numbers = {row.session for row in found}
+    began = sum(row.parent not in numbers for row in found)
+    return max(found, key=lambda row: row.last_seq) if began == 1 else None
+
+
+def forked(rows: Sequence[SessionRow]) -> set[SessionNo]:
+    """Those that were forked from another of these sessions, under a name of their own or none."""
+    names = {row.session: row.name for row in rows}
+    return {
+        row.session
+        for row in rows
+        if row.parent in names and not (row.name and row.name == names[row.parent])
+    }
+
+
 def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     """The shortest name of each session that `begun_by` finds no other by; its id if it has none or
     shares it.
@@ -63,7 +84,9 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
         for row in rows
         for one in (row.session_id, *([] if PROXIED.fullmatch(row.name) else [row.name]))
     )
-    names = Counter(row.name for row in rows)
+    names: dict[str, list[SessionRow]] = {}
+    for row in rows:
+        names.setdefault(row.name, []).append(row)
     briefs = {name: _briefs(name) for name in names}
     taken = Counter(one for each in briefs.values() for one in each)
 
@@ -73,7 +96,7 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
 
     told = {}
     for row in rows:
-        own = row.name if names[row.name] == 1 and row.name else row.session_id
+        own = row.name if row.name and meant(names[row.name]) is row else row.session_id
         is_long = PROXIED.fullmatch(row.name) is not None
         free = (one for one in briefs[row.name] if is_free(one)) if is_long else ()
         told[row.session_id] = next(iter(free), own)
