@@ -205,12 +205,7 @@ def _unmoved(part: Json, moved: Collection[str]) -> Json:
 
 
 def _call(pair: Pair) -> Json:
-    try:
-        told = json.loads(pair.call.arguments)
-    except (ValueError, RecursionError):
-        told = {}
-    args = told if isinstance(told, dict) else {}
-    called = {"id": pair.call.call_id, "name": pair.call.name, "args": args}
+    called = {"id": pair.call.call_id, "name": pair.call.name, "args": pair.arguments}
     return {"functionCall": called, **pair.extra}
 
 

@@ -116,17 +116,12 @@ def _normal(block: Json) -> Json:
 
 
 def _call(pair: Pair) -> Json:
-    try:
-        told = json.loads(pair.call.arguments)
-    except (ValueError, RecursionError):
-        told = {}
-    told = told if isinstance(told, dict) else {}
     return {
         "type": "tool_use",
         **pair.extra,
         "id": pair.call.call_id,
         "name": pair.call.name,
-        "input": told,
+        "input": pair.arguments,
     }
 
 

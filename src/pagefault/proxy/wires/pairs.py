@@ -24,7 +24,7 @@ from pagefault.model.kinds import Level, Role
 from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.proxy.history.history import History, Item, Json, Part, short_id
 from pagefault.proxy.history.trie import Match
-from pagefault.proxy.wires.wire import Wire, dumped
+from pagefault.proxy.wires.wire import Wire, dumped, parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ class Pair:
     loaded: Mapping[PageId, Level] = field(default_factory=dict)  # pages that the result shows
     extra: Json = field(default_factory=dict)  # of the call
     beside: Json = field(default_factory=dict)  # of the reply
+
+    @property
+    def arguments(self) -> Json:
+        """The arguments of the call; empty if the model wrote no object."""
+        return parsed(self.call.arguments) or {}
 
     @property
     def splice(self) -> Splice | None:

@@ -190,13 +190,13 @@ def _event(lines: Sequence[bytes]) -> tuple[str, Json] | None:
     return None if document is None else (name, document)
 
 
-def parsed(data: bytes) -> Json | None:
+def parsed(data: bytes | str) -> Json | None:
     """A JSON object, or None for anything else."""
     document = values(data)
     return document if isinstance(document, dict) else None
 
 
-def values(data: bytes) -> Any:
+def values(data: bytes | str) -> Any:
     """Any JSON, or None if it is not JSON."""
     try:
         return json.loads(data)
