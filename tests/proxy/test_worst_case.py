@@ -65,7 +65,7 @@ async def attacked(to: Standing, number: int, text: str) -> list[str]:
     [row] = [row for row in rows if row.name.split(":")[0] == name]
     session = await to.memory.session(row.session_id, create=False)
     held = [one.text for one in await session.claims() if one.authority == "user"]
-    return [*held, *session.owned.state.pins_there(), session.owned.state.tail()]
+    return [*held, *session.owned.state.pins_there(), session.owned.state.claims.tail()]
 
 
 @pytest.mark.parametrize("gated", [True, False])

@@ -197,12 +197,12 @@ async def test_control_a_plan_that_forgets_what_closed_a_claim_is_caught(
     whole = plan.to_bring
 
     def forgetful(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
-        known = dict(state.closed_by)
-        state.closed_by.clear()
+        known = dict(state.claims.closed_by)
+        state.claims.closed_by.clear()
         try:
             return whole(state, recalled)
         finally:
-            state.closed_by.update(known)
+            state.claims.closed_by.update(known)
 
     monkeypatch.setattr(plan, "to_bring", forgetful)
     monkeypatch.setattr(plan_developer, "to_bring", forgetful)

@@ -33,7 +33,7 @@ async def standing(memory: pagefault.Memory, session: pagefault.Session) -> dict
     return {
         "pins": session.owned.state.pins_there(),
         "claims": [text for text in claims if text in held],
-        "tail": session.owned.state.tail(),
+        "tail": session.owned.state.claims.tail(),
         "control": session.control,
         "mode": (status.mode, status.window_tokens),
         "retention": await memory.retention(),

@@ -262,7 +262,7 @@ class Answers:
         page = await found.page(page_id)
         if why := await self._memory._why_unseen(found, page_id):
             raise RecordGone(f"page {page_id} is not shown: {why}")
-        lapse = found.owned.state.lapse_of(page.page_id)
+        lapse = found.owned.state.closures.lapse_of(page.page_id)
         for asked in range(level, Level.REFERENCE + 1):
             served, text, _ = await found.at_level(page_id, asked)
             told = LoadedPage(
@@ -529,7 +529,7 @@ class Answers:
         if not asked.session or await self._is_region(asked.session):
             return found  # what holds is known of sessions that are open, and these may be many
         state = (await self._session(str(sessions[0] if sessions else ""))).owned.state
-        hits = (replace(hit, lapse=state.lapse_of(hit.page.page_id)) for hit in found.hits)
+        hits = (replace(hit, lapse=state.closures.lapse_of(hit.page.page_id)) for hit in found.hits)
         return replace(found, hits=tuple(hits))
 
     async def _one(self, session: str) -> SessionRow:

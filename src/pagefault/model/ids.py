@@ -24,6 +24,7 @@ Seq = NewType("Seq", int)
 """Position in the log, from 1: the only total order."""
 
 NOTHING: Final = Seq(0)
+FOREVER: Final = Seq(2**63 - 1)  # after every record
 """The seq before the first record."""
 
 _DIGITS_MAX: Final = 15  # of a page's number

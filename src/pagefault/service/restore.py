@@ -65,7 +65,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.numbers = runtime.index.prefix_counts(scope)
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
-    state.renew_budget(list(_calls_of_turn(reader, scope, state.turn)))
+    state.calls.renew(list(_calls_of_turn(reader, scope, state.turn)))
     state.layout.compose_sent()  # here, and not on the event loop
     since = max(row.epoch_seq, Seq(row.session))
     if runtime.regions.lost(scope, since=since):

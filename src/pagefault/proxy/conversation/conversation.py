@@ -35,6 +35,7 @@ from pagefault.proxy.wires.wire import Answered, Unreadable, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import check_writable
 from pagefault.service.turn.formation import Told
+from pagefault.service.window.room import hot_utilisation
 
 
 class Conversation:
@@ -103,7 +104,7 @@ class Conversation:
     def hot_percent(self) -> float | None:
         """How much of hot memory the session uses; None without a session."""
         session = self._state.session
-        return None if session is None else session.owned.state.hot_utilisation()
+        return None if session is None else hot_utilisation(session.owned.state)
 
     def written(self, body: Json) -> bytes:
         """A body as it is sent. Raises ValueError for numbers that JSON does not have."""

@@ -20,7 +20,7 @@ from typing import Final
 from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
 from pagefault.model.errors import CallerError, PagefaultError, RecordGone, SessionNotFound
 from pagefault.model.events import Relayed
-from pagefault.model.ids import PageId, Seq
+from pagefault.model.ids import FOREVER, PageId, Seq
 from pagefault.model.kinds import IMPORT, Compaction, Kind, Level, Origin
 from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import is_untrusted
@@ -36,7 +36,6 @@ from pagefault.service.session import Session
 from pagefault.service.turn.auto_recall import is_chat
 from pagefault.service.window.claim_pages import is_claim
 from pagefault.service.window.closed_words import marked
-from pagefault.service.window.state import FOREVER
 
 CANDIDATES: Final = 50
 QUERY_CHARS_MAX: Final = 4_000
@@ -260,20 +259,24 @@ class Quotes:
         is_summary = page.row.kind is Kind.SUMMARY and page.derived and not page.derived.represents
         if is_summary and state.compaction is Compaction.HIERARCHICAL:
             return replace(page, text="")
-        if not state.has_closed or page.row.kind is Kind.CLAIM:
+        if not state.closures.any_closed or page.row.kind is Kind.CLAIM:
             return page
         if is_summary:  # formed: each line cites its pages
-            for source, words in state.closed_in(page, upto).items():
+            for source, words in state.closures.repeated_in(page, upto).items():
                 page = replace(page, text=marked(page.text, source, words[-1].by))
             return page
-        return replace(page, lapse=render.changed(", ".join(state.closers_of(page.page_id, upto))))
+        return replace(
+            page, lapse=render.changed(", ".join(state.closures.closers_of(page.page_id, upto)))
+        )
 
     async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
         """Replace quotes of words edited since, and note what was closed since, when an epoch
         begins: the provider's cache is lost there anyway. `upto` is the record reached, if the log
         is being replayed.
         """
-        has_closed = bool(self._inserted) and (await self._session()).owned.state.has_closed
+        has_closed = (
+            bool(self._inserted) and (await self._session()).owned.state.closures.any_closed
+        )
         if not self._edits and not has_closed:
             return
         closed = await self._closed_by_edits(upto) if self._edits else {}
@@ -349,11 +352,11 @@ class Quotes:
             state = (await self._session()).owned.state
         except SessionNotFound:
             return found  # nothing has been said yet
-        if not state.has_closed:
+        if not state.closures.any_closed:
             return found
         sent = {PageId(page) for node in outgoing.shown() for page in self._said_in(node)}
         for page_id in dict.fromkeys((*quoted, *sorted(sent))):
-            closers = state.closers_of(page_id)
+            closers = state.closures.closers_of(page_id)
             if is_claim(page_id):
                 closers = [
                     by for by in [state.claims.instead_of(page_id, FOREVER)] if by != page_id

@@ -118,7 +118,7 @@ class Inspector(SessionParts):
 
     def fault_counts(self) -> tuple[int, int]:
         """Faults served and refused since this session was opened here."""
-        return self._state.faults_served, self._state.faults_refused
+        return self._state.calls.served, self._state.calls.refused
 
     @property
     def paged_in_tokens(self) -> int:

@@ -46,6 +46,7 @@ from pagefault.service.turn.media import dimensions, duration_seconds
 from pagefault.service.turn.stated_claims import a_kind
 from pagefault.service.turn.toolset import Tool, a_toolset
 from pagefault.service.turn.turn import id_as_kept
+from pagefault.service.window import exchanges
 from pagefault.service.window.host_calls import unused
 
 
@@ -83,7 +84,7 @@ class Reader(SessionParts, Asking):
             )
 
         async def verb() -> Request:
-            check_answered(self._state.calls_awaited())
+            check_answered(exchanges.calls_awaited(self._state))
             if offered is not None:
                 await configure(self.owned, self._runtime, name=self.name, tools=offered)
             with self._runtime.timed("request"):

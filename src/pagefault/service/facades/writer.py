@@ -59,6 +59,7 @@ from pagefault.service.turn.host_tools import (
 from pagefault.service.turn.stated_events import STATED_BY, stated
 from pagefault.service.turn.turn import id_as_kept
 from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
+from pagefault.service.window import exchanges
 from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
 
@@ -176,7 +177,7 @@ class Writer(SessionParts):
         that an earlier process left open. Their arguments are as the model wrote them; those that
         another process logged are as stored, without secrets.
         """
-        calls = self._state.calls_awaited()
+        calls = exchanges.calls_awaited(self._state)
         given = {call.call_id: self._given.get(call.call_id, call.arguments) for call in calls}
         self._given = {one: given[one] for one in self._given if one in given}  # less closed ones
         return [ToolCall(call.call_id, call.name, given[call.call_id]) for call in calls]

@@ -16,6 +16,7 @@ from pagefault.service.inspection.relayed import Proxied, proxied_of
 from pagefault.service.inspection.targets import LOOKUPS_MIN, Judged, judge
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.room import hot_utilisation
 from pagefault.service.window.state import SessionState
 
 
@@ -117,7 +118,7 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
         "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
-        "memory_hot_utilization": state.hot_utilisation(),
+        "memory_hot_utilization": hot_utilisation(state),
         "memory_recall_latency_ms": latency["heat_recall"]["p50_ms"]
         if "heat_recall" in latency
         else None,

@@ -133,7 +133,7 @@ def status_of(
         requests=state.request_next,
         resident_pages=len(state.working_set),
         pinned=tuple(state.pins_there()),
-        faults_left=state.budget.faults_left,
+        faults_left=state.calls.budget.faults_left,
         tlb_hits=state.table.tlb.hits,
         tlb_misses=state.table.tlb.misses,
         dirty_pages=tuple(state.l1.dirty()),

@@ -13,7 +13,7 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone, StoreCorrupt
 from pagefault.model.events import Shared
-from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.ids import FOREVER, PageId, SessionNo
 from pagefault.model.kinds import PAGE_PREFIX, Kind
 from pagefault.model.page import PageRow
 from pagefault.pack.render import changed
@@ -21,7 +21,6 @@ from pagefault.service.derived.claim_book import claim_pages, rulings_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.closed_words import repeats
 from pagefault.service.window.core import Core
-from pagefault.service.window.state import FOREVER
 
 _SHARED: Final = PAGE_PREFIX["shared"] + "_"
 
@@ -58,7 +57,7 @@ class ClosedHits:
 
     def _closed_by(self, row: PageRow) -> str:
         core = self._core(row.session)
-        if not core.has_closed:
+        if not core.closed_by:
             return ""
         if row.kind is Kind.CLAIM:
             by = core.instead_of(row.page_id, FOREVER)

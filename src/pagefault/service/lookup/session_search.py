@@ -73,7 +73,7 @@ class Finder:
                     hits.append(result.hits)
                     total += result.total
                 found += merged(hits)
-        closers, closed = self._owned.state.lapse_of, ClosedHits(self._runtime)
+        closers, closed = self._owned.state.closures.lapse_of, ClosedHits(self._runtime)
         noted: list[SearchHit] = []
         for hit in found[: max(limit, 0)]:
             if is_shared(hit.page):  # another session's claims decide
@@ -120,7 +120,7 @@ class Finder:
                 closed = replace(hit.page, superseded=row.seq)
                 row = closed if wanted.history else None if row.origin == RUNTIME else row
             if row is not None and claims.admits(row):
-                lapse = state.lapse_of(row.page_id)
+                lapse = state.closures.lapse_of(row.page_id)
                 found.setdefault(row.page_id, replace(hit, page=row, lapse=lapse))
         return list(found.values())
 

@@ -126,7 +126,7 @@ class TurnRecall:
                 free = min(most - spent, share - strangers[origin] if is_more else most)
                 if row.tokens > free:
                     continue
-                read = map(state.as_it_holds, self._read_all([row]))
+                read = map(state.closures.as_it_holds, self._read_all([row]))
                 for page in (_marked(page, newer) for page in read):
                     cost = state.counter.count(render.line([page])) + 1
                     if cost <= free:

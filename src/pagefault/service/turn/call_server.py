@@ -77,7 +77,7 @@ class CallServer:
             return refusal(
                 "no_room",
                 "the window has no room for more calls in this turn: answer now",
-                faults_left=state.budget.faults_left,
+                faults_left=state.calls.budget.faults_left,
             )
         with state.table.faults():
             body = await self._body(call, said, state)
@@ -115,7 +115,7 @@ class CallServer:
                     code=code,
                     why=why,
                     said=words,
-                    faults_left=state.budget.faults_left,
+                    faults_left=state.calls.budget.faults_left,
                 )
 
 
@@ -142,12 +142,12 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
         query=action.query,
         said=said,
     )
-    if state.searches_left < 1:
+    if state.calls.searches_left < 1:
         return replace(
             asked,
             refusal="search_limit",
             why="no searches are left in this turn: answer from what you can see",
-            faults_left=state.budget.faults_left,
+            faults_left=state.calls.budget.faults_left,
         )
     # Pages in the window are known to the model, so they do not crowd out others.
     seen = state.working_set
@@ -160,7 +160,7 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
             Hit(
                 page_id=hit.page.page_id,
                 relevance=round(hit.relevance, 3),
-                lapse=hit.lapse or state.lapse_of(hit.page.page_id),
+                lapse=hit.lapse or state.closures.lapse_of(hit.page.page_id),
             )
             for hit in told[: action.limit]
         ),
@@ -180,9 +180,9 @@ def _fault(
         page_id=action.page_id,
         level=action.level,
         reason=action.reason,
-        lapse=state.lapse_of(action.page_id),
+        lapse=state.closures.lapse_of(action.page_id),
         said=said,
-        faults_left=state.budget.faults_left,
+        faults_left=state.calls.budget.faults_left,
     )
     row = state.table.find(action.page_id)
     if row is None:
@@ -197,7 +197,7 @@ def _fault(
         page = runtime.pages.read(row)  # one read of a file: cheaper than a hop to a thread
         ladder = levels.ladder(page)
         room = fault_room(state, asked, page)
-        level = state.budget.grant(row.page_id, action.level, action.reason, ladder, room)
+        level = state.calls.budget.grant(row.page_id, action.level, action.reason, ladder, room)
         level = ladder.fullest(level)
     except RecordGone:
         return replace(asked, refusal="forgotten", why="the page was forgotten")
@@ -223,5 +223,5 @@ def _fault(
         level=level,
         tokens=ladder[level],
         shows=shows,
-        faults_left=state.budget.faults_left - 1,
+        faults_left=state.calls.budget.faults_left - 1,
     )

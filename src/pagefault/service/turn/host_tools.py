@@ -13,6 +13,7 @@ from pagefault.model.signatures import ANY_VALUE
 from pagefault.service.turn.artifacts import UNKNOWN
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.turn import as_kept, encodable
+from pagefault.service.window import exchanges
 from pagefault.service.window.host_calls import called, unused
 from pagefault.service.window.state import SessionState
 
@@ -134,8 +135,8 @@ def check_answered(waiting: Sequence[ToolCall]) -> None:
 
 def not_open(call_id: str, state: SessionState) -> BadInput:
     """The error for a result whose call is not open."""
-    waiting = state.calls_awaited()
-    known = (call.call_id for call in state.calls_shown())
+    waiting = exchanges.calls_awaited(state)
+    known = (call.call_id for call in exchanges.calls_shown(state))
     told = f"; open calls: {_listed(waiting)}" if waiting else ""
     if call_id in known:
         return BadInput(

@@ -179,7 +179,7 @@ class RelayedCalls:
             arguments=kept.arguments,
             code=code,
             why=why,
-            faults_left=max(0, self._owned.state.budget.faults_left),
+            faults_left=max(0, self._owned.state.calls.budget.faults_left),
             relayed=True,
         )
 
@@ -191,12 +191,12 @@ class RelayedCalls:
             relayed=True,
         )
         state = self._owned.state
-        if state.searches_left < 1:
+        if state.calls.searches_left < 1:
             return replace(
                 asked,
                 refusal="search_limit",
                 why="no searches are left in this turn: answer from what you can see",
-                faults_left=max(0, state.budget.faults_left),
+                faults_left=max(0, state.calls.budget.faults_left),
             )
         found = await self._find(action.query, action.limit + CANDIDATES)
         hits = [
@@ -213,7 +213,7 @@ class RelayedCalls:
                 Hit(
                     page_id=hit.page.page_id,
                     relevance=round(hit.relevance, 3),
-                    lapse=hit.lapse or state.lapse_of(hit.page.page_id),
+                    lapse=hit.lapse or state.closures.lapse_of(hit.page.page_id),
                 )
                 for hit in hits[: action.limit]
             ),
@@ -232,8 +232,8 @@ class RelayedCalls:
             page_id=action.page_id,
             level=action.level,
             reason=action.reason,
-            lapse=state.lapse_of(action.page_id),
-            faults_left=max(0, state.budget.faults_left),
+            lapse=state.closures.lapse_of(action.page_id),
+            faults_left=max(0, state.calls.budget.faults_left),
             relayed=True,
         )
         if action.page_id in view.shown:
@@ -257,7 +257,7 @@ class RelayedCalls:
             return replace(asked, refusal="withdrawn", why=quarantine.why_unseen(page.row))
         ladder = self._levels.ladder(page)
         try:
-            level = state.budget.grant(
+            level = state.calls.budget.grant(
                 page.page_id, action.level, action.reason, ladder, room - FRAMING_TOKENS
             )
         except FaultRefused as refused:
@@ -279,7 +279,7 @@ class RelayedCalls:
             level=level,
             tokens=ladder[level],
             shows=shows,
-            faults_left=max(0, state.budget.faults_left - 1),
+            faults_left=max(0, state.calls.budget.faults_left - 1),
         )
 
     @staticmethod

@@ -74,7 +74,7 @@ class Requests:
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         state, is_cold = self._owned.state, self._is_cold()
-        if state.lapsed():
+        if state.closures.lapsed_in(state.layout.entries()):
             state.epoch_due = state.epoch_due or "lapsed"
         if state.layout_name is LayoutName.STABLE:
             return plan_request(state, self._owned.session, recalled, is_cold=is_cold)
@@ -126,8 +126,8 @@ class Requests:
     def _note(self) -> None:
         """Note that a request was packed: its size decides the pressure on the window."""
         state = self._owned.state
-        faults = state.faults_served - self._faults_noted
-        self._faults_noted = state.faults_served
+        faults = state.calls.served - self._faults_noted
+        self._faults_noted = state.calls.served
         self._pressure.note(state.layout.tokens() / state.window_room, max(0, faults))
 
     def _is_cold(self) -> bool:

@@ -321,13 +321,13 @@ class StatedClaims:
         """Raise `BadInput` unless all the user's rules that hold could be recited with this one."""
         assert isinstance(draft.body, PageBody)
         page, state = page_of(expected(draft), draft.body), self._owned.state
-        if not state.recites([page]):
+        if not state.claims.recites([page]):
             raise BadInput(
                 f"this rule is longer than the {TAIL_TOKENS} tokens available for recited rules",
                 hint="shorten it, or state it as a decision, which is recalled when relevant",
             )
-        rules: list[Page] = [one for one in state.rules() if one.page_id not in instead]
-        if not state.recites([*rules, page]):
+        rules: list[Page] = [one for one in state.claims.rules() if one.page_id not in instead]
+        if not state.claims.recites([*rules, page]):
             raise BadInput(
                 f"the {TAIL_TOKENS} tokens in which rules are recited are taken by "
                 + ", ".join(one.page_id for one in rules),

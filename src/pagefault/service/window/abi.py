@@ -18,7 +18,9 @@ def abi_of(state: SessionState) -> MemoryABI:
     return MemoryABI(
         pages=tuple(entry_of(page, can_evict=page.page_id not in stay) for page in shown),
         faults_allowed=state.mode is not Mode.PASSIVE,
-        upgrade_budget_tokens=0 if state.mode is Mode.PASSIVE else state.budget.limits.tokens_max,
+        upgrade_budget_tokens=0
+        if state.mode is Mode.PASSIVE
+        else state.calls.budget.limits.tokens_max,
         max_context_tokens=state.window_room,
         reserved_tokens=reserved,
         available_tokens=max(0, state.window_room - reserved - schemas),

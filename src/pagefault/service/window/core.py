@@ -106,11 +106,6 @@ class Core:
         return bool(self._written)
 
     @property
-    def has_closed(self) -> bool:
-        """Whether any claim was closed: if not, no words are."""
-        return bool(self.closed_by)
-
-    @property
     def upto(self) -> Seq:
         """The record of the latest claim."""
         return max((row.seq for row in self._written.values()), default=NOTHING)
@@ -133,7 +128,7 @@ class Core:
         return self._book.lapses(self.now_ms)
 
     @property
-    def claims(self) -> dict[PageId, Page]:
+    def holding(self) -> dict[PageId, Page]:
         """The claims that hold, oldest first."""
         lapsed = self.lapses
         if self._holding is None or lapsed is not self._lapsed:  # called at every turn

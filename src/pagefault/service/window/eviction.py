@@ -16,6 +16,8 @@ from pagefault.model.events import Draft, EpochBegun, PagedIn
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import Page
 from pagefault.pack.layout import Exchange, Front, Shown, pages_of, said_in
+from pagefault.service.window import exchanges
+from pagefault.service.window.room import core_pins
 from pagefault.service.window.state import SessionState, paged_in
 from pagefault.service.window.summaries import plan_summaries
 from pagefault.service.window.view import View
@@ -60,7 +62,7 @@ class PagesByPolicy:
         state = self._state
         state.relearn_factor()
         target = target_tokens(state)
-        stay = state.latest_exchanges(state.window_room // 2) or state.unsent()
+        stay = exchanges.latest(state, state.window_room // 2) or exchanges.unsent(state)
         for last_turns in (state.limits.last_turns_kept, 0):
             yield self.offer(reason, Round(last_turns, target, self._pages, stay))
         yield from self.whatever_it_takes(reason)
@@ -69,9 +71,9 @@ class PagesByPolicy:
         """Epochs that spare less and less of what may leave."""
         state, pages = self._state, self._pages
         pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
-        unsent = state.unsent()
+        unsent = exchanges.unsent(state)
         # Of a long turn, the last calls.
-        latest = [state.latest_exchanges(state.window_room // share) for share in (2, 4)]
+        latest = [exchanges.latest(state, state.window_room // share) for share in (2, 4)]
         target = target_tokens(state)
         for spared in (
             *(Round(0, target, pages, one, in_place=False) for one in latest if one),
@@ -131,7 +133,7 @@ class PagesByPolicy:
             summaries=summaries.paged_in,
             older=summaries.older,
             kept=tuple(
-                replace(told.get(one, PagedIn(page_id=one)), lapse=state.lapse_of(one))
+                replace(told.get(one, PagedIn(page_id=one)), lapse=state.closures.lapse_of(one))
                 for one in kept
             ),
             verbatim_from=verbatim_from,
@@ -178,7 +180,11 @@ class PagesByPolicy:
             else:  # all that may leave does: no policy is asked
                 victims = {p for p in evictable if not state.working_set.is_held(p)}
         moved = {page.page_id for page in state.out_of_place()}
-        gone = {*state.closed_by, *state.lapsed(), *(state.leaving & moved)}
+        gone = {
+            *state.claims.closed_by,
+            *state.closures.lapsed_in(state.layout.entries()),
+            *(state.leaving & moved),
+        }
         return victims | {p for p in gone if p in evictable and p not in must_stay}
 
     def _kept(
@@ -192,7 +198,7 @@ class PagesByPolicy:
         kept = dict.fromkeys(map(state.stays_as, staying))
         shown = elsewhere | brought
         found = dict.fromkeys([*shown, *kept])
-        for closed, closer in state.closed_by.items():
+        for closed, closer in state.claims.closed_by.items():
             if closed in found:
                 found.setdefault(closer)
         return [page_id for page_id in found if page_id not in shown]
@@ -210,7 +216,7 @@ def _core(state: SessionState) -> tuple[list[Page], int]:
     Pins and claims share the core's room.
     """
     room = state.limits.core_tokens_max(state.window_tokens)
-    room -= state.pin_tokens(state.core_pins())
+    room -= state.pin_tokens(core_pins(state))
     chosen: list[Page] = []
     for page in reversed(state.core.values()):
         room -= state.pin_tokens([page])

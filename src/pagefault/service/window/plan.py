@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Draft, EpochBegun, Packed
-from pagefault.model.ids import SessionNo
+from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.policy.epochs import CallFacts
+from pagefault.service.window import exchanges
 from pagefault.service.window.eviction import PagesByPolicy, Round, target_tokens
 from pagefault.service.window.state import SessionState, paged_in, turn_now
 from pagefault.service.window.view import LAW, View
@@ -81,7 +82,7 @@ def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     """The epoch that drops what no request will show, so that a restart need not read it."""
     turns = state.limits.last_turns_kept
     choice = PagesByPolicy(state, session, View(state, []), [])
-    plan = choice.offer("backlog", Round(turns, target_tokens(state), [], state.unsent()))
+    plan = choice.offer("backlog", Round(turns, target_tokens(state), [], exchanges.unsent(state)))
     return [*plan.summaries, draft(state, session, plan.epoch)]
 
 
@@ -183,13 +184,16 @@ def to_bring(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
     wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
     fresh = {page.page_id: page for page in wanted if page.page_id not in state.working_set}
     # In order: a closing claim may have been closed by a later one.
-    for closed, closer in state.closed_by.items():
+    for closed, closer in state.claims.closed_by.items():
         is_shown = closed in state.working_set or closed in fresh
         if is_shown and closer not in state.working_set and closer not in fresh:
             with suppress(RecordGone, ArchiveMissing, KeyError):
-                fresh[closer] = state.as_it_holds(state.read_page(closer))
-    for closer, sent in state.closers_due(list(fresh)).items():
+                fresh[closer] = state.closures.as_it_holds(state.read_page(closer))
+    due: dict[PageId, tuple[PageId, ...]] = {}
+    if state.control.recalls:
+        due = state.closures.closers_due(state.layout.entries(), state.working_set, list(fresh))
+    for closer, sent in due.items():
         with suppress(RecordGone, ArchiveMissing, KeyError):
-            page = fresh.get(closer) or state.as_it_holds(state.read_page(closer))
+            page = fresh.get(closer) or state.closures.as_it_holds(state.read_page(closer))
             fresh[closer] = replace(page, newer_than=(*page.newer_than, *sent))
     return list(fresh.values())

@@ -20,6 +20,7 @@ from pagefault.pack.developer import DeveloperLayout
 from pagefault.pack.envelope import dump
 from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
+from pagefault.service.window import exchanges
 from pagefault.service.window.claim_pages import is_claim
 from pagefault.service.window.eviction import Leaving, PagesByPolicy, Round
 from pagefault.service.window.plan import draft, to_bring
@@ -142,7 +143,7 @@ class JustEnough(PagesByPolicy):
         state, over = self._state, self._schedule.over_tokens
         layout = state.layout
         state.relearn_factor()
-        stay = state.latest_exchanges(state.window_room // 2) or state.unsent()
+        stay = exchanges.latest(state, state.window_room // 2) or exchanges.unsent(state)
         more = int(state.window_room * state.limits.repack_window_share)
         weight = layout.head_tokens + state.working_set.tokens_used
         weight += sum(page.row.tokens for page in self._pages)
@@ -166,7 +167,7 @@ def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[Page
 def _listing(state: SessionState, page_ids: Sequence[PageId]) -> Iterator[Listed]:
     """The pages for a manifest, read one by one on demand; no lapsed claim."""
     for page_id in page_ids[:ENTRIES_MAX]:
-        if not (is_claim(page_id) and state.lapse_of(page_id)):
+        if not (is_claim(page_id) and state.closures.lapse_of(page_id)):
             yield from state.listing([page_id])
 
 

@@ -74,10 +74,24 @@ def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
         )
 
 
+def core_pins(state: SessionState) -> list[Page]:
+    """The pages that share core's room: pins, without those that heat set, which have a limit of
+    their own.
+    """
+    return [page for page in state.pinned_pages() if page.page_id not in state.hot]
+
+
+def hot_utilisation(state: SessionState) -> float:
+    """The tokens of the texts of hot pages, as a percentage of their limit."""
+    hot = sum(page.row.tokens for page in state.pinned_pages() if page.page_id in state.hot)
+    limit = state.limits.hot_limit(state.window_tokens)
+    return round(100 * hot / limit, 1) if limit else 0.0
+
+
 def check_pins(state: SessionState, page: Page, *, instead: Page | None = None) -> None:
     """Raise `PinsFull` unless `page` can be pinned, `instead` of another."""
     room = state.limits.core_tokens_max(state.window_tokens)
-    pins = [pin for pin in state.core_pins() if instead is None or pin != instead]
+    pins = [pin for pin in core_pins(state) if instead is None or pin != instead]
     needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
     if taken + needed > room:
         names = ", ".join(pinned.page_id for pinned in pins) or "none"

@@ -82,7 +82,6 @@ from pagefault.model.kinds import (
     Actor,
     Compaction,
     ControlMode,
-    EventType,
     Heat,
     Kind,
     LayoutName,
@@ -91,7 +90,7 @@ from pagefault.model.kinds import (
     Role,
     Tier,
 )
-from pagefault.model.page import DERIVED_ORDER, Derived, Evidence, Page, PageRow
+from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency, tier_of
 from pagefault.model.trust import is_untrusted
@@ -108,11 +107,10 @@ from pagefault.pack.layout import (
     Recalled,
     Shown,
     pages_of,
-    said_in,
 )
 from pagefault.pack.manifest import Listed
 from pagefault.pack.tools import MEMORY_TOOLS, PAGE_FAULT, SEARCH_PAGES, vm_tools
-from pagefault.paging.fault import FaultBudget, FaultLimits
+from pagefault.paging.fault import FaultLimits
 from pagefault.paging.l1 import L1
 from pagefault.paging.questions import Resident
 from pagefault.paging.table import PageTable
@@ -122,17 +120,17 @@ from pagefault.policy.epochs import EpochRule
 from pagefault.policy.locality_lru import REFETCH
 from pagefault.recall.hint import hint
 from pagefault.service.limits import Limits
-from pagefault.service.window import host_calls
+from pagefault.service.window import exchanges, host_calls
 from pagefault.service.window.ages import Ages
-from pagefault.service.window.claim_pages import is_claim
-from pagefault.service.window.closed_words import ClosedWords, marked, repeats
+from pagefault.service.window.closures import Closures
 from pagefault.service.window.content import is_user_message, page_of
 from pagefault.service.window.core import Core
-from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.factor import TokenFactor
 from pagefault.service.window.ranges import Ranges
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.sources import Sources
+from pagefault.service.window.summary_maker import SummaryMaker
+from pagefault.service.window.turn_calls import TurnCalls
 from pagefault.truth.lapses import Ruled
 
 UNFOLDABLE: Final = (
@@ -144,10 +142,6 @@ UNFOLDABLE: Final = (
     ValueError,
 )
 """Errors that a record's content can cause in a fold, as opposed to a machine's."""
-
-
-FOREVER: Final = Seq(2**63 - 1)
-"""After every record."""
 
 
 def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
@@ -166,10 +160,6 @@ def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
 def turn_now(state: SessionState) -> TurnNo:
     """The turn of a record made now."""
     return TurnNo(max(state.turn, 0))
-
-
-_FORMED_MAX: Final = 32  # summaries of a plan that may be made again
-_WEIGHED_MAX: Final = 1_024  # summaries whose tokens are cached
 
 
 class SessionState:
@@ -198,9 +188,6 @@ class SessionState:
         self.packed_seq = NOTHING
         self.said_seq = NOTHING
         self._packed_tokens = 0  # of the last request, without its tail
-        self.searches_left = limits.searches_per_turn_max
-        self.faults_served = 0
-        self.faults_refused = 0
         self._paged_in: list[list[Entry]] = []  # with each of this turn's requests
         self.recalled_now: set[PageId] = set()  # with this turn's requests
         self.calls_withdrawn: set[str] = set()  # no request shows them any more
@@ -210,7 +197,6 @@ class SessionState:
         self.newest_user: list[Page] = []
         self._room: int | None = None  # cached `room_for_results`, until something changes
         self._floor: int | None = None  # what it subtracted, until more than a call is folded
-        self._spent: list[int] = []  # tokens of each fault served in this turn
         self.rulings = 0  # rulings on claims folded so far
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
@@ -219,10 +205,13 @@ class SessionState:
         self.ranges = Ranges()  # formed, or being formed, into memory
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
-        self._core = Core(sources.counter, is_adopted=sources.is_adopted)
+        self.claims = Core(sources.counter, is_adopted=sources.is_adopted)
+        self.closures = Closures(self.claims, self.find_row, self.read_page)
+        self.summary_maker = SummaryMaker(sources, self.closures, self.read_page)
+        self.calls = TurnCalls(
+            limits.searches_per_turn_max, limits.fault_limits(opened.window_tokens)
+        )
         self.epoch_seq = NOTHING
-        self._formed: dict[tuple[PageId, PageId, tuple[Evidence, ...]], Made | None] = {}
-        self._summary_tokens: dict[tuple[Seq, Level, int], int] = {}
         self.session_id = opened.session_id
         self._frame: tuple[int, Mode, str, LayoutName, ControlMode] | None = None
         self._configure(opened, entries=[])
@@ -234,11 +223,11 @@ class SessionState:
         self.asked_mode = told.mode
         # In a mode without recall, the model has no tools for it.
         self.mode = told.mode if told.control.recalls else Mode.PASSIVE
-        self._core.is_silent = not told.control.recalls
+        self.claims.is_silent = not told.control.recalls
         self.layout_name = told.layout
         self.tools = told.tools
         fault_limits = self.limits.fault_limits(told.window_tokens)
-        self.budget = FaultBudget(fault_limits, spent=self._spent)
+        self.calls.limit(fault_limits)
         tools = () if self.mode is Mode.PASSIVE else vm_tools(fault_limits)
         tools += tuple(
             ToolSpec(tool.name, tool.description, json.loads(tool.parameters))
@@ -289,65 +278,6 @@ class SessionState:
     def compaction(self) -> Compaction:
         return self._sources.compaction
 
-    def summarise(self, run: Sequence[Page], *, quotes: bool) -> Made | None:
-        """The summary of a run of turns, without closed words; otherwise the same run always gives
-        the same.
-        """
-        closed = tuple(one.span for page in run for one in self.closed_words(page.page_id))
-        key = run[0].page_id, run[-1].page_id, closed
-        if key not in self._formed:
-            if len(self._formed) >= _FORMED_MAX:
-                self._formed.clear()
-            self._formed[key] = self._sources.summarise(run, quotes, closed)
-        return self._formed[key]
-
-    def with_notes(self, page: Page, upto: Seq = FOREVER) -> Page:
-        """A formed summary, with a note where it cites words that were closed before the record
-        `upto`. Any other page is returned as it is.
-        """
-        if page.derived is None or not page.derived.evidence or not self.has_closed:
-            return page
-        with suppress(RecordGone, ArchiveMissing, KeyError):
-            page = self.read_page(page.page_id)  # without notes that an undo made wrong
-        for source, words in self.closed_in(page, upto).items():
-            page = replace(page, text=marked(page.text, source, words[-1].by))
-        return page
-
-    def made_again(self, page: Page) -> Made | None:
-        """What takes the place of a summary that quotes closed words, made again without them; None
-        if it does not. If a page of the run cannot be read, its header is left.
-        """
-        if page.derived is None or page.derived.evidence or not self.closed_in(page):
-            return None
-        text = ""
-        with suppress(RecordGone, ArchiveMissing, KeyError):
-            run = [self.read_page(one) for one in page.derived.provenance]
-            made = self.summarise(run, quotes=True)
-            text = made.text if made is not None else ""
-        if text == page.text:
-            return None
-        return Made(
-            event_type=EventType.SUMMARY,
-            text=text,
-            title=page.title,
-            topic_tags=page.topic_tags,
-            origin=page.row.origin,
-            cause=page.row.seq,
-            derived=page.derived,
-        )
-
-    def summary_tokens(self, page: Page, level: Level) -> int:
-        """The tokens of a summary in the front, at a level."""
-        key = page.row.seq, level, len(page.text)
-        tokens = self._summary_tokens.get(key)
-        if tokens is None:
-            tokens = self.counter.count(render.summary(page, level))
-            if page.row.seq != NOTHING:  # a planned one may still change
-                if len(self._summary_tokens) >= _WEIGHED_MAX:
-                    self._summary_tokens.clear()
-                self._summary_tokens[key] = tokens
-        return tokens
-
     # --- the fold -----------------------------------------------------------------------------
 
     def fold(self, event: Event) -> None:
@@ -365,7 +295,7 @@ class SessionState:
             case (
                 Searched(relayed=True) | Faulted(relayed=True) | CallRefused(relayed=True)
             ) as body:
-                self._fold_relayed_call(body)
+                self.calls.fold(body)  # it is in the client's window alone
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
             case Reported(relayed=False, input_tokens=tokens):
@@ -379,7 +309,7 @@ class SessionState:
             case Unpinned(page_id=page_id):
                 self.table.unpin(page_id)
             case ClaimRuled() as body:
-                self._core.rule(Ruled(event.seq, event.at_ms, body))
+                self.claims.rule(Ruled(event.seq, event.at_ms, body))
                 self.rulings += 1
             case HeatMoved(moves=moves):
                 for move in moves:
@@ -427,7 +357,7 @@ class SessionState:
         elif self._sources.is_withdrawn(page.row):
             return  # nothing is held true of it, and nothing represents another page
         elif page.row.kind is Kind.CLAIM:
-            self._core.fold(page, page.derived)
+            self.claims.fold(page, page.derived)
         elif isinstance(body, Represented):
             self._fold_representation(event, page, page.derived)
 
@@ -453,8 +383,7 @@ class SessionState:
             self.working_set.turn_began(self.turn)
             self._paged_in = []
             self.recalled_now = set()
-            self._renew()
-            self.searches_left = self.limits.searches_per_turn_max
+            self.calls.renew()
         self.order_next = page.row.order + 1
         is_withdrawn = self._sources.is_withdrawn(page.row)
         if is_withdrawn and isinstance(body, Called):
@@ -469,7 +398,7 @@ class SessionState:
             if page.row.part == 0:
                 self.newest_user = []
             self.newest_user.append(page)
-            self._core.now_ms = self.newest_user[0].row.at_ms
+            self.claims.now_ms = self.newest_user[0].row.at_ms
         if page.row.role is Role.ASSISTANT:
             for cited in cited_pages(page.text):
                 self._touch(cited)
@@ -532,34 +461,6 @@ class SessionState:
         """The cause of a model's reply: the last request, or what was said since."""
         return max(self.packed_seq, self.said_seq)
 
-    def calls_shown(self) -> list[ToolCall]:
-        """Every call in the window, of whichever tools."""
-        exchanges = (entry for entry in self.layout.entries() if isinstance(entry, Exchange))
-        return [call for exchange in exchanges for call, _, _ in exchange.calls]
-
-    def calls_awaited(self) -> list[ToolCall]:
-        """The calls of the host's tools that wait for their results, in order."""
-        return [call for _, call in host_calls.awaited(self.layout.pending)]
-
-    def _renew(self) -> None:
-        self._spent.clear()
-        self.budget.renew()
-
-    def _spend(self, tokens: int) -> None:
-        self._spent.append(tokens)
-        self.budget.spend(tokens)
-
-    def renew_budget(self, spent: Sequence[Event]) -> None:
-        """Set what is left of this turn's limits, given the turn's calls so far."""
-        self._renew()
-        self.searches_left = self.limits.searches_per_turn_max
-        for event in spent:
-            match event.body:
-                case Searched():
-                    self.searches_left -= 1
-                case Faulted(refusal="", already_mapped=False, tokens=tokens):
-                    self._spend(tokens)
-
     @property
     def is_backlogged(self) -> bool:
         """Whether more has come in since the last request than a window could ever show."""
@@ -576,7 +477,7 @@ class SessionState:
         named = [replace(page, is_named=True) for page in self.load_all(body.named)]
         brings = (*pages, *named)
         brought: list[Entry] = [Recalled(brings, event.seq)] if brings else []
-        brought += self._faults_unsent()
+        brought += exchanges.faults_unsent(self)
         if brought:
             self._paged_in.append(brought)
         self.layout.freeze(brings)
@@ -617,7 +518,7 @@ class SessionState:
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
         if self.newest_user:
-            self._core.now_ms = self.newest_user[0].row.at_ms
+            self.claims.now_ms = self.newest_user[0].row.at_ms
         self.epoch = body.epoch
         self.leaving.clear()
         self.shorter &= set(self.working_set)
@@ -634,7 +535,7 @@ class SessionState:
         for item in body.summaries:
             page = self._find(item.page_id)
             if page is not None:
-                summaries.append((self.with_notes(page, seq), Level(item.level)))
+                summaries.append((self.summary_maker.with_notes(page, seq), Level(item.level)))
         return Front(
             seq=seq,
             core=tuple(self.load_all([PagedIn(page_id=page_id) for page_id in body.core])),
@@ -653,7 +554,6 @@ class SessionState:
                 name = body.name
                 text = envelope.refusal(body.code, body.why, faults_left=body.faults_left)
             case Searched() as body:
-                self.searches_left -= 1
                 name, text = SEARCH_PAGES, search_result(body, self._find)
             case Faulted() as body:
                 name = PAGE_FAULT
@@ -661,20 +561,10 @@ class SessionState:
             case other:
                 raise AssertionError(f"{other} is not a call")
         call = ToolCall(body.call_id, name, body.arguments)
+        self.calls.fold(body)
         self._exchange(event, body.said).calls.append((call, text, shown))
         self.layout.changed()  # others may follow this exchange
         return text
-
-    def _fold_relayed_call(self, body: Searched | Faulted | CallRefused) -> None:
-        """A call that the proxy served counts, and is in the client's window alone."""
-        match body:
-            case Searched():
-                self.searches_left -= 1
-            case Faulted(refusal="", already_mapped=False, tokens=tokens):
-                self._spend(tokens)
-                self.faults_served += 1
-            case Faulted() if body.refusal:
-                self.faults_refused += 1
 
     def search_result(self, body: Searched) -> str:
         """A search result for the model."""
@@ -682,11 +572,6 @@ class SessionState:
 
     def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
         text, page = fault_result(body, self._find)
-        if body.refusal:
-            self.faults_refused += 1
-        elif not body.already_mapped:
-            self._spend(body.tokens)
-            self.faults_served += 1
         if page is not None:
             self._admit(page)
             self.working_set.faulted(page.page_id)
@@ -846,128 +731,24 @@ class SessionState:
         listed = []
         for page_id in page_ids:
             with suppress(RecordGone, ArchiveMissing, KeyError):
-                page = self.as_it_holds(self.read_page(page_id))
+                page = self.closures.as_it_holds(self.read_page(page_id))
                 if not self._sources.is_withdrawn(page.row):
                     told = render.noted(hint(page.text, title=page.title), page.lapse)
                     listed.append(Listed(page.row, told))
         return tuple(listed)
 
-    # --- the core -----------------------------------------------------------------------------
+    # --- the claims ---------------------------------------------------------------------------
 
     @property
     def core(self) -> dict[PageId, Page]:
         """The claims with the user's authority, oldest first; none in a mode without recall."""
-        return {} if self._core.is_silent else self._core.claims
-
-    def lapse_of(self, page_id: PageId) -> str:
-        """Why a claim has lapsed that nothing closed, as of the newest message; or that another
-        page has words of a closed claim; "" if neither.
-        """
-        lapse = self._core.lapses.get(page_id)
-        if lapse is not None:
-            return lapse.told
-        return render.changed(", ".join(self.closers_of(page_id)))
-
-    def as_it_holds(self, page: Page) -> Page:
-        """The page, marked if it is a lapsed claim, or has words of a closed one: so nothing shows
-        them as valid.
-        """
-        lapse = self.lapse_of(page.page_id)
-        return replace(page, lapse=lapse) if lapse != page.lapse else page
-
-    @property
-    def claims(self) -> Core:
-        """The claims, as far as they bear on what a request shows."""
-        return self._core
-
-    @property
-    def has_closed(self) -> bool:
-        """Whether any claim was closed: if not, no words are."""
-        return self._core.has_closed
-
-    def closed_words(self, page_id: PageId, upto: Seq = FOREVER) -> list[ClosedWords]:
-        """The closed words of a page, as of the record before `upto`."""
-        row = self.find_row(page_id) if self._core.is_rested_on(page_id) else None
-        return [] if row is None else self._core.closed_words(row, upto)
-
-    def closed_in(self, page: Page, upto: Seq = FOREVER) -> dict[PageId, list[ClosedWords]]:
-        """The closed words that a derived page repeats, by their pages."""
-        found: dict[PageId, list[ClosedWords]] = {}
-        if page.derived is None or page.row.kind is Kind.CLAIM or not self.has_closed:
-            return found
-        for source in page.derived.provenance:
-            with suppress(RecordGone, ArchiveMissing, KeyError):
-                closed = self.closed_words(source, upto)
-                if closed and repeats(page, self.read_page(source), closed):
-                    found[source] = closed
-        return found
-
-    def closers_of(self, page_id: PageId, upto: Seq = FOREVER) -> list[PageId]:
-        """The claims that closed words of a page, or words that it repeats, each once."""
-        if not self.has_closed or is_claim(page_id):
-            return []
-        words = self.closed_words(page_id, upto)
-        if page_id.partition("_")[0] in DERIVED_STEMS:
-            with suppress(RecordGone, ArchiveMissing, KeyError):
-                repeated = self.closed_in(self.read_page(page_id), upto)
-                words = [one for some in repeated.values() for one in some]
-        return list(dict.fromkeys(one.by for one in words))
-
-    def closers_due(self, fresh: Iterable[PageId]) -> dict[PageId, tuple[PageId, ...]]:
-        """The claims that closed words in the window, or in `fresh` pages, and that it does not
-        show; and which of its pages have these words unmarked, as they were sent before.
-
-        A message in its own place needs no such claim if the words that made the claim follow it.
-        """
-        due: dict[PageId, tuple[PageId, ...]] = {}
-        if not self.has_closed or not self.control.recalls:
-            return due
-        in_place = {page.page_id for entry in self.layout.entries() for page in said_in(entry)}
-        shown = set(self.working_set)
-        for page_id in dict.fromkeys([*self.working_set, *fresh]):
-            for by in self.closers_of(page_id):
-                is_said = page_id in in_place and self._core.rests_on_any(by, shown)
-                if by in self.working_set or is_said:
-                    continue
-                sent = (page_id,) if page_id in self.working_set else ()
-                due[by] = (*due.get(by, ()), *sent)
-        return due
-
-    def lapsed(self) -> list[PageId]:
-        """The claims that the window shows as valid, and that lapsed since."""
-        if not self._core.lapses:
-            return []
-        shown = (
-            page
-            for entry in self.layout.entries()
-            if isinstance(entry, Front | Recalled)
-            for page in pages_of(entry)
-        )
-        claims = (page for page in shown if page.row.kind is Kind.CLAIM)
-        return [page.page_id for page in claims if self.as_it_holds(page) is not page]
-
-    @property
-    def closed_by(self) -> dict[PageId, PageId]:
-        """Closed claims, and the claim that closed each, in the order of closing."""
-        return self._core.closed_by
-
-    def rules(self) -> list[Page]:
-        """The user's rules, oldest first."""
-        return self._core.rules()
-
-    def recites(self, rules: Sequence[Page]) -> bool:
-        """Whether a request's tail has room for all of these rules."""
-        return self._core.recites(rules)
-
-    def tail(self) -> str:
-        """The user's rules, as a request ends with them."""
-        return self._core.tail()
+        return {} if self.claims.is_silent else self.claims.holding
 
     def tail_tokens(self, recalled: Sequence[Page] = ()) -> int:
         """The tokens that the tail adds to a request packed now: 0 while calls are served."""
         if self.layout.last_role(recalled) is not Role.USER:
             return 0
-        return self._core.tail_tokens()
+        return self.claims.tail_tokens()
 
     # --- the window ---------------------------------------------------------------------------
 
@@ -981,11 +762,11 @@ class SessionState:
         if self._floor is None:
             newest: list[Entry] = [Shown(page) for page in self.newest_user]
             self._floor = self._standing_tokens() + self.layout.tokens_of(newest)
-        return self._floor + self._core.tail_tokens()
+        return self._floor + self.claims.tail_tokens()
 
     def fixed_tokens(self) -> int:
         """The same without the message: what is always in the window."""
-        return self._standing_tokens() + self._core.tail_tokens()
+        return self._standing_tokens() + self.claims.tail_tokens()
 
     def _standing_tokens(self) -> int:
         pins = self.pin_tokens(self.pinned_pages())
@@ -1008,23 +789,8 @@ class SessionState:
             with suppress(RecordGone, KeyError):
                 page = self.read_page(page_id)
                 if not self._sources.is_withdrawn(page.row):
-                    pages.append(self.as_it_holds(page))
+                    pages.append(self.closures.as_it_holds(page))
         return pages
-
-    def core_pins(self) -> list[Page]:
-        """The pages that share core's room: pins, without those that heat set, which have a limit
-        of their own.
-        """
-        return [page for page in self.pinned_pages() if page.page_id not in self.hot]
-
-    def hot_tokens(self) -> int:
-        """The tokens of the texts of hot pages."""
-        return sum(page.row.tokens for page in self.pinned_pages() if page.page_id in self.hot)
-
-    def hot_utilisation(self) -> float:
-        """That as a percentage of its limit."""
-        limit = self.limits.hot_limit(self.window_tokens)
-        return round(100 * self.hot_tokens() / limit, 1) if limit else 0.0
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
         """The tokens of these pages in the window as recalled lines, each counted as rendered."""
@@ -1038,10 +804,10 @@ class SessionState:
         that is pinned, also the one that closed it.
         """
         pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
-        for closed, closer in self.closed_by.items():
+        for closed, closer in self.claims.closed_by.items():
             if closed in pages and closer not in pages:
                 with suppress(RecordGone, ArchiveMissing, KeyError):
-                    pages[closer] = self.as_it_holds(self.read_page(closer))
+                    pages[closer] = self.closures.as_it_holds(self.read_page(closer))
         return list(pages.values())
 
     @property
@@ -1057,42 +823,9 @@ class SessionState:
         host's tools, until they were sent.
         """
         if self._room is None:  # used several times for each call
-            held = self._exchanges(self.layout.latest())
-            if any(exchange.of_host for exchange in held):
-                held = self.unsent()  # such a turn may be long: what was sent may leave within it
-            shown = self.layout.tokens_of(held)
+            shown = self.layout.tokens_of(exchanges.held(self))
             self._room = self.window_room - self.floor_tokens() - shown
         return self._room
-
-    def unsent(self) -> list[Exchange]:
-        """The calls of this turn whose results the model has not seen yet."""
-        pending = self.layout.pending
-        found = self._exchanges(reversed(pending))
-        told = {id(exchange) for exchange in found}
-        waiting = {id(exchange): exchange for exchange, _ in host_calls.awaited(pending)}
-        return [*(e for at, e in waiting.items() if at not in told), *found]
-
-    def latest_exchanges(self, tokens_max: int) -> list[Exchange]:
-        """In a turn that calls the host's tools: the last exchanges of so many tokens together, and
-        all that were not sent. Empty if these are all.
-        """
-        unsent = self.unsent()
-        left, found = tokens_max, list[Exchange]()
-        turn = self._exchanges(self.layout.latest())
-        for exchange in reversed(turn if any(e.of_host for e in turn) else []):
-            left -= self.layout.tokens_of([exchange])
-            if left < 0:
-                break
-            found.append(exchange)
-        return found[::-1] if len(found) > len(unsent) else []
-
-    def _faults_unsent(self) -> list[Entry]:
-        """The calls among these that brought a page, alone: what they add to what is paged in."""
-        return [
-            Exchange(entry.cause, entry.seq, "", [call for call in entry.calls if call[2]])
-            for entry in self.unsent()
-            if any(call[2] for call in entry.calls)
-        ]
 
     @property
     def paged_in_tokens(self) -> int:
@@ -1106,18 +839,9 @@ class SessionState:
         bound = self.limits.paged_in_tokens_max
         if not bound:
             return -1
-        return max(0, bound - self.paged_in_tokens - self.layout.tokens_of(self._faults_unsent()))
-
-    def _exchanges(self, latest: Iterable[Entry]) -> list[Exchange]:
-        """Those of this turn, in order, given entries from the latest back."""
-        since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
-        found: list[Exchange] = []
-        for entry in latest:
-            if isinstance(entry, Exchange) and entry.seq >= since:
-                found.append(entry)
-            elif entry.seq <= since and not isinstance(entry, Exchange):
-                break
-        return found[::-1]
+        return max(
+            0, bound - self.paged_in_tokens - self.layout.tokens_of(exchanges.faults_unsent(self))
+        )
 
     @property
     def factor(self) -> float:
@@ -1144,11 +868,11 @@ class SessionState:
     def request(self) -> Request:
         """The last request as it was packed."""
         messages: tuple[Message, ...] = self.layout.messages()
-        tail = self.tail() if messages[-1].role is Role.USER else ""
+        tail = self.claims.tail() if messages[-1].role is Role.USER else ""
         return Request(
             messages=messages,
             tools=self.layout.tools,
-            tokens=self.layout.frozen_tokens() + (self._core.tail_tokens() if tail else 0),
+            tokens=self.layout.frozen_tokens() + (self.claims.tail_tokens() if tail else 0),
             factor=self.factor,
             window_tokens=self.window_tokens,
             tail=tail,

@@ -89,15 +89,21 @@ def plan_summaries(
             runs += list(runs_of(part, limits.summarised_tokens_max))
     quoted = runs[-QUOTED_MAX:] if quotes else []
     rest = [page for run in runs[: len(runs) - len(quoted)] for page in run]
-    made = [state.summarise(rest, quotes=False)] if rest else []
-    made += [state.summarise(run, quotes=True) for run in quoted]
+    made = [state.summary_maker.summarise(rest, quotes=False)] if rest else []
+    made += [state.summary_maker.summarise(run, quotes=True) for run in quoted]
     items = [one for one in made if one is not None]
     index = next((page for page, _ in state.summaries if is_index(page)), None)
     shown = [
-        (state.with_notes(page), level) for page, level in state.summaries if page is not index
+        (state.summary_maker.with_notes(page), level)
+        for page, level in state.summaries
+        if page is not index
     ]
     told = [page for page, level in shown if level is not Level.REFERENCE]
-    again = {page.page_id: one for page in told if (one := state.made_again(page)) is not None}
+    again = {
+        page.page_id: one
+        for page in told
+        if (one := state.summary_maker.made_again(page)) is not None
+    }
     items += again.values()
     drafts = _drafts(items, state, session)
     (*by_rules,) = _pages(drafts)
@@ -149,7 +155,7 @@ def _readable(state: SessionState, page_id: PageId) -> Page | None:
     if row is None or state.is_withdrawn(row):
         return None
     with suppress(RecordGone, ArchiveMissing):
-        return state.with_notes(state.read_page(page_id))
+        return state.summary_maker.with_notes(state.read_page(page_id))
     return None
 
 
@@ -178,11 +184,11 @@ def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Sho
     room, told = most, True
     kept: list[Shown] = []
     for page, level in reversed(shown):
-        room -= state.summary_tokens(page, level)
+        room -= state.summary_maker.tokens(page, level)
         told = told and room >= 0
         kept.append((page, level if told else Level.REFERENCE))
     return kept[::-1]
 
 
 def _tokens(state: SessionState, shown: Sequence[Shown]) -> int:
-    return sum(state.summary_tokens(page, level) for page, level in shown)
+    return sum(state.summary_maker.tokens(page, level) for page, level in shown)
