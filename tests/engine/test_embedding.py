@@ -444,6 +444,7 @@ def test_without_an_address_it_is_the_engines_with_its_key(provider: Provider) -
         "python:os",
         "python:no_such_module:X",
         "python:os:no_such_name",
+        "python:os:environ",
         f"python:{hashlib.__name__}:sha256",
     ],
 )

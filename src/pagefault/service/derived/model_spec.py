@@ -81,12 +81,18 @@ def made_by(place: str, what: str, attributes: Sequence[str]) -> Any:
     """
     module, _, name = place.partition(":")
     try:
-        made = getattr(import_module(module), name)()
+        make = getattr(import_module(module), name)
     except (ImportError, AttributeError) as missing:
         raise BadInput(
-            f"there is no {what} {place}: {missing}",
-            hint="MODULE must be found on PYTHONPATH, and NAME in it be called without arguments",
+            f"there is no {what} {place}: {missing}", hint="MODULE must be found on PYTHONPATH"
         ) from missing
+    try:
+        made = make()
+    except Exception as failed:  # code of the caller's own: it may raise anything
+        raise BadInput(
+            f"{place} made no {what}: {type(failed).__name__}: {failed}",
+            hint="NAME is a class or function that is called without arguments",
+        ) from failed
     if not all(hasattr(made, one) for one in attributes):
         raise BadInput(f"{place} does not make a {what}", hint=f"see pagefault.{what.capitalize()}")
     return made
