@@ -448,6 +448,15 @@ ENGLISH: Final = Language(
             r"(?:said|decided|agreed|discussed|mentioned|told)"
             r"|we (?:decided|agreed|discussed|talked))\b"
         ),
+        Cue.WONDERS: (
+            r"\b(?:wonder\w*|curious|ask(?:s|ing)|forg[eo]t\w*|slipped my mind|no (?:idea|clue)|unsure|blank(?:ed|ing)? on"
+            r"|lost track of|not (?:quite |entirely |really )?(?:sure|certain)"
+            r"|(?:can['’]?t|cannot|couldn['’]?t|don['’]?t|do not|didn['’]?t|doesn['’]?t|never) (?:quite |really |even |seem to )?"
+            r"(?:know|remember|recall|find|think of)"
+            r"|(?:want|wants|wanted|need|needs|needed|like|love|try|trying|good|nice|helpful) to "
+            r"(?:know|hear|see|check|find out|look up|confirm|recall|remember)"
+            r"|let (?:me|him|her|them|us) know|tell \w+)\b[^.!?\n]{0,40}?\b(?:who|whom|whose|what|which|when|where|why|how|whether)\b"
+        ),
         Cue.WHEN: (
             r"(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "
             r"(?:year|month|week|day|date|time))\b"

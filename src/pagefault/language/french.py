@@ -181,6 +181,13 @@ FRENCH: Final = Language(
             r" fois|précédemment|tout à l['’]heure|encore une fois|comme (?:convenu|on l['’]a dit|je l['’]ai dit|prévu)"
             r"|(?:on|nous) (?:a|avons) (?:décidé|convenu|discuté|parlé|dit))\b"
         ),
+        Cue.WONDERS: (
+            r"\b(?:(?:sais|sait|savons|savent|souviens|souvient|rappelle|retrouve|trouve)\b[^.!?\n]{0,15}\b(?:plus|pas)"
+            r"|(?:veu(?:x|t|lent)|voudrai(?:s|t|ent)|aimerai(?:s|t|ent)|faut|faudrait|besoin de|envie de)\b[^.!?\n]{0,25}\b"
+            r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demande\w*|demande(?:nt)?|oublié|échappe|aucune idée"
+            r"|pas (?:sûre?|certaine?)|dis[- ](?:moi|lui|leur)|curieu\w+)\b[^.!?\n]{0,40}?\b(?:qui|quel(?:le)?s?|quand|où|pourquoi"
+            r"|comment|combien|ce qu(?:e|i|['’])|si)\b"
+        ),
         Cue.WHEN: (
             r"(?:quand|depuis quand|jusqu['’]à quand|depuis combien de temps|combien de temps"
             r"|(?:(?:en|à|depuis|dans) )?quel(?:le)?s? (?:année|mois|semaine|jours?|date|heure))\b"

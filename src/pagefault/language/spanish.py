@@ -194,6 +194,12 @@ SPANISH: Final = Language(
             r"\b(?:te acuerdas|recuerdas|recuérdame|antes|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
             r"|hablamos|dije)|(?:lo que )?(?:acordamos|decidimos|hablamos|quedamos))\b"
         ),
+        Cue.WONDERS: (
+            r"\b(?:no (?:me )?(?:sé|se|sabe\w*|recuerd[oa]\w*|acuerd[oa]\w*|encuentro|tengo claro|estoy segur[oa])|(?:ni|tengo) idea"
+            r"|(?:quier\w+|querría\w*|quisiera\w*|gustaría|necesit\w+|hay que|tengo que)\b[^.!?\n]{0,20}\b"
+            r"(?:saber|confirmar|recordar|averiguar)|(?:me|se|nos) pregunt\w+|pregunta[ns]?|olvid\w+|se me (?:ha )?(?:ido|fue|escapa)"
+            rf"|dile\w*)\b[^.!?\n]{{0,40}}?\b(?:{_WHAT}|quien(?:es)?|cual(?:es)?|cuando|donde|como|cuant[oa]s?|si)\b"
+        ),
         Cue.WHEN: (
             r"(?:(?:desde|hasta|para) )?(?:cuándo|cuánto tiempo|(?:(?:en|a|desde) )?qué (?:años?|mes|semana|días?|fecha|hora))\b"
         ),

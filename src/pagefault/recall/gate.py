@@ -73,4 +73,5 @@ def asks(message: str) -> bool:
         QUESTION_MARK.search(message) is not None
         or shows(Cue.ASKS, message, at_start=True)
         or shows(Cue.POINTS_BACK, message)
+        or shows(Cue.WONDERS, message)
     )
