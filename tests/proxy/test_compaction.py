@@ -145,3 +145,52 @@ async def test_a_summary_behind_all_that_the_user_said_is_a_compaction_of_what_w
         assert "branched" not in "".join(lines)
         assert [texts.count(word) for word in said] == [1] * 4, "each is logged once"
     assert "On it. Mind the cat." in upstream.seen[-1].raw.decode(), "it is quoted"
+
+
+async def test_what_asks_the_provider_to_compact_is_sent_unpaged_and_nobody_said_it(
+    upstream: Upstream,
+) -> None:
+    """Codex ends its history with an item that asks, a program of Anthropic's sets a field. The
+    control is the same history without either.
+    """
+    talk = long_talk(12)
+    plain = [{"role": one["role"], "content": one["content"][0]["text"]} for one in talk]
+    trigger = {"type": "compaction_trigger"}
+    asked = {
+        "input": [
+            {
+                "model": "m",
+                "stream": True,
+                "input": [*plain, {"role": "user", "content": "Go on."}],
+            },
+            {"model": "m", "stream": True, "input": [*plain, trigger]},
+        ],
+        "messages": [
+            body(*talk, user("Go on.")),
+            body(*talk, user("Go on."), compaction={"type": "summarize"}),
+        ],
+    }
+    async with standing(upstream, window=600) as to:
+        for field, requests in asked.items():
+            path = "/v1/responses" if field == "input" else "/v1/messages"
+            for n, request in enumerate(requests):
+                await to.http.post(path, json=request, headers={"session-id": str(n)})
+            was_all = [len(seen.body[field]) == len(talk) + 1 for seen in upstream.seen[-2:]]
+            assert was_all == [False, True], field
+        texts = [text for name in await to.sessions() for text in await to.logged(name)]
+    assert not any("compaction" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "thread", [{"type": "create"}, {"type": "continue", "previous_message_id": "msg_1"}]
+)
+async def test_a_thread_that_the_provider_keeps_passes_as_it_came(
+    upstream: Upstream, thread: Json
+) -> None:
+    """With its tools, too: the provider would offer ours again, to a client that has none such."""
+    tools = [{"name": "Read", "input_schema": {"type": "object"}}]
+    asked = body(*long_talk(12), user("Go on."), thread=thread, tools=tools)
+    async with standing(upstream, window=600) as to:
+        answer = await post(to, asked)
+        assert answer.headers["x-pagefault-not-logged"] == "unread"
+    assert upstream.seen[-1].body == asked

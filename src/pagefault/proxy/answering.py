@@ -24,7 +24,7 @@ from pagefault.model.request import Usage
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.http.relay import Headers, onward
 from pagefault.proxy.wires.pairs import Editor, Round
-from pagefault.proxy.wires.reader import AnswerReader
+from pagefault.proxy.wires.reader import AnswerReader, is_json, is_stream
 from pagefault.proxy.wires.wire import RawEvent, RawEvents, dumped, parsed, values
 
 if TYPE_CHECKING:
@@ -91,36 +91,39 @@ class Answering:
         the client reads. Raises `EngineUnreachable` if the first reply does, and nothing has gone
         to the client yet.
         """
-        async with self._upstream.ask(None) as response:
+        async with (
+            self._upstream.ask(None) as response,
+            aclosing(self._upstream.pieces(response)) as pieces,  # type: ignore[type-var]
+        ):
             headers = response.headers
-            is_read = response.status_code == 200 and not _is_packed(headers)
-            is_stream = headers.get("content-type", "").startswith("text/event-stream")
             raw = onward(headers.raw)
-            self._reader.begin(response.status_code, headers)
-            if is_read and is_stream:
+            if response.status_code != 200 or _is_packed(headers):
+                self._reader.begin(response.status_code, headers)
+                await self._reply.start(response.status_code, raw)
+                async for piece in pieces:
+                    await self._out(piece)
+                return
+            first = b"" if is_stream(headers) or is_json(headers) else await anext(pieces, b"")
+            has_events = is_stream(headers, first)
+            self._reader.begin(response.status_code, headers, first)
+            if has_events:
                 bare = [(name, value) for name, value in raw if name.lower() != b"content-length"]
                 await self._reply.start(response.status_code, bare)
-                await self._stream(response)
-            elif is_read:
-                await self._whole(response, raw)
+                await self._stream(first, pieces)
             else:
-                await self._reply.start(response.status_code, raw)
-                async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
-                    async for piece in pieces:
-                        await self._out(piece)
-                return
+                await self._whole(first, pieces, response.status_code, raw)
         # The first reply is read, and its connection given back, before another is asked for.
-        if is_stream:
+        if has_events:
             await self._go_on()
 
     # --- a stream -----------------------------------------------------------------------------
 
-    async def _stream(self, response: httpx2.Response) -> None:
+    async def _stream(self, first: bytes, pieces: AsyncIterator[bytes]) -> None:
         """Pass on one reply, without what is held back."""
         events = RawEvents()
-        async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                await self._told(list(events.feed(piece)))
+        await self._told(list(events.feed(first)))
+        async for piece in pieces:
+            await self._told(list(events.feed(piece)))
         await self._told(list(events.rest()))
 
     async def _told(self, events: Sequence[RawEvent]) -> None:
@@ -160,14 +163,16 @@ class Answering:
             self._editor.next()
             self._is_first = False
             try:
-                async with self._upstream.ask(asked) as response:
-                    kind = response.headers.get("content-type", "")
-                    if response.status_code != 200 or not kind.startswith("text/event-stream"):
+                async with (
+                    self._upstream.ask(asked) as response,
+                    aclosing(self._upstream.pieces(response)) as pieces,  # type: ignore[type-var]
+                ):
+                    if response.status_code != 200 or is_json(response.headers):
                         self.refused = True
-                        why = await self._why(response)
+                        why = await self._why(response.status_code, pieces)
                         await self._out(self._editor.failed(response.status_code, why))
                         return
-                    await self._stream(response)
+                    await self._stream(b"", pieces)
             except EngineUnreachable as broke:
                 self.broken = True
                 await self._out(self._editor.failed(502, str(broke)))
@@ -184,39 +189,34 @@ class Answering:
             self.problem = type(bug).__name__
             return None
 
-    async def _why(self, response: httpx2.Response) -> str:
+    async def _why(self, status: int, pieces: AsyncIterator[bytes]) -> str:
         """The beginning of a provider's refusal."""
         said = bytearray()
-        async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                said += piece
-                if len(said) > ERROR_BYTES_MAX:
-                    break
+        async for piece in pieces:
+            said += piece
+            if len(said) > ERROR_BYTES_MAX:
+                break
         document = parsed(bytes(said)) or {}
         told = document.get("error")
         message = told.get("message") if isinstance(told, dict) else told
-        status = f"the provider answered {response.status_code} when it was asked again"
-        return f"{status}: {message}" if isinstance(message, str) and message else status
+        why = f"the provider answered {status} when it was asked again"
+        return f"{why}: {message}" if isinstance(message, str) and message else why
 
     # --- one piece ----------------------------------------------------------------------------
 
     async def _whole(
-        self,
-        response: httpx2.Response,
-        headers: Headers,
+        self, first: bytes, pieces: AsyncIterator[bytes], status: int, headers: Headers
     ) -> None:
         """Pass on an answer in one piece, unchanged if it makes no call of memory's."""
-        status = response.status_code
-        body = bytearray()
-        async with aclosing(self._upstream.pieces(response)) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                if len(body) > ANSWER_BYTES_MAX:
-                    await self._out(piece)
-                    continue
-                body += piece
-                if len(body) > ANSWER_BYTES_MAX:
-                    await self._reply.start(status, headers)
-                    await self._out(bytes(body))
+        body = bytearray(first)
+        async for piece in pieces:
+            if len(body) > ANSWER_BYTES_MAX:
+                await self._out(piece)
+                continue
+            body += piece
+            if len(body) > ANSWER_BYTES_MAX:
+                await self._reply.start(status, headers)
+                await self._out(bytes(body))
         if len(body) > ANSWER_BYTES_MAX:
             return
         answer, headers = await self._together(bytes(body), headers)

@@ -53,7 +53,7 @@ class Item:
     is_media: bool = False  # an image, a recording or a file
     asks_for_summary: bool = False  # the client's request for a summary
     continues: bool = False  # the client's summary
-    # Nobody said either; `History.of_program` marks them.
+    # Nobody said either; `History.of_program` marks them, unless their format does.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "call_id", short_id(self.call_id))

@@ -216,7 +216,7 @@ class ChatEditor(Replies):
 
     def _sorted(self, call: Json) -> Iterator[Json]:
         """A piece of a call to pass on, once it is known to be the client's."""
-        index = call.get("index", 0)
+        index = call.get("index") or 0  # some servers number none
         name = _name_in(call)
         ours = self._growing.get(index)
         if ours is not None:
@@ -248,7 +248,7 @@ class ChatEditor(Replies):
             held = [call]
         place = self._places[index]
         for one in held:
-            yield one if one.get("index") == place else {**one, "index": place}
+            yield one if (one.get("index") or 0) == place else {**one, "index": place}
 
     def _take_words(self, delta: Json) -> None:
         if isinstance(delta.get("content"), str):

@@ -62,6 +62,8 @@ class Messages:
 
     def read(self, body: Json, earlier: History | None = None) -> History:
         messages = listed(body, "messages")
+        if body.get("compaction"):
+            raise Unreadable("it asks the provider to compact all that it sends")
         known, items = begun(earlier, messages)
         for number, message in enumerate(messages[known:], known):
             if not isinstance(message, dict) or not isinstance(message.get("role"), str):
@@ -73,6 +75,9 @@ class Messages:
             items=items,
             instructions=content_text(body.get("system")),
             tools=tools if isinstance(tools, list) else [],
+            # The provider keeps a thread with its tools, from the request that creates it: memory's
+            # would be called in answers to requests that do not name them.
+            has_all=not body.get("thread"),
         )
 
     def put(self, body: Json, messages: Sequence[Any]) -> Json:

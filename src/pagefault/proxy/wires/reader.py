@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -10,6 +11,21 @@ from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.wire import Answered, Events, Wire, values
 
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece; a larger one is not read
+_EVENT: Final = re.compile(rb"\s*(?:data|event|id|retry|):")
+
+
+def is_stream(headers: Mapping[str, str], first: bytes = b"") -> bool:
+    """Whether an answer is a stream of events: by its type, or by its `first` bytes if the type
+    is another one. Small servers give none, or text/plain.
+    """
+    kind = headers.get("content-type", "").lower()
+    return kind.startswith("text/event-stream") or (
+        not is_json(headers) and bool(_EVENT.match(first))
+    )
+
+
+def is_json(headers: Mapping[str, str]) -> bool:
+    return "json" in headers.get("content-type", "").lower()
 
 
 class AnswerReader:
@@ -20,11 +36,14 @@ class AnswerReader:
         self._events: Events | None = None
         self._gatherer = wire.gatherer()
         self._whole: bytearray | None = None
+        self._headers: Mapping[str, str] = {}
 
-    def begin(self, status: int, headers: Mapping[str, str]) -> None:
+    def begin(self, status: int, headers: Mapping[str, str], first: bytes = b"") -> None:
+        """Take the head of an answer, and its `first` bytes if they are known already."""
         if status != 200 or headers.get("content-encoding", "identity") != "identity":
             return
-        if headers.get("content-type", "").startswith("text/event-stream"):
+        self._headers = headers
+        if is_stream(headers, first):
             self._events = Events()
         else:
             self._whole = bytearray()
@@ -38,6 +57,9 @@ class AnswerReader:
             self._events = None  # not this protocol, whatever it says
 
     def feed(self, piece: bytes) -> None:
+        is_first = self._whole is not None and not self._whole
+        if is_first and is_stream(self._headers, piece):
+            self._events, self._whole = Events(), None
         if self._events is not None:
             for event, data in self._events.feed(piece):
                 self.take(event, data)

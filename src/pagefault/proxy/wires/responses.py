@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
@@ -169,7 +170,8 @@ def _items(message: Json, number: int) -> list[Item]:
         return [Item(part=Part.DRESS, role=Role.ASSISTANT, message=number)]
     # Compacted histories, calls that the provider serves itself, and what is still to come.
     plain = {name: value for name, value in message.items() if name not in ("id", "status")}
-    return [sealed_item(plain, Role.ASSISTANT, number)]
+    item = sealed_item(plain, Role.ASSISTANT, number)
+    return [replace(item, asks_for_summary=kind == "compaction_trigger")]
 
 
 def _said(message: Json, number: int) -> list[Item]:
