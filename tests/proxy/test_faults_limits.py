@@ -27,7 +27,7 @@ from tests.proxy.callers import (
 )
 from tests.proxy.histories import FACT
 from tests.proxy.recorded import asks_for_summary
-from tests.proxy.standing import Standing, standing
+from tests.proxy.standing import Standing, post, standing
 from tests.proxy.strict import declared
 from tests.proxy.test_faults import (
     STREAMED,
@@ -44,7 +44,7 @@ from tests.proxy.test_faults import (
     until_it_left,
     watched,
 )
-from tests.proxy.upstream import Call, Say
+from tests.proxy.upstream import Call, Say, Upstream
 
 MARKS = ("page_fault", "search_pages")
 
@@ -555,3 +555,21 @@ async def test_control_without_the_pairs_the_prefix_breaks(
             await caller.ask(to)
     before, last = upstream.seen[-2:]
     assert blocks(last)[: len(blocks(before))] != blocks(before)
+
+
+async def test_calls_that_a_server_does_not_number_pass_as_they_came() -> None:
+    """With a number, LangChain would join two calls that came without one."""
+
+    def chunk(finish: str | None, *calls: str) -> bytes:
+        told = [{"id": one, "function": {"name": "Read", "arguments": "{}"}} for one in calls]
+        choice = {"index": 0, "delta": {"tool_calls": told}, "finish_reason": finish}
+        return f"data: {json.dumps({'id': 'c', 'choices': [choice]})}\n\n".encode()
+
+    answer = chunk(None, "call_1") + chunk("tool_calls", "call_2") + b"data: [DONE]\n\n"
+    said = Say(pieces=(answer,), headers={"content-type": "text/event-stream"})
+    with Upstream(lambda _: said) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            asked = ChatCaller().body() | {"stream": True}
+            got = await post(to, asked, "/v1/chat/completions")
+    assert "page_fault" in names(upstream.seen[0])
+    assert got.content == answer
