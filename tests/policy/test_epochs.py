@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagefault.model.prices import PriceList
+from pagefault.pack.cost import effective_input_cost
 from pagefault.policy import epochs
 from pagefault.policy.epochs import (
+    LEEWAY,
     BreakEven,
     CallFacts,
     ColdOrFull,
@@ -20,6 +22,7 @@ from pagefault.policy.epochs import (
     EveryCalls,
     OnlyWhenFull,
     premium,
+    worth_keeping,
 )
 
 PRICES = PriceList(name="t", as_of="2026-11", read=0.1, write=1.25, output=5.0, ttl_s=300.0)
@@ -169,3 +172,33 @@ def test_rent_that_was_accrued_before_a_restart_counts_after_it() -> None:
         if here.fire:
             return
     raise AssertionError("never fired")
+
+
+@given(
+    st.sampled_from([0.02, 0.1, 0.5]),
+    st.sampled_from([1.0, 1.25]),
+    st.integers(1, 60).map(lambda n: 100 * n),
+    st.integers(200, 9_000),
+    st.integers(1, 32),
+    st.data(),
+)
+def test_what_an_epoch_leaves_is_the_cheaper_of_its_share_and_what_the_provider_caches(
+    read: float, write: float, least: int, tokens: int, calls: int, data: st.DataObject
+) -> None:
+    """By the cost of requests, over calls of which some find no cache."""
+    anew = data.draw(st.integers(0, calls))
+    prices = replace(PRICES, read=read, write=write, min_tokens=least)
+    enough = round(LEEWAY * least)
+
+    def cost(length: int) -> float:
+        found = effective_input_cost(prices, length, prices.cacheable(length))
+        return anew * effective_input_cost(prices, length, 0) + (calls - anew) * found
+
+    left = worth_keeping(prices, tokens, anew_share=anew / calls)
+    assert round(left) in {tokens, enough}
+    assert left >= tokens
+    if tokens < least:
+        assert cost(round(left)) <= min(cost(tokens), cost(enough)) + 1e-6
+    elif tokens >= enough:
+        assert left == tokens  # cached already
+    assert worth_keeping(replace(prices, min_tokens=0), tokens, anew_share=0.0) == tokens

@@ -34,6 +34,10 @@ DEAD_SHARE: Final = "dead_share"
 EVERY_N: Final = "every_n"
 
 BETA: Final = 1.0
+LEEWAY: Final = 1.05
+"""An epoch misses its aim by a page or so, and a request just too short to be cached costs as much
+as ten that are.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,21 @@ class EpochRule(Protocol):
     def prices(self) -> PriceList: ...
 
     def decide(self, call: CallFacts) -> Decision: ...
+
+
+def worth_keeping(prices: PriceList, tokens: float, *, anew_share: float) -> float:
+    """How many tokens an epoch should leave that could do with `tokens`: these, or the least that
+    the provider caches, M.
+
+    A shorter prompt is never cached, so every call pays all of it as plain input. One of M tokens
+    pays `write * M` in the `anew_share` of calls that find no cache, and `read * M` in the others.
+    The longer prompt is the cheaper one if
+
+        (read + anew_share * (write - read)) * M  <  tokens
+    """
+    least = LEEWAY * prices.min_tokens
+    per_token = prices.read + anew_share * (prices.write - prices.read)
+    return max(tokens, least) if per_token * least < tokens else tokens
 
 
 def rent(prices: PriceList, call: CallFacts) -> float:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pagefault.model.errors import WindowTooSmall
 from pagefault.model.events import Draft, EpochBegun, PagedIn
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import Page
 from pagefault.pack.layout import Exchange, Front, Shown, pages_of, said_in
+from pagefault.policy.epochs import worth_keeping
 from pagefault.service.window import exchanges
 from pagefault.service.window.room import core_pins
 from pagefault.service.window.state import SessionState, paged_in
@@ -23,6 +25,9 @@ from pagefault.service.window.summaries import plan_summaries
 from pagefault.service.window.view import View
 from pagefault.window.engine import Offer, Offers
 from pagefault.window.slots import Item, Window
+
+_AIM_SHARE_MAX: Final = 0.75
+"""Of the window. If an epoch left more to reach the cache's least size, the next would be near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +181,10 @@ class PagesByPolicy:
         with state.working_set.hold(*must_stay):
             evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
             if spared.down_to:
-                victims = set(state.working_set.victims(evictable, needed))
+                chosen = state.working_set.victims(evictable, needed)
+                # A policy frees what is asked for or more: up to a page too much, and the provider
+                # might not cache the rest.
+                victims = set(chosen[:-1] if spared.down_to > _share_tokens(state) else chosen)
             else:  # all that may leave does: no policy is asked
                 victims = {p for p in evictable if not state.working_set.is_held(p)}
         moved = {page.page_id for page in state.out_of_place()}
@@ -205,7 +213,27 @@ class PagesByPolicy:
 
 
 def target_tokens(state: SessionState) -> float:
-    """The tokens that an epoch leaves: rules and tools, and a share of the room beside them."""
+    """The tokens of the pages that an epoch leaves, with rules and tools: those of `aim_tokens`
+    without labels and framing, but no less than the share.
+    """
+    share, head = _share_tokens(state), state.layout.head_tokens
+    shown = state.layout.tokens() - head
+    bare = state.working_set.tokens_used / shown if shown > 0 else 1.0
+    return max(share, head + (aim_tokens(state) - head) * min(bare, 1.0))
+
+
+def aim_tokens(state: SessionState) -> float:
+    """The tokens that a request should have after an epoch: the share, or more if the provider
+    would not cache so few.
+    """
+    share, prices, known = _share_tokens(state), state.epochs.prices, state.written_anew
+    if prices.min_tokens > _AIM_SHARE_MAX * state.window_room:
+        return share
+    return worth_keeping(prices, share, anew_share=sum(known) / len(known) if known else 1.0)
+
+
+def _share_tokens(state: SessionState) -> float:
+    """Rules and tools, and a share of the room beside them."""
     head = state.layout.head_tokens
     return head + (state.window_room - head) * state.limits.epoch_target_share
 

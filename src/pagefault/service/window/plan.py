@@ -19,7 +19,7 @@ from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.policy.epochs import CallFacts
 from pagefault.service.window import exchanges
-from pagefault.service.window.eviction import PagesByPolicy, Round, target_tokens
+from pagefault.service.window.eviction import PagesByPolicy, Round, aim_tokens, target_tokens
 from pagefault.service.window.state import SessionState, paged_in, turn_now
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import step
@@ -129,7 +129,7 @@ class FrozenPrefix:
         """
         state = self._state
         floor = state.floor_tokens() + state.working_set.spared_tokens()
-        aim = max(target_tokens(state), floor)
+        aim = max(aim_tokens(state), floor)
         dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
         if dead < state.window_room * state.limits.dead_window_share:
             dead = 0  # not worth a rewrite, whatever it costs
