@@ -143,6 +143,8 @@ class Batch:
         self._superseded: list[tuple[int, str, int]] = []
         self._aside: list[tuple[int, int, str]] = []
         self.aside: list[Seq] = []  # those set aside, among all records added
+        self.found_by: list[tuple[int, str]] = []  # place and tokens of each transcript page added
+        self.is_in_order = True  # each of these comes after all pages of its session
         self._places: set[int] = set()  # of pending pages; below, their ids
         self._ids: set[tuple[int, str]] = set()
 
@@ -206,6 +208,7 @@ class Batch:
             self._set_aside(seq, session, why)
             tally.row.last_seq, tally.row.last_used_ms = seq, leaf.at_ms
             return
+        self.is_in_order &= tally.row.pages <= leaf.order
         tally.row.paged(seq, leaf.at_ms, leaf.turn, leaf.order)
         if leaf.order < DERIVED_ORDER:
             tally.own_pages += 1
@@ -246,6 +249,8 @@ class Batch:
         if leaf.supersedes is not None:
             self._superseded.append((session, leaf.supersedes, seq))
         self._terms.append((place, leaf.terms))
+        if leaf.order < DERIVED_ORDER:
+            self.found_by.append((place, leaf.terms))
 
     def _set_aside(self, seq: Seq, session: SessionNo, why: str) -> None:
         self._aside.append((seq, session, why))

@@ -63,6 +63,7 @@ from pagefault.store.embedded.connections import (
 )
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
+from pagefault.store.embedded.kept import Kept
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import NUMBERED, RECEIPTS
 from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf, leaf_of
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Pages of the full-text index written per merge step: some milliseconds."""
 
-SCHEMA: Final = 11
+SCHEMA: Final = 12
 """Changes with the tables and their content. No migration: the index is rebuilt."""
 
 _SQL: Final = Queries("index.sql")
@@ -135,6 +136,7 @@ class SqliteIndex:
         self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last had nothing to do
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
+        self._kept = Kept()
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
         self._mending = threading.Lock()
@@ -206,6 +208,7 @@ class SqliteIndex:
             anew = self.on_damage(damage)
             self._spoilt.append(spoilt)
             self._connections = anew._connections
+            self._kept = anew._kept  # last: who still reads the other file keeps its lists apart
             self._codes, self._words = anew._codes, anew._words
             self._known, self._version, self._is_untidy, self._sizes = None, -1, True, {}
 
@@ -241,8 +244,13 @@ class SqliteIndex:
                 batch.write()
                 db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
                 aside = batch.aside
+                if batch.is_in_order:
+                    self._kept.add(batch.found_by, after=known.applied, upto=fresh[-1].seq)
+                else:
+                    self._kept.clear()
         except BaseException:
             self._known = None  # it was ahead of the file
+            self._kept.clear()
             raise
         known.applied = fresh[-1].seq
         known.shrink()
@@ -594,13 +602,14 @@ class SqliteIndex:
         from pagefault.store.embedded.postings import SqlitePostings
         from pagefault.store.likely import among, likeliest
 
+        kept = self._kept
         with self._connections.read() as db:
             spans, pages, length_mean = self._connections.once(
                 ("extent", scope), lambda: self._extent(db, scope)
             )
             any_of = [alternatives(term) for term in terms]
             postings = self._connections.once(
-                ("postings", scope), lambda: SqlitePostings(db, spans)
+                ("postings", scope), lambda: SqlitePostings(db, spans, kept)
             )
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)

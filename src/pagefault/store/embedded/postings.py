@@ -9,10 +9,12 @@ import apsw
 import numpy as np
 
 from pagefault.language.sought import beginning
+from pagefault.model.ids import SessionNo
 from pagefault.store.embedded.doclists import Doclists
+from pagefault.store.embedded.kept import Kept, SessionLists
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
-from pagefault.store.place import ALL, Span
+from pagefault.store.place import ALL, ORDER_BITS, Span, said_span
 from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
@@ -25,19 +27,26 @@ class SqlitePostings:
 
     Places are relative to their span's origin, ascending. A long list of a whole term is read from
     the leaves of the index. Any other is read by one statement that returns one value, and releases
-    the GIL meanwhile.
+    the GIL meanwhile; that of a session's transcript is `kept` for later snapshots.
     """
 
-    def __init__(self, db: apsw.Connection, spans: Sequence[Span]) -> None:
+    def __init__(self, db: apsw.Connection, spans: Sequence[Span], kept: Kept) -> None:
         self._db = db
         self._spans = spans
         self._doclists = Doclists(db)
         self._lists: dict[str, Numbers] = {}
-        self._fresh = [  # a blank before each word, and one after the last
-            (place, f" {text} ")
-            for span in spans
-            for place, text in _SQL.rows(db, "fresh", span.origin, span.first, span.last)
-        ]
+        self._fresh: dict[Span, list[tuple[int, str]]] = {}
+        self._parts: list[tuple[Span, Span, SessionLists | None]] = []
+        """The spans; each with the whole session's, if its lists are kept."""
+        if len(spans) <= SPANS_MAX or any(span.origin for span in spans):
+            [(applied, erased)] = _SQL.rows(db, "applied_and_erased")
+            for span in spans:
+                session = SessionNo(span.first >> ORDER_BITS)
+                whole, lists = said_span(session), None
+                if span.first == whole.first and span != ALL:
+                    end = span.last + 1 - span.first
+                    lists = kept.of(session, end=end, applied=applied, erased=erased)
+                self._parts.append((span, whole, lists))
 
     def places(self, term: str, count: int) -> Numbers:
         """Places where the term occurs at least `count` times. If it is a prefix, places of any
@@ -49,11 +58,7 @@ class SqlitePostings:
         word = token(term, count)
         if word not in self._lists:
             found = self._found(word)
-            sought = f" {begins}" if begins else f" {word} "
-            fresh = [at for at, text in self._fresh if sought in text]
-            if fresh or len(found) != 1:
-                found = [distinct(np.concatenate([*found, np.array(fresh, np.int64)]))]
-            [self._lists[word]] = found
+            self._lists[word] = found[0] if len(found) == 1 else distinct(np.concatenate(found))
         return self._lists[word]
 
     def places_of_any(self, terms: Sequence[str], count: int) -> Numbers:
@@ -66,19 +71,34 @@ class SqlitePostings:
         """A word's list in each span. If many spans share an origin, its whole list is read once,
         as a statement for each of hundreds takes longer.
         """
-        spans = self._spans
-        if len(spans) > SPANS_MAX and not any(span.origin for span in spans):
-            return [within(self._stored(word, ALL), spans)]
-        return [self._stored(word, span) for span in spans]
+        if not self._parts:
+            return [within(self._read(word, ALL), self._spans)]
+        found = []
+        for span, whole, lists in self._parts:
+            if lists is None:
+                found.append(self._read(word, span))
+                continue
+            orders = lists.find(word)
+            if orders is None:
+                orders = lists.keep(word, self._read(word, whole))
+            found.append(orders if span.origin else orders + whole.first)
+        return found
 
-    def _stored(self, word: str, span: Span) -> Numbers:
+    def _read(self, word: str, span: Span) -> Numbers:
+        """A word's list in a span, those pages included whose terms wait."""
         begins = beginning(word)
+        if span not in self._fresh:
+            rows = _SQL.rows(self._db, "fresh", span.origin, span.first, span.last)
+            # A blank before each word, and one after the last.
+            self._fresh[span] = [(place, f" {text} ") for place, text in rows]
+        sought = f" {begins}" if begins else f" {word} "
+        fresh = [at for at, text in self._fresh[span] if sought in text]
         places = self._doclists.find(word) if span == ALL and not begins else None
         if places is None:
             words = f'"{begins}" *' if begins else f'"{word}"'
             [(text,)] = _SQL.rows(self._db, "posting", words, span.origin, span.first, span.last)
             places = numbers(text)
-        return places
+        return distinct(np.concatenate([places, np.array(fresh, np.int64)])) if fresh else places
 
 
 def within(places: Numbers, spans: Sequence[Span]) -> Numbers:

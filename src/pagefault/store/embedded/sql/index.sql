@@ -311,6 +311,11 @@ SELECT
     coalesce(sum(own_length), 0)
 FROM session;
 
+-- applied_and_erased: The last record applied, and how often something was erased.
+SELECT
+    (SELECT value FROM meta WHERE name = 'applied_seq'),
+    coalesce((SELECT value FROM meta WHERE name = 'erased'), 0);
+
 -- posting: The places of a range that match an expression, less an offset, as a JSON array.
 SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND rowid BETWEEN ?3 AND ?4;
 
@@ -427,8 +432,10 @@ DELETE FROM aside WHERE session = ?1;
 DELETE FROM key WHERE session = ?1;
 DELETE FROM event WHERE session = ?1 AND type NOT IN (SELECT value FROM json_each(?2));
 
--- forget_finish: Leave no dead term in the postings, no name of who spoke only there, and none of a
--- tool that answered only there.
+-- forget_finish: Count this, for who keeps lists. Leave no dead term in the postings, no name of who
+-- spoke only there, and none of a tool that answered only there.
+INSERT INTO meta (name, value) VALUES ('erased', 1)
+ON CONFLICT (name) DO UPDATE SET value = value + 1;
 INSERT INTO event_fts (event_fts) VALUES ('optimize');
 DELETE FROM speaker WHERE code NOT IN (SELECT speaker FROM page WHERE speaker IS NOT NULL);
 DELETE FROM word WHERE word GLOB 'tool:*' AND code NOT IN (SELECT origin FROM page);

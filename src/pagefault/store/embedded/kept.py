@@ -1,0 +1,149 @@
+"""Postings of sessions, kept in memory from one query to the next.
+
+A turn asks for hundreds of words, nearly all of which the turn before asked for, and a statement
+takes longer than its list. So the list of a word in a session is read once. What is applied after
+that is added word by word, by the thread that applies it.
+
+Invariants, for what is kept of a session:
+ (1) Its lists have the pages before `begins` that the word stands in, as of every snapshot from
+     `born` on; pages from `begins` on are in `since`. Orders ascend in both.
+ (2) All that was applied between `born` and `Kept.applied` was added. Where that cannot be known,
+     as after the writes of another process, everything is dropped.
+ (3) Nothing kept outlives an erasure: the file counts them (`erased`), in the same transaction.
+
+Only transcript pages: their orders ascend as they are applied.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pagefault.language.sought import beginning
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import DERIVED_ORDER
+from pagefault.store.place import ORDER_BITS, ORDER_MAX
+
+if TYPE_CHECKING:
+    from pagefault.store.likely import Numbers
+
+BYTES_MAX: Final = 8 << 20  # of all lists; beyond, the session used longest ago is dropped
+_LIST_BYTES: Final = 256  # of a word, its list and their entry, besides its pages
+_PAGE_BYTES: Final = 8
+
+_AFTER_ANY: Final = "\U0010ffff"  # sorts after every letter
+
+
+class _Session:
+    def __init__(self, born: Seq) -> None:
+        self.born = born
+        self.begins = DERIVED_ORDER
+        self.lists: dict[str, Numbers] = {}
+        self.since: dict[str, list[int]] = {}
+        self.words: list[str] = []  # of `since`, ascending
+        self.pages: list[int] = []  # their orders
+        self.seqs: list[Seq] = []  # parallel: up to which record they were applied
+        self.bytes = 0
+
+    def add(self, order: int, tokens: str, upto: Seq) -> None:
+        self.begins = min(self.begins, order)
+        self.pages.append(order)
+        self.seqs.append(upto)
+        for word in tokens.split(" "):
+            if word not in self.since:
+                insort(self.words, word)
+                self.since[word] = []
+                self.bytes += _LIST_BYTES
+            self.since[word].append(order)
+            self.bytes += _PAGE_BYTES
+
+    def end(self, seq: Seq) -> int:
+        """The order at which the pages begin that a snapshot of this record does not have."""
+        at = bisect_right(self.seqs, seq)
+        return self.pages[at] if at < len(self.pages) else DERIVED_ORDER
+
+    def added(self, word: str) -> Sequence[int]:
+        """The orders of the pages in `since` with a word, or with any that begins so."""
+        begins = beginning(word)
+        if not begins:
+            return self.since.get(word, ())
+        first = bisect_left(self.words, begins)
+        these = self.words[first : bisect_left(self.words, begins + _AFTER_ANY)]
+        return sorted({order for one in these for order in self.since[one]})
+
+
+class SessionLists:
+    """The lists of a session's transcript up to some page, as of one snapshot."""
+
+    def __init__(self, of: _Session, end: int) -> None:
+        self._of = of
+        self._end = end  # the order at which the pages begin that do not count
+
+    def find(self, word: str) -> Numbers | None:
+        """The orders of the pages that a word stands in, ascending; None if that was not kept."""
+        found = self._of.lists.get(word)
+        return None if found is None else self._seen(word, found)
+
+    def keep(self, word: str, orders: Numbers) -> Numbers:
+        """As `find`, where these are all orders in this snapshot, as read from the file."""
+        of = self._of
+        found = of.lists[word] = orders[: orders.searchsorted(of.begins)].copy()
+        of.bytes += len(found) * _PAGE_BYTES + _LIST_BYTES
+        return self._seen(word, found)
+
+    def _seen(self, word: str, found: Numbers) -> Numbers:
+        if len(found) and found[-1] >= self._end:
+            return found[: found.searchsorted(self._end)]
+        more = [order for order in self._of.added(word) if order < self._end]
+        if not more:
+            return found
+
+        import numpy as np  # takes a tenth of a second: only searches pay for it
+
+        return np.concatenate([found, np.array(more, dtype=np.int64)])
+
+
+class Kept:
+    """What is kept of an index. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: dict[SessionNo, _Session] = {}  # the one used last, last
+        self._applied = Seq(0)
+        self._erased = 0
+
+    def clear(self) -> None:
+        with self._lock:
+            self._sessions.clear()
+
+    def of(
+        self, session: SessionNo, *, end: int, applied: Seq, erased: int
+    ) -> SessionLists | None:
+        """The lists of a session up to, but without, an order, as of the snapshot in which so much
+        is applied and erased; None if the snapshot is older than they are.
+        """
+        with self._lock:
+            if erased != self._erased or applied > self._applied:
+                self._sessions.clear()
+                self._applied, self._erased = applied, erased
+            while sum(one.bytes for one in self._sessions.values()) > BYTES_MAX:
+                del self._sessions[next(iter(self._sessions))]
+            found = self._sessions.pop(session, None) or _Session(self._applied)
+            self._sessions[session] = found
+            seen = found.born <= applied
+            return SessionLists(found, min(found.end(applied), end)) if seen else None
+
+    def add(self, pages: Collection[tuple[int, str]], *, after: Seq, upto: Seq) -> None:
+        """Add these pages, the places and tokens of all records after one and up to another. Before
+        they are committed, so that no snapshot has more; if that fails, `clear`.
+        """
+        with self._lock:
+            if after != self._applied:
+                self._sessions.clear()
+            self._applied = upto
+            for place, tokens in sorted(pages) if self._sessions else ():
+                found = self._sessions.get(SessionNo(place >> ORDER_BITS))
+                if found is not None and place & ORDER_MAX < DERIVED_ORDER:
+                    found.add(place & ORDER_MAX, tokens, upto)
