@@ -245,6 +245,15 @@ class Candidates:
     counts: NDArray[np.int64] | NDArray[np.float64]  # occurrences of each term (column) at each
     # place (row), up to `COUNT_MAX`; a fraction of one for kin of the term (`recall/kin.py`)
 
+    @classmethod
+    def none(cls, pages: int, length_mean: float, frequencies: tuple[int, ...]) -> Candidates:
+        """Statistics alone."""
+        import numpy as np  # only who searches needs it
+
+        nowhere = np.empty(0, dtype=np.int64)
+        counts = np.empty((0, len(frequencies)), dtype=np.int64)
+        return cls(pages, length_mean, frequencies, nowhere, counts)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:

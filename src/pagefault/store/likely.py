@@ -207,3 +207,25 @@ def among(places: Numbers, others: Numbers) -> Flags:
     at[at == len(others)] = 0
     found: Flags = others[at] == places
     return found
+
+
+def present(places: Numbers, lists: Sequence[Numbers]) -> Flags:
+    """For each of these (ascending) places, as rows, whether it is in each of the lists, as columns.
+    The short lists are looked up at once: there are dozens, and a call of NumPy takes longer.
+    """
+    found = np.zeros((len(places), len(lists)), dtype=np.bool_)
+    short = [column for column, one in enumerate(lists) if len(one) <= _SHORT * len(places)]
+    if len(places) and short:
+        every = np.concatenate([lists[column] for column in short])
+        columns = np.repeat(short, [len(lists[column]) for column in short])
+        rows = places.searchsorted(every)
+        rows[rows == len(places)] = 0
+        is_there = places[rows] == every
+        found[rows[is_there], columns[is_there]] = True
+    for column, one in enumerate(lists):
+        if len(one) > _SHORT * len(places):
+            found[:, column] = among(places, one)
+    return found
+
+
+_SHORT: Final = 8  # in places

@@ -600,7 +600,7 @@ class SqliteIndex:
         import numpy as np
 
         from pagefault.store.embedded.postings import SqlitePostings
-        from pagefault.store.likely import among, likeliest
+        from pagefault.store.likely import likeliest, present
 
         kept = self._kept
         with self._connections.read() as db:
@@ -611,17 +611,19 @@ class SqliteIndex:
             postings = self._connections.once(
                 ("postings", scope), lambda: SqlitePostings(db, spans, kept)
             )
+            if limit <= 0:
+                frequencies = tuple(map(postings.frequency, any_of))
+                return Candidates.none(pages, length_mean, frequencies)
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
-            counts = np.zeros((len(places), len(terms)), dtype=np.int64)
-            for column, these in enumerate(any_of if len(places) else ()):
-                again, count = among(places, lists[column]), 1
-                while again.any():  # a term that occurs nowhere so often occurs nowhere more often
-                    counts[:, column] += again
-                    count += 1
-                    if count > count_max:
-                        break
-                    again = among(places, postings.places_of_any(these, count))
+            again = present(places, lists)
+            counts, columns = again.astype(np.int64), np.arange(len(terms))
+            for count in range(2, count_max + 1):
+                # A term that occurs nowhere so often occurs nowhere more often.
+                columns = columns[again.any(axis=0)]
+                more = [postings.places_of_any(any_of[column], count) for column in columns]
+                again = present(places, more)
+                counts[:, columns] += again
         return Candidates(
             pages=pages,
             length_mean=length_mean,

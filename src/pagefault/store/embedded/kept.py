@@ -86,6 +86,15 @@ class SessionLists:
         found = self._of.lists.get(word)
         return None if found is None else self._seen(word, found)
 
+    def count(self, word: str) -> int | None:
+        """How many pages a word stands in; None if that was not kept."""
+        found = self._of.lists.get(word)
+        if found is None:
+            return None
+        if len(found) and found[-1] >= self._end:
+            return int(found.searchsorted(self._end))
+        return len(found) + bisect_left(self._of.added(word), self._end)
+
     def keep(self, word: str, orders: Numbers) -> Numbers:
         """As `find`, where these are all orders in this snapshot, as read from the file."""
         of = self._of

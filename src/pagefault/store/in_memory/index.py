@@ -59,7 +59,7 @@ from pagefault.store.fold import (
 )
 from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
-from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
+from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest, present
 from pagefault.store.place import ORDER_BITS, ORDER_MAX, place_in, place_of
 from pagefault.store.said import said_by
 from pagefault.store.sizes import size_of
@@ -145,19 +145,37 @@ class _Part:
     def containing(self, term: str, seen: Numbers) -> Numbers:
         """The orders among `seen` of pages that contain a term, or any word with that prefix."""
         orders = _united([np.array(self.postings[one], np.int64) for one in self.meant(term)])
-        return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
+        if self.begins_with(seen):
+            return orders[: orders.searchsorted(seen[-1], side="right")]
+        return orders[among(orders, seen)]
+
+    def begins_with(self, seen: Numbers) -> bool:
+        """Whether these are the first orders here, as nearly always."""
+        return len(seen) > 0 and len(seen) == bisect_right(self.orders, seen[-1])
+
+
+Seen = Sequence[tuple[_Part, Numbers, int]]
+"""Parts, the orders that count in each, and the offset from orders to places."""
+
+
+def _places(parts: Seen, terms: Sequence[str]) -> Numbers:
+    """Where any of the terms occurs."""
+    return _united([part.containing(term, seen) + at for part, seen, at in parts for term in terms])
+
+
+def _frequency(parts: Seen, terms: Sequence[str]) -> int:
+    """In how many places any of the terms occurs."""
+    if len(parts) == len(terms) == 1 and not beginning(terms[0]):
+        [(part, seen, _)] = parts
+        if part.begins_with(seen):
+            return bisect_right(part.postings.get(terms[0], ()), seen[-1])
+    return len(_places(parts, terms))
 
 
 def _united(lists: Sequence[Numbers]) -> Numbers:
-    return lists[0] if len(lists) == 1 else distinct(np.concatenate([_NONE, *lists]))
-
-
-def _counts(entries: Sequence[_Entry], term: str, parts: Sequence[_Part]) -> list[int]:
-    """How often a term occurs in each; 1 if any word has that prefix."""
-    if not beginning(term):
-        return [entry.terms.get(term, 0) for entry in entries]
-    meant = {one for part in parts for one in part.meant(term)}
-    return [int(any(one in entry.terms for one in meant)) for entry in entries]
+    if len(lists) == 1:
+        return lists[0]
+    return distinct(np.concatenate(lists)) if lists else _NONE
 
 
 _LAST: Final = Seq(2**62)
@@ -492,27 +510,24 @@ class MemoryIndex:
         near: Numbers | None = None,
         count_max: int = COUNT_MAX,
     ) -> Candidates:
-        parts = [(part, part.seen(upto), origin) for part, upto, origin in self._parts_of(scope)]
+        parts = [(part, part.seen(upto), at) for part, upto, at in self._parts_of(scope)]
         any_of = [alternatives(term) for term in terms]
-        lists = [
-            _united(
-                [part.containing(term, seen) + at for part, seen, at in parts for term in these]
-            )
-            for these in any_of
-        ]
-        pages = sum(len(seen) for _, seen, _ in parts)
+        pages, length_mean = sum(len(seen) for _, seen, _ in parts), self._length_mean(scope)
+        if limit <= 0:
+            frequencies = tuple(_frequency(parts, these) for these in any_of)
+            return Candidates.none(pages, length_mean, frequencies)
+        lists = [_places(parts, these) for these in any_of]
         places = likeliest(lists, pages=pages, limit=limit, near=near)
-        entries = [*self._seen_at(scope, places.tolist()).values()]
-        counts = np.zeros((len(places), len(terms)), dtype=np.int64)
-        for column, these in enumerate(any_of if entries else ()):
-            if count_max == 1:
-                counts[:, column] = among(places, lists[column])
-                continue
-            each = [_counts(entries, term, [part for part, _, _ in parts]) for term in these]
-            counts[:, column] = np.max(each, axis=0)
+        there = present(places, lists)
+        counts = there.astype(np.int64)
+        if count_max > 1:
+            entries = [*self._seen_at(scope, places.tolist()).values()]
+            for row, column in np.argwhere(there).tolist():
+                had = entries[row].terms
+                counts[row, column] = max(1, *(had.get(term, 0) for term in any_of[column]))
         return Candidates(
             pages=pages,
-            length_mean=self._length_mean(scope),
+            length_mean=length_mean,
             frequencies=tuple(map(len, lists)),
             places=places,
             counts=np.minimum(counts, count_max),
