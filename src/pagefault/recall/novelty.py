@@ -44,7 +44,7 @@ from typing import Final
 
 import numpy as np
 
-from pagefault.language.analyzer import analyze, is_telling, query_terms
+from pagefault.language.analyzer import analyze, query_terms
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
 from pagefault.model.page import Page, PageRow, Scope
@@ -181,7 +181,7 @@ class _Weighing:
             if row and row.tokens > SHORT_TOKENS:
                 self.tell.add(place)
             elif row and (page := self._reading.page(row)) is not None:
-                terms = telling(page.text)
+                terms = self._reading.wording(page).telling
                 added[place] = terms - self._asked
                 if ranked.asks[at] and len(terms & self._asked) >= ECHO * len(terms):
                     self.echoes.add(place)
@@ -206,11 +206,6 @@ class _Weighing:
             term: min(rarity(found.pages, frequency) / rarest, 1.0)
             for term, frequency in zip(ordered, found.frequencies, strict=True)
         }
-
-
-def telling(text: str) -> frozenset[str]:
-    """The terms of a text without stop words; empty if all are."""
-    return frozenset(query_terms(text)) if is_telling(text) else frozenset()
 
 
 def _weight(information: float, *, is_wordless: bool) -> float:
@@ -373,7 +368,7 @@ class _Quoted:
         page = self._reading.page(row) if self._adds else None
         if page is None:
             return False
-        return len(self._adds & telling(page.text)) >= QUOTED * len(self._adds)
+        return len(self._adds & self._reading.wording(page).telling) >= QUOTED * len(self._adds)
 
     @cached_property
     def _page(self) -> Page | None:
@@ -385,4 +380,5 @@ class _Quoted:
 
     @cached_property
     def _adds(self) -> frozenset[str]:
-        return telling(self._page.text) - self._asked if self._page else frozenset()
+        page = self._page
+        return self._reading.wording(page).telling - self._asked if page else frozenset()

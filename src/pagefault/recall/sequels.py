@@ -20,22 +20,20 @@ it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from pagefault.language.analyzer import is_telling, query_words
+from pagefault.language.analyzer import query_words
 from pagefault.language.sought import Sought
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
 from pagefault.model.page import PageRow, Scope
-from pagefault.recall.novelty import SHORT_TOKENS, telling
-from pagefault.recall.reading import PagesAt, Reading
+from pagefault.recall.novelty import SHORT_TOKENS
+from pagefault.recall.reading import QUESTION_MARKS, PagesAt, Reading, Wording
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
 from pagefault.store.place import place_in
-from pagefault.store.said import said_by
 
 # Chosen on phrasings of the north star; docs/decisions/065, 096 and 112 have the figures, also for
 # phrasings that were written afterwards.
@@ -70,8 +68,7 @@ class Sequels:
         self._languages = languages
         self._asked = frozenset(query_words(query, languages))
         self._pages = PagesAt(index, scope)
-        self._terms: dict[PageId, Words] = {}
-        self._told: dict[PageId, frozenset[str]] = {}
+        self._wordings: dict[PageId, Wording | None] = {}
         self._takes_up: dict[PageId, PageRow] = {}
         self._frequencies: dict[Sought, int] = {}
         self._worths: dict[Sought, float] = {}
@@ -235,18 +232,17 @@ class Sequels:
     # --- pages ----------------------------------------------------------------------------------
 
     def _telling(self, row: PageRow) -> Words:
-        """The words of a page, stemmed in all languages of the scope: a short text may not reveal
-        its language, and its words must match those of a longer one that does.
-        """
-        if row.page_id not in self._terms:
-            page = self._reading.page(row)
-            self._terms[row.page_id] = self._words(page.text) if page is not None else Words()
-        return self._terms[row.page_id]
+        """The words of a page, in all languages of the scope."""
+        wording = self._wording(row)
+        return Words() if wording is None else wording.telling_in(self._languages)
 
-    def _words(self, text: str) -> Words:
-        if not self._languages:  # with one language each word has one form, at half the work
-            return Words(telling(text))
-        return Words(query_words(text, self._languages)) if is_telling(text) else Words()
+    def _wording(self, row: PageRow) -> Wording | None:
+        """The words of a page; None if it cannot be read."""
+        if row.page_id not in self._wordings:
+            page = self._reading.page(row)
+            wording = None if page is None else self._reading.wording(page)
+            self._wordings[row.page_id] = wording
+        return self._wordings[row.page_id]
 
     def _tells(self, row: PageRow) -> Words:
         """The page's words, with the question's words in the page it takes up."""
@@ -255,10 +251,8 @@ class Sequels:
 
     def _details(self, row: PageRow) -> frozenset[str]:
         """The names, numbers and negations in a page."""
-        if row.page_id not in self._told:
-            page = self._reading.page(row)
-            self._told[row.page_id] = frozenset(said_by(page.text).told if page else ())
-        return self._told[row.page_id]
+        wording = self._wording(row)
+        return frozenset() if wording is None else wording.details
 
     def _is_persons(self, row: PageRow) -> bool:
         """Whether a user said it, or a named speaker."""
@@ -267,12 +261,12 @@ class Sequels:
 
     def _asks(self, row: PageRow) -> bool:
         """Whether it only asks, or cannot be read."""
-        page = self._reading.page(row)
-        return page is None or only_asks(page.text)
+        wording = self._wording(row)
+        return wording is None or wording.only_asks
 
     def _asks_at_all(self, row: PageRow) -> bool:
         page = self._reading.page(row)
-        return page is not None and not _QUESTION_MARKS.isdisjoint(page.text)
+        return page is not None and not QUESTION_MARKS.isdisjoint(page.text)
 
 
 def _beside(later: Sequence[tuple[PageId, PageRow]]) -> Sequence[tuple[PageId, PageRow]]:
@@ -283,13 +277,3 @@ def _beside(later: Sequence[tuple[PageId, PageRow]]) -> Sequence[tuple[PageId, P
 def _spelled(word: Sought) -> tuple[str, ...]:
     """The sort key of words."""
     return (word,) if isinstance(word, str) else word
-
-
-def only_asks(text: str) -> bool:
-    """Whether every sentence ends with a question mark."""
-    sentences = [one for one in _END.split(text.strip()) if any(map(str.isalnum, one))]
-    return all(one[-1] in _QUESTION_MARKS for one in sentences)
-
-
-_QUESTION_MARKS: Final = frozenset("?？؟՞፧꘏⁇⁈⁉")
-_END: Final = re.compile(rf"(?<=[.!…।]) |(?<=[{''.join(sorted(_QUESTION_MARKS))}。！])\s*|\n+")

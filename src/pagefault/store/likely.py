@@ -209,23 +209,26 @@ def among(places: Numbers, others: Numbers) -> Flags:
     return found
 
 
+_SHORT: Final = 8  # in places
+
+
 def present(places: Numbers, lists: Sequence[Numbers]) -> Flags:
-    """For each of these (ascending) places, as rows, whether it is in each of the lists, as columns.
-    The short lists are looked up at once: there are dozens, and a call of NumPy takes longer.
+    """A mask of the (ascending) places, as rows, that are in each of the lists, as columns.
+
+    Short lists are looked up all at once: there are dozens, and a call of NumPy costs more than
+    they do.
     """
     found = np.zeros((len(places), len(lists)), dtype=np.bool_)
-    short = [column for column, one in enumerate(lists) if len(one) <= _SHORT * len(places)]
-    if len(places) and short:
-        every = np.concatenate([lists[column] for column in short])
-        columns = np.repeat(short, [len(lists[column]) for column in short])
-        rows = places.searchsorted(every)
-        rows[rows == len(places)] = 0
-        is_there = places[rows] == every
-        found[rows[is_there], columns[is_there]] = True
+    is_short = [len(one) <= _SHORT * len(places) for one in lists]
     for column, one in enumerate(lists):
-        if len(one) > _SHORT * len(places):
+        if not is_short[column]:
             found[:, column] = among(places, one)
+    short = np.flatnonzero(is_short)
+    if len(places) and len(short):
+        sought = np.concatenate([lists[column] for column in short])
+        columns = np.repeat(short, [len(lists[column]) for column in short])
+        rows = places.searchsorted(sought)
+        rows[rows == len(places)] = 0
+        stands = places[rows] == sought
+        found[rows[stands], columns[stands]] = True
     return found
-
-
-_SHORT: Final = 8  # in places

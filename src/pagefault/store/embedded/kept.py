@@ -38,6 +38,7 @@ _AFTER_ANY: Final = "\U0010ffff"  # sorts after every letter
 
 class _Session:
     def __init__(self, born: Seq) -> None:
+        self.lock = threading.Lock()  # of all that follows
         self.born = born
         self.begins = DERIVED_ORDER
         self.lists: dict[str, Numbers] = {}
@@ -77,41 +78,52 @@ class _Session:
 class SessionLists:
     """The lists of a session's transcript up to some page, as of one snapshot."""
 
-    def __init__(self, of: _Session, end: int) -> None:
+    def __init__(self, of: _Session, *, end: int, applied: Seq) -> None:
         self._of = of
-        self._end = end  # the order at which the pages begin that do not count
+        self._upto = end
+        self._applied = applied
 
     def find(self, word: str) -> Numbers | None:
         """The orders of the pages that a word stands in, ascending; None if that was not kept."""
-        found = self._of.lists.get(word)
-        return None if found is None else self._seen(word, found)
+        with self._of.lock:
+            found = self._of.lists.get(word)
+            return None if found is None else self._seen(word, found)
 
     def count(self, word: str) -> int | None:
         """How many pages a word stands in; None if that was not kept."""
-        found = self._of.lists.get(word)
-        if found is None:
-            return None
-        if len(found) and found[-1] >= self._end:
-            return int(found.searchsorted(self._end))
-        return len(found) + bisect_left(self._of.added(word), self._end)
+        with self._of.lock:
+            found = self._of.lists.get(word)
+            if found is None:
+                return None
+            end = self._end()
+            if len(found) and found[-1] >= end:
+                return int(found.searchsorted(end))
+            return len(found) + bisect_left(self._of.added(word), end)
 
     def keep(self, word: str, orders: Numbers) -> Numbers:
         """As `find`, where these are all orders in this snapshot, as read from the file."""
         of = self._of
-        found = of.lists[word] = orders[: orders.searchsorted(of.begins)].copy()
-        of.bytes += len(found) * _PAGE_BYTES + _LIST_BYTES
-        return self._seen(word, found)
+        with of.lock:
+            found = of.lists[word] = orders[: orders.searchsorted(of.begins)].copy()
+            of.bytes += len(found) * _PAGE_BYTES + _LIST_BYTES
+            return self._seen(word, found)
 
     def _seen(self, word: str, found: Numbers) -> Numbers:
-        if len(found) and found[-1] >= self._end:
-            return found[: found.searchsorted(self._end)]
-        more = [order for order in self._of.added(word) if order < self._end]
+        end = self._end()
+        if len(found) and found[-1] >= end:
+            return found[: found.searchsorted(end)]
+        added = self._of.added(word)
+        more = added[: bisect_left(added, end)]
         if not more:
             return found
 
         import numpy as np  # takes a tenth of a second: only searches pay for it
 
         return np.concatenate([found, np.array(more, dtype=np.int64)])
+
+    def _end(self) -> int:
+        """The order at which the pages begin that do not count."""
+        return min(self._of.end(self._applied), self._upto)
 
 
 class Kept:
@@ -127,9 +139,7 @@ class Kept:
         with self._lock:
             self._sessions.clear()
 
-    def of(
-        self, session: SessionNo, *, end: int, applied: Seq, erased: int
-    ) -> SessionLists | None:
+    def of(self, session: SessionNo, *, end: int, applied: Seq, erased: int) -> SessionLists | None:
         """The lists of a session up to, but without, an order, as of the snapshot in which so much
         is applied and erased; None if the snapshot is older than they are.
         """
@@ -141,12 +151,12 @@ class Kept:
                 del self._sessions[next(iter(self._sessions))]
             found = self._sessions.pop(session, None) or _Session(self._applied)
             self._sessions[session] = found
-            seen = found.born <= applied
-            return SessionLists(found, min(found.end(applied), end)) if seen else None
+            is_older = applied < found.born
+            return None if is_older else SessionLists(found, end=end, applied=applied)
 
     def add(self, pages: Collection[tuple[int, str]], *, after: Seq, upto: Seq) -> None:
-        """Add these pages, the places and tokens of all records after one and up to another. Before
-        they are committed, so that no snapshot has more; if that fails, `clear`.
+        """Add the places and tokens of all transcript pages after one record and up to another.
+        Before they are committed, so that no snapshot has more; if that fails, `clear`.
         """
         with self._lock:
             if after != self._applied:
@@ -154,5 +164,6 @@ class Kept:
             self._applied = upto
             for place, tokens in sorted(pages) if self._sessions else ():
                 found = self._sessions.get(SessionNo(place >> ORDER_BITS))
-                if found is not None and place & ORDER_MAX < DERIVED_ORDER:
-                    found.add(place & ORDER_MAX, tokens, upto)
+                if found is not None:
+                    with found.lock:
+                        found.add(place & ORDER_MAX, tokens, upto)

@@ -1,0 +1,134 @@
+"""Lists of words that an index keeps from one query to the next."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pagefault.model.events import Said
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import Scope
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.kept import Kept
+from pagefault.store.embedded.postings import SqlitePostings
+from pagefault.testing.records import Records
+
+SESSION = Scope(((SessionNo(1), Seq(2**62)),))
+WORDS = ["tea", "cake", "mi*"]
+
+
+def records_saying(*texts: str) -> Records:
+    records = Records()
+    records.open("planning")
+    for text in texts:
+        records.say(1, text)
+    return records
+
+
+def frequencies(index: SqliteIndex, scope: Scope = SESSION) -> tuple[int, ...]:
+    found = index.candidates(scope, WORDS, limit=9)
+    assert found.frequencies == index.candidates(scope, WORDS, limit=0).frequencies
+    assert found.counts.astype(bool).sum() == sum(found.frequencies)
+    return found.frequencies
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "index.db"
+
+
+def test_a_list_is_read_once_while_pages_are_added(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = records_saying("tea", "tea with milk", "cake")
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    assert frequencies(index) == (2, 1, 1)
+    read: list[str] = []
+    real = SqlitePostings._read
+    monkeypatch.setattr(
+        SqlitePostings,
+        "_read",
+        lambda self, word, span: read.append(word) or real(self, word, span),
+    )
+    before = records.events[-1].seq
+    index.apply([records.say(1, "cake and mint"), records.say(1, "tea")])
+    assert frequencies(index) == (3, 2, 2)
+    assert frequencies(index, Scope(((SessionNo(1), before),))) == (2, 1, 1)
+    assert read == []
+    index.close()
+
+
+@pytest.mark.parametrize("is_forgotten", [True, False])
+def test_what_another_process_erased_is_in_no_kept_list(path: Path, is_forgotten: bool) -> None:
+    records = records_saying("tea", "tea with milk", "cake")
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    other = SqliteIndex.open(path, root_id="root")
+    assert frequencies(index) == frequencies(other) == (2, 1, 1)
+    tea = records.events[1]
+    if is_forgotten:
+        other.forget([tea.seq], ())
+    else:
+        assert isinstance(tea.body, Said)
+        other.revise([replace(tea, body=replace(tea.body, text="cake"))])
+    assert frequencies(index) == ((1, 1, 1) if is_forgotten else (1, 2, 1))
+    other.close()
+    index.close()
+
+
+def test_what_another_process_wrote_is_found(path: Path) -> None:
+    records = records_saying("tea", "cake")
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    other = SqliteIndex.open(path, root_id="root")
+    assert frequencies(index) == frequencies(other) == (1, 1, 0)
+    other.apply([records.say(1, "milk tea")])
+    assert frequencies(index) == (2, 1, 1)
+    index.apply([records.say(1, "cake")])
+    assert frequencies(other) == frequencies(index) == (2, 2, 1)
+    other.close()
+    index.close()
+
+
+def test_a_moment_sees_nothing_that_is_added_meanwhile(path: Path) -> None:
+    records = records_saying("tea", "cake")
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    assert frequencies(index) == (1, 1, 0)  # from here on, lists are kept
+    with index.moment():
+        assert index.candidates(SESSION, ["tea"], limit=0).frequencies == (1,)
+        more = [records.say(1, "tea and cake"), records.say(1, "plum")]
+        writer = threading.Thread(target=index.apply, args=(more,))
+        writer.start()
+        writer.join()
+        assert frequencies(index) == (1, 1, 0)
+        assert index.candidates(SESSION, ["plum"], limit=0).frequencies == (0,)
+    assert frequencies(index) == (2, 2, 0)
+    assert index.candidates(SESSION, ["plum"], limit=0).frequencies == (1,)
+    index.close()
+
+
+def test_the_session_used_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    monkeypatch.setattr("pagefault.store.embedded.kept.BYTES_MAX", 10_000)
+    kept = Kept()
+
+    def lists(session: int) -> object:
+        found = kept.of(SessionNo(session), end=2_000, applied=Seq(9), erased=0)
+        assert found is not None
+        return found.find("tea") if found.find("tea") is not None else found.keep("tea", orders)
+
+    orders = np.arange(700)
+    for session in (1, 2, 3):
+        lists(session)
+    first = kept.of(SessionNo(1), end=2_000, applied=Seq(9), erased=0)
+    last = kept.of(SessionNo(3), end=2_000, applied=Seq(9), erased=0)
+    assert first is not None
+    assert last is not None
+    assert first.find("tea") is None
+    assert last.count("tea") == 700
