@@ -6,14 +6,16 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pagefault.model.events import Said
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import Scope
 from pagefault.store.embedded.index import SqliteIndex
-from pagefault.store.embedded.kept import Kept
+from pagefault.store.embedded.kept import Kept, SessionLists
 from pagefault.store.embedded.postings import SqlitePostings
+from pagefault.store.place import place_of
 from pagefault.testing.records import Records
 
 SESSION = Scope(((SessionNo(1), Seq(2**62)),))
@@ -112,23 +114,29 @@ def test_a_moment_sees_nothing_that_is_added_meanwhile(path: Path) -> None:
     index.close()
 
 
-def test_the_session_used_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
+def lists_of(kept: Kept, session: int, applied: int) -> SessionLists:
+    found = kept.of(SessionNo(session), end=2_000, applied=Seq(applied), erased=0)
+    assert found is not None
+    return found
 
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Kept:
     monkeypatch.setattr("pagefault.store.embedded.kept.BYTES_MAX", 10_000)
-    kept = Kept()
+    return Kept()
 
-    def lists(session: int) -> object:
-        found = kept.of(SessionNo(session), end=2_000, applied=Seq(9), erased=0)
-        assert found is not None
-        return found.find("tea") if found.find("tea") is not None else found.keep("tea", orders)
 
-    orders = np.arange(700)
+def test_the_session_used_longest_ago_is_dropped(small: Kept) -> None:
     for session in (1, 2, 3):
-        lists(session)
-    first = kept.of(SessionNo(1), end=2_000, applied=Seq(9), erased=0)
-    last = kept.of(SessionNo(3), end=2_000, applied=Seq(9), erased=0)
-    assert first is not None
-    assert last is not None
-    assert first.find("tea") is None
-    assert last.count("tea") == 700
+        lists_of(small, session, 9).keep("tea", np.arange(700))
+    assert lists_of(small, 1, 9).find("tea") is None
+    assert lists_of(small, 3, 9).count("tea") == 700
+
+
+def test_an_import_into_a_session_does_not_fill_memory_with_its_lists(small: Kept) -> None:
+    lists_of(small, 1, 9).keep("tea", np.arange(0))
+    pages = [(place_of(SessionNo(1), order), "tea and cake") for order in range(400)]
+    small.add(pages[:200], after=Seq(9), upto=Seq(10))
+    assert lists_of(small, 1, 10).count("tea") == 200
+    small.add(pages[200:], after=Seq(10), upto=Seq(11))
+    assert lists_of(small, 1, 11).count("tea") is None

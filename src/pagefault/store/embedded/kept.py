@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from pagefault.language.sought import beginning
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pagefault.store.likely import Numbers
 
 BYTES_MAX: Final = 8 << 20  # of all lists; beyond, the session used longest ago is dropped
+SESSIONS_MAX: Final = 64
 _LIST_BYTES: Final = 256  # of a word, its list and their entry, besides its pages
 _PAGE_BYTES: Final = 8
 
@@ -73,6 +75,9 @@ class _Session:
         first = bisect_left(self.words, begins)
         these = self.words[first : bisect_left(self.words, begins + _AFTER_ANY)]
         return sorted({order for one in these for order in self.since[one]})
+
+
+_bytes: Final = attrgetter("bytes")
 
 
 class SessionLists:
@@ -147,8 +152,7 @@ class Kept:
             if erased != self._erased or applied > self._applied:
                 self._sessions.clear()
                 self._applied, self._erased = applied, erased
-            while sum(one.bytes for one in self._sessions.values()) > BYTES_MAX:
-                del self._sessions[next(iter(self._sessions))]
+            self._shrink()
             found = self._sessions.pop(session, None) or _Session(self._applied)
             self._sessions[session] = found
             is_older = applied < found.born
@@ -167,3 +171,9 @@ class Kept:
                 if found is not None:
                     with found.lock:
                         found.add(place & ORDER_MAX, tokens, upto)
+            self._shrink()
+
+    def _shrink(self) -> None:
+        sessions = self._sessions
+        while len(sessions) > SESSIONS_MAX or sum(map(_bytes, sessions.values())) > BYTES_MAX:
+            del sessions[next(iter(sessions))]
