@@ -54,13 +54,15 @@ class _Session:
         self.begins = min(self.begins, order)
         self.pages.append(order)
         self.seqs.append(upto)
-        for word in tokens.split(" "):
-            if word not in self.since:
+        since, words = self.since, tokens.split(" ")
+        self.bytes += _PAGE_BYTES * len(words)
+        for word in words:
+            orders = since.get(word)
+            if orders is None:
+                orders = since[word] = []
                 insort(self.words, word)
-                self.since[word] = []
                 self.bytes += _LIST_BYTES
-            self.since[word].append(order)
-            self.bytes += _PAGE_BYTES
+            orders.append(order)
 
     def end(self, seq: Seq) -> int:
         """The order at which the pages begin that a snapshot of this record does not have."""
