@@ -219,12 +219,13 @@ def present(places: Numbers, lists: Sequence[Numbers]) -> Flags:
     they do.
     """
     found = np.zeros((len(places), len(lists)), dtype=np.bool_)
-    is_short = [len(one) <= _SHORT * len(places) for one in lists]
+    short: list[int] = []
     for column, one in enumerate(lists):
-        if not is_short[column]:
+        if len(one) <= _SHORT * len(places):
+            short.append(column)
+        else:
             found[:, column] = among(places, one)
-    short = np.flatnonzero(is_short)
-    if len(places) and len(short):
+    if len(places) and short:
         sought = np.concatenate([lists[column] for column in short])
         columns = np.repeat(short, [len(lists[column]) for column in short])
         rows = places.searchsorted(sought)
