@@ -15,7 +15,8 @@ from pagefault.model.page import Scope
 from pagefault.store.embedded.index import SqliteIndex
 from pagefault.store.embedded.kept import Kept, SessionLists
 from pagefault.store.embedded.postings import SqlitePostings
-from pagefault.store.place import place_of
+from pagefault.store.likely import Numbers
+from pagefault.store.place import Span, place_of
 from pagefault.testing.records import Records
 
 SESSION = Scope(((SessionNo(1), Seq(2**62)),))
@@ -51,11 +52,12 @@ def test_a_list_is_read_once_while_pages_are_added(
     assert frequencies(index) == (2, 1, 1)
     read: list[str] = []
     real = SqlitePostings._read
-    monkeypatch.setattr(
-        SqlitePostings,
-        "_read",
-        lambda self, word, span: read.append(word) or real(self, word, span),
-    )
+
+    def reading(self: SqlitePostings, word: str, span: Span) -> Numbers:
+        read.append(word)
+        return real(self, word, span)
+
+    monkeypatch.setattr(SqlitePostings, "_read", reading)
     before = records.events[-1].seq
     index.apply([records.say(1, "cake and mint"), records.say(1, "tea")])
     assert frequencies(index) == (3, 2, 2)
