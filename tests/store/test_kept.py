@@ -13,7 +13,7 @@ from pagefault.model.events import Said
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import Scope
 from pagefault.store.embedded.index import SqliteIndex
-from pagefault.store.embedded.kept import Kept, SessionLists
+from pagefault.store.embedded.kept import KeptLists, SessionLists
 from pagefault.store.embedded.postings import SqlitePostings
 from pagefault.store.likely import Numbers
 from pagefault.store.place import Span, place_of
@@ -116,26 +116,26 @@ def test_a_moment_sees_nothing_that_is_added_meanwhile(path: Path) -> None:
     index.close()
 
 
-def lists_of(kept: Kept, session: int, applied: int) -> SessionLists:
+def lists_of(kept: KeptLists, session: int, applied: int) -> SessionLists:
     found = kept.of(SessionNo(session), end=2_000, applied=Seq(applied), erased=0)
     assert found is not None
     return found
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Kept:
+def small(monkeypatch: pytest.MonkeyPatch) -> KeptLists:
     monkeypatch.setattr("pagefault.store.embedded.kept.BYTES_MAX", 10_000)
-    return Kept()
+    return KeptLists()
 
 
-def test_the_session_used_longest_ago_is_dropped(small: Kept) -> None:
+def test_the_session_used_longest_ago_is_dropped(small: KeptLists) -> None:
     for session in (1, 2, 3):
         lists_of(small, session, 9).keep("tea", np.arange(700))
     assert lists_of(small, 1, 9).find("tea") is None
     assert lists_of(small, 3, 9).count("tea") == 700
 
 
-def test_an_import_into_a_session_does_not_fill_memory_with_its_lists(small: Kept) -> None:
+def test_an_import_into_a_session_does_not_fill_memory_with_its_lists(small: KeptLists) -> None:
     lists_of(small, 1, 9).keep("tea", np.arange(0))
     pages = [(place_of(SessionNo(1), order), "tea and cake") for order in range(400)]
     small.add(pages[:200], after=Seq(9), upto=Seq(10))

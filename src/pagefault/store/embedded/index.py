@@ -63,7 +63,7 @@ from pagefault.store.embedded.connections import (
 )
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
-from pagefault.store.embedded.kept import Kept
+from pagefault.store.embedded.kept import KeptLists
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import NUMBERED, RECEIPTS
 from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf, leaf_of
@@ -136,7 +136,7 @@ class SqliteIndex:
         self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last had nothing to do
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
-        self._kept = Kept()
+        self._kept = KeptLists()
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
         self._mending = threading.Lock()

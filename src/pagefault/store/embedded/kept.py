@@ -7,7 +7,7 @@ that is added word by word, by the thread that applies it.
 Invariants, for what is kept of a session:
  (1) Its lists have the pages before `begins` that the word stands in, as of every snapshot from
      `born` on; pages from `begins` on are in `since`. Orders ascend in both.
- (2) All that was applied between `born` and `Kept.applied` was added. Where that cannot be known,
+ (2) All that was applied between `born` and `KeptLists.applied` was added. Where that cannot be known,
      as after the writes of another process, everything is dropped.
  (3) Nothing kept outlives an erasure: the file counts them (`erased`), in the same transaction.
 
@@ -133,7 +133,7 @@ class SessionLists:
         return min(self._of.end(self._applied), self._upto)
 
 
-class Kept:
+class KeptLists:
     """What is kept of an index. Any thread may call it."""
 
     def __init__(self) -> None:

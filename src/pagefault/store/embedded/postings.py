@@ -11,7 +11,7 @@ import numpy as np
 from pagefault.language.sought import beginning
 from pagefault.model.ids import SessionNo
 from pagefault.store.embedded.doclists import Doclists
-from pagefault.store.embedded.kept import Kept, SessionLists
+from pagefault.store.embedded.kept import KeptLists, SessionLists
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
 from pagefault.store.place import ALL, ORDER_BITS, Span, said_span
@@ -30,7 +30,7 @@ class SqlitePostings:
     the GIL meanwhile; that of a session's transcript is `kept` for later snapshots.
     """
 
-    def __init__(self, db: apsw.Connection, spans: Sequence[Span], kept: Kept) -> None:
+    def __init__(self, db: apsw.Connection, spans: Sequence[Span], kept: KeptLists) -> None:
         self._db = db
         self._spans = spans
         self._doclists = Doclists(db)
