@@ -7,8 +7,8 @@ that is added word by word, by the thread that applies it.
 Invariants, for what is kept of a session:
  (1) Its lists have the pages before `begins` that the word stands in, as of every snapshot from
      `born` on; pages from `begins` on are in `since`. Orders ascend in both.
- (2) All that was applied between `born` and `KeptLists.applied` was added. Where that cannot be known,
-     as after the writes of another process, everything is dropped.
+ (2) All that was applied between `born` and `KeptLists.applied` was added. Where that cannot be
+     known, as after the writes of another process, everything is dropped.
  (3) Nothing kept outlives an erasure: the file counts them (`erased`), in the same transaction.
 
 Only transcript pages: their orders ascend as they are applied.
