@@ -39,6 +39,7 @@ class Round:
     bring: list[Page]
     unsent: Sequence[Exchange]
     in_place: bool = True  # whether messages stay in their places, or become recalled lines
+    at_least: bool = False  # whether no less than `down_to` is left, rather than no more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +67,11 @@ class PagesByPolicy:
     def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[Leaving]:
         state = self._state
         state.relearn_factor()
-        target = target_tokens(state)
+        target, share = target_tokens(state), _share_tokens(state)
         stay = exchanges.latest(state, state.window_room // 2) or exchanges.unsent(state)
         for last_turns in (state.limits.last_turns_kept, 0):
-            yield self.offer(reason, Round(last_turns, target, self._pages, stay))
+            spared = Round(last_turns, target, self._pages, stay, at_least=target > share)
+            yield self.offer(reason, spared)
         yield from self.whatever_it_takes(reason)
 
     def whatever_it_takes(self, reason: str) -> Offers[Leaving]:
@@ -182,9 +184,8 @@ class PagesByPolicy:
             evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
             if spared.down_to:
                 chosen = state.working_set.victims(evictable, needed)
-                # A policy frees what is asked for or more: up to a page too much, and the provider
-                # might not cache the rest.
-                victims = set(chosen[:-1] if spared.down_to > _share_tokens(state) else chosen)
+                # A policy frees what is asked for or more.
+                victims = set(chosen[:-1] if spared.at_least else chosen)
             else:  # all that may leave does: no policy is asked
                 victims = {p for p in evictable if not state.working_set.is_held(p)}
         moved = {page.page_id for page in state.out_of_place()}
@@ -216,10 +217,11 @@ def target_tokens(state: SessionState) -> float:
     """The tokens of the pages that an epoch leaves, with rules and tools: those of `aim_tokens`
     without labels and framing, but no less than the share.
     """
-    share, head = _share_tokens(state), state.layout.head_tokens
+    share, aim, head = _share_tokens(state), aim_tokens(state), state.layout.head_tokens
     shown = state.layout.tokens() - head
-    bare = state.working_set.tokens_used / shown if shown > 0 else 1.0
-    return max(share, head + (aim_tokens(state) - head) * min(bare, 1.0))
+    if aim <= share or shown <= 0:
+        return share
+    return max(share, head + (aim - head) * min(state.working_set.tokens_used / shown, 1.0))
 
 
 def aim_tokens(state: SessionState) -> float:
