@@ -65,7 +65,9 @@ class Fork:
         headers = [one for one in self.headers if one[0].lower() not in _OF_ONE_REQUEST]
         reader = AnswerReader(wire)
         relay = self.relay
-        async with relay.ask(self.method, self.target, headers, body) as response:
+        async with relay.ask(
+            self.method, self.target, headers, body, repeatable=True
+        ) as response:
             if response.status_code != 200:
                 raise EngineRefused(
                     f"{relay.host} answered {response.status_code} where memory was to be formed"
