@@ -157,7 +157,7 @@ class _Sending:
 
     def __init__(self) -> None:
         self._is_new = False  # the connection
-        self._sent_s: float | None = None  # since when; None for other transports, which tell nothing
+        self._sent_s: float | None = None  # None with a transport of others', which tells nothing
 
     async def __call__(self, event: str, info: object) -> None:
         if event == "connection.connect_tcp.started":
@@ -175,8 +175,9 @@ class _Sending:
             return False
         if asyncio.get_running_loop().time() - self._sent_s > within_s:
             return False
-        is_silent = isinstance(error, httpx2.RemoteProtocolError) and "without sending" in str(error)
-        return is_silent or isinstance(error, (httpx2.ReadError, httpx2.WriteError))
+        if isinstance(error, httpx2.RemoteProtocolError):  # its words for an end without a head
+            return "without sending" in str(error)
+        return isinstance(error, (httpx2.ReadError, httpx2.WriteError))
 
 
 async def _keeping_up(
