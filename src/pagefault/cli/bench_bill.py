@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -96,7 +96,8 @@ def bill_bench(
     Scripted sessions with --tokens of work in the form of three recorded clients, at the window of
     each one's model and, for the proxy, at --window; under five price lists. Costs against the
     client alone cover the requests that it could send; against one that compacts, all. Each --seed
-    is another script; the output has their mean, lowest and highest.
+    is another script, and takes about four minutes of processor time; the output has their lowest
+    and highest. What is known of a client is told as soon as it has played.
 
     JSON: [{seed, client, arm, requests, tokens, whole_tokens, tokens_max, compared_steps, steps,
     failed, facts, kept, compactions, epochs, asked, lists: {MODEL: {cost, cached_share, over_alone,
@@ -104,12 +105,22 @@ def bill_bench(
     alone_cost, impossible, failed_alone}}].
     """
     from pagefault.lab.bill_chart import chart, over_seeds
-    from pagefault.lab.billing import MODELS, PROXIED, bench_bill
+    from pagefault.lab.billing import ARMS, MODELS, PROXIED, bench_bill
 
     if not folder.is_dir():
         raise BadInput(f"there is no folder {folder}", hint="--recordings tests/proxy/recordings")
     if picture is not None and not picture.absolute().parent.is_dir():  # before all that work
         raise BadInput(f"there is no folder for {picture}", hint="create it first")
+
+    def played_all(rows: Sequence[dict[str, Any]]) -> None:
+        """Tell what is known by now: a run takes minutes, and may be cut short."""
+        of = dict(zip(ARMS, rows, strict=True))
+        compacts, ours = of["compacts"], of["pagefault"]
+        app.term.note(
+            f"{ours['client']}, seed {ours['seed']}: pagefault keeps {ours['kept']} of "
+            f"{ours['facts']} facts, where the client that compacts keeps {compacts['kept']}, at "
+            f"{_range(ours, 'over_alone')} of what the client alone costs"
+        )
 
     async def measure(home: Path) -> list[dict[str, Any]]:
         with app.term.progress() as progress:
@@ -123,6 +134,7 @@ def bill_bench(
                 seeds=seeds,
                 clients=clients or ("claude", "codex", "opencode"),
                 progress=progress,
+                played_all=played_all,
             )
 
     with tempfile.TemporaryDirectory(prefix="pagefault-bench-") as home:
@@ -174,6 +186,12 @@ def bill_bench(
                 f"{told['without_cost']:,} without us, where the client alone did cost "
                 f"{told['alone_cost']:,}"
             )
+
+
+def _range(row: dict[str, Any], figure: str) -> str:
+    """The lowest and highest of a figure under the price lists."""
+    told = sorted(one[figure] for one in row["lists"].values())
+    return f"{told[0]:.2f} to {told[-1]:.2f}"
 
 
 @asynccontextmanager

@@ -360,10 +360,12 @@ async def bench_bill(
     clients: Sequence[str] = CLIENTS,
     arms: Sequence[str] = ARMS,
     progress: StageProgress | None = None,
+    played_all: Callable[[Sequence[dict[str, Any]]], None] = lambda rows: None,
 ) -> list[dict[str, Any]]:
     """A row per seed, client and arm (proxied arms may be left out), at the window of the recorded
     model. `window` is the limit for the proxy and for the arm `compacts small`. `through` puts a
-    proxy in front of a provider.
+    proxy in front of a provider. `played_all` gets the rows of each seed and client once its arms
+    are played.
     """
     tell = progress or (lambda label, done, total: None)
     rows: list[dict[str, Any]] = []
@@ -385,7 +387,9 @@ async def bench_bill(
                 if route.bill is not None:
                     one.bill, one.epochs = await route.bill()
             played.append(one)
-        rows += [{"seed": seed} | row for row in _rows(played)]
+        made = [{"seed": seed} | row for row in _rows(played)]
+        played_all(made)
+        rows += made
     return rows
 
 

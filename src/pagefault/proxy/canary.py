@@ -39,6 +39,8 @@ class Canary:
         target: bytes,
         headers: Iterable[tuple[bytes, bytes]],
         body: bytes | AsyncIterable[bytes],
+        *,
+        repeatable: bool = False,
     ) -> AsyncIterator[httpx2.Response]:
         import httpx2
 

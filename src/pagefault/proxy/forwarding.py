@@ -27,7 +27,7 @@ from pagefault.proxy.history.history import Json
 from pagefault.proxy.http.admission import Head
 from pagefault.proxy.http.bodies import Upload
 from pagefault.proxy.http.client import wants_formation
-from pagefault.proxy.http.relay import NoAnswer, Relay, onward, to_provider
+from pagefault.proxy.http.relay import IDEMPOTENT, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.intake import AcceptedRequest, Intake
 from pagefault.proxy.metrics import Outcome
 from pagefault.proxy.reply import ClientReply
@@ -103,8 +103,11 @@ class Forwarder:
         passed = taken.passed if taken is not None else None
         reply.told.metrics.sent_on(added_s, passed, wire.name if wire is not None else "")
 
+        # What is read asks a model for an answer: to be asked twice changes nothing at a provider.
+        repeatable = wire is not None or head.method in IDEMPOTENT
+
         def ask(body: bytes | Upload) -> AbstractAsyncContextManager[Any]:
-            return relay.ask(head.method, request.target, sent, body)
+            return relay.ask(head.method, request.target, sent, body, repeatable=repeatable)
 
         try:
             if wire is not None and taken is not None and taken.passed.offer is not None:

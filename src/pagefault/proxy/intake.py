@@ -5,6 +5,7 @@ What cannot be read or logged is still passed on, as the client sent it.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,9 +75,25 @@ class Intake:
         Raises `TooLarge`.
         """
         taken = await self._read(wire, head, principal, body, told)
-        if taken is not None or told.not_logged:
+        if taken is not None and taken.passed.logging is not None:
+            told.logging = asyncio.create_task(self._logged(taken.passed, told))
+        elif taken is not None or told.not_logged:
             self._keeping.note(told.not_logged)
         return taken
+
+    async def _logged(self, passed: Passed, told: Told) -> None:
+        """Note whether a request that is sent already could be logged."""
+        assert passed.logging is not None
+        try:
+            await passed.logging
+        except RecursionError:
+            told.words, told.not_logged = _TOO_DEEP, UNREAD
+        except Exception as bug:
+            told.words, told.not_logged = f"not logged: {type(bug).__name__}", THE_MEMORY
+        if problem := passed.logged.problem:
+            told.words += f" · not logged: {problem}"
+            told.not_logged = passed.logged.full or THE_MEMORY
+        self._keeping.note(told.not_logged)
 
     async def _read(
         self, wire: Wire, head: Head, principal: str, body: bytes, told: Told

@@ -32,6 +32,7 @@ class Told:
     not_logged: str = ""  # why it was not logged: the name of a quota, `THE_MEMORY` or `UNREAD`
     format: str = ""
     outcome: Outcome = Outcome.FAILED
+    logging: asyncio.Task[None] | None = None  # logs the request, while the provider is asked
     learning: asyncio.Task[None] | None = None  # logs the answer
 
 
@@ -45,6 +46,9 @@ class ClientReply:
         self.started = False
 
     async def start(self, status: int, headers: Headers) -> None:
+        """Begin the answer, once it is known whether its request is logged."""
+        if self.told.logging is not None:
+            await asyncio.wait([self.told.logging])
         self.told.status = status
         self.started = True
         if status >= 400 and self.told.outcome is Outcome.FAILED:

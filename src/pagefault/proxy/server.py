@@ -180,8 +180,9 @@ class Proxy:
             raise BrokenOff from None  # the server then ends the connection unfinished
         finally:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
-            if told.learning is not None:  # the client has its answer; the caller waits for both
-                await asyncio.wait([told.learning])
+            # The client has its answer; the caller waits for the log, too.
+            if tasks := [one for one in (told.logging, told.learning) if one is not None]:
+                await asyncio.wait(tasks)
             status = told.status or "---"
             self._metrics.ended(told.format, told.outcome, told.not_logged)
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")

@@ -3,8 +3,10 @@
     read → match the tree of histories → log what is new → lay out → log the request → send
     answer → serve calls of memory's tools, ask again → log the answer, and the provider's count
 
-What is said is logged before it is sent on. What was forgotten is not quoted from the next request
-on. Nothing here stops a request: if memory fails, `problem` says why, and the request goes on.
+What is said is logged before its client reads of an answer, and before it is sent on if what is
+sent depends on that: something leaves the window with it, or is quoted. What was forgotten is not
+quoted from the next request on. Nothing here stops a request: if memory fails, `problem` says why,
+and the request goes on.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.conversation.forming import Fork, RelayedFormation
 from pagefault.proxy.conversation.history_log import HistoryLog
 from pagefault.proxy.conversation.item_drafts import ItemDrafts
-from pagefault.proxy.conversation.passed import Passed, Window
-from pagefault.proxy.conversation.request_layout import lay_out
+from pagefault.proxy.conversation.passed import Logged, Passed, Window
+from pagefault.proxy.conversation.request_layout import lay_out, planned
 from pagefault.proxy.conversation.request_log import RequestLog
 from pagefault.proxy.conversation.state import ConversationState
 from pagefault.proxy.conversation.write_health import WriteHealth
@@ -62,6 +64,7 @@ class Conversation:
         self._memory = memory
         self._wire = wire
         self._lock = asyncio.Lock()
+        self._logging: asyncio.Task[None] | None = None  # of the newest request, under the lock
         self._health = WriteHealth(clock)
         self._drafts = ItemDrafts(memory)
         limits = memory.limits.fault_limits(window_tokens) if window_tokens else None
@@ -125,30 +128,56 @@ class Conversation:
         `marks` where to cache for a client that does not.
 
         A caller that promises `will_end` calls `answered` or `ended` later, so that the record of
-        the request may be written with its answer.
+        the request may be written with its answer; and it lets nobody read of the answer before
+        `Passed.logging` is done. So a request of which nothing depends on what is new in the log is
+        returned, and sent, while that is written.
         """
-        async with self._lock:
-            state = self._state
+        await self._lock.acquire()
+        is_here = True  # the lock is this method's to release
+        try:
+            state, placed = self._state, history.placed
             self._formation.stop()
             await self._requests.flush()
-            match = await self._log(history)
-            is_aside = bool(history.placed) and history.placed[-1].asks_for_summary
+            match = await self._match(history)
+            is_aside = bool(placed) and placed[-1].asks_for_summary
             await state.unquote_forgotten()
-            layout = None
-            if state.verbatim.window_tokens and pages:
-                layout = await lay_out(state, body, history, match, is_aside=is_aside)
-            put = layout.put(self._wire, body) if layout is not None else None
             known = state.verbatim.weights.known
             marks = marks and not known.is_marked(body) and may_be_marked(self._wire, body)
-            relayed, record = await self._requests.record(
-                put or body,
-                history,
-                match,
-                layout,
-                is_marked_here=marks,
-                may_wait=will_end and bool(match.new),
-            )
+            pages = pages and bool(state.verbatim.window_tokens)
+            plan = planned(state, body, history, match, is_aside=is_aside) if pages else None
+            is_later = will_end and not (marks or self.problem)
+            is_later = is_later and (plan is None or await plan.is_idle(state))
+            if not is_later:
+                await self._history.write(match.path, placed)
+                if plan is not None:  # of what can leave by now
+                    plan = planned(state, body, history, match, is_aside=is_aside)
+            layout = None
+            if plan is not None:
+                layout = await lay_out(state, plan, is_idle=is_later)
+            put = layout.put(self._wire, body) if layout is not None else None
             self._faults.is_begun = True
+            logged = Logged()
+
+            async def record() -> None:
+                logged.relayed, logged.record = await self._requests.record(
+                    put or body,
+                    history,
+                    match,
+                    layout,
+                    is_marked_here=marks,
+                    may_wait=will_end and bool(match.new),
+                )
+                logged.problem, logged.full = self.problem, self.full
+
+            async def write() -> None:
+                try:
+                    await self._history.write(match.path, placed)
+                    await record()
+                finally:
+                    self._lock.release()
+
+            if not is_later:
+                await record()
             sent = marked(put or body, state.prefix.again) if marks else put or body
             passed = Passed(
                 match=match,
@@ -156,33 +185,40 @@ class Conversation:
                 sent=sent,
                 plain=(put or body) if marks else None,
                 aside=is_aside,
-                relayed=relayed,
-                record=record,
+                logged=logged,
                 model=self._drafts.model_name(self._wire.model(body)),
             )
-            if layout is None:
-                return passed
-            return replace(
-                passed,
-                composed=layout.composed,
-                recalled=len(layout.quotes.pages),
-                brought_back=layout.quotes.brought_back,
-                evicted=self._note_window(match, layout.composed),
-                offer=layout.offer,
-                history=layout.history if layout.offer is not None else None,
-                serving=layout.serving(state),
-            )
+            if layout is not None:
+                passed = replace(
+                    passed,
+                    composed=layout.composed,
+                    recalled=len(layout.quotes.pages),
+                    brought_back=layout.quotes.brought_back,
+                    evicted=self._note_window(match, layout.composed),
+                    offer=layout.offer,
+                    history=layout.history if layout.offer is not None else None,
+                    serving=layout.serving(state),
+                )
+            if is_later:
+                self._logging = asyncio.create_task(write())
+                is_here = False
+                passed = replace(passed, logging=self._logging)
+            return passed
+        finally:
+            if is_here:
+                self._lock.release()
 
     async def keep(self, history: History) -> str:
         """Log what was said and no request brings: a program hands it in. Returns the problem, or
         "".
         """
         async with self._lock:
-            await self._log(history)
+            match = await self._match(history)
+            await self._history.write(match.path, history.placed)
             return self.problem
 
-    async def _log(self, history: History) -> Match:
-        """Match a history with the tree, and log what of it is new."""
+    async def _match(self, history: History) -> Match:
+        """Match a history with the tree, as far as others wrote to it."""
         state, placed = self._state, history.placed
         self._health.reset()
         state.verbatim.weights.known.turn()
@@ -193,7 +229,6 @@ class Conversation:
         state.pages.edit(match.path[at] for at in match.edited)
         state.changes += bool(match.edited)
         self._unpair_edited(match, placed)
-        await self._history.write(match.path, placed)
         return match
 
     def _unpair_edited(self, match: Match, placed: Sequence[Item]) -> None:
@@ -253,12 +288,12 @@ class Conversation:
         async with self._lock:
             state, weights = self._state, self._state.verbatim.weights
             record = await self._requests.flush()
-            passed = replace(passed, record=passed.record or record)
+            passed.logged.record = passed.logged.record or record
             if reply.usage is not None and passed.request >= 0 and not reply.has_others:
                 await self._requests.report(passed.request, reply.usage)
             serving.room -= weights.of_all(so_far) - serving.weighed
             serving.weighed = weights.of_all(so_far)
-            await serving.serve(reply, state.session, cause=passed.record, is_last=is_last)
+            await serving.serve(reply, state.session, cause=passed.logged.record, is_last=is_last)
             self._health.problem = self.problem or serving.problem
             if reply.has_others or passed.body is None or passed.history is None:
                 return None
@@ -271,11 +306,9 @@ class Conversation:
             tokens = composed.tokens + int(more * composed.factor)
             body = self._wire.put(passed.plain or passed.body, messages)
             history = replace(passed.history, messages=messages)
-            relayed, record = await self._requests.record_again(body, history, passed, tokens)
+            logged = Logged(*await self._requests.record_again(body, history, passed, tokens))
             body = marked(body, state.prefix.again) if passed.plain else body
-            return replace(
-                passed, body=body, sent=body, relayed=relayed, record=record, asked_tokens=tokens
-            )
+            return replace(passed, body=body, sent=body, logged=logged, asked_tokens=tokens)
 
     async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
         """Log an answer that came to its end, and the provider's count. Unless it `is_next`,

@@ -65,7 +65,7 @@ class Fork:
         headers = [one for one in self.headers if one[0].lower() not in _OF_ONE_REQUEST]
         reader = AnswerReader(wire)
         relay = self.relay
-        async with relay.ask(self.method, self.target, headers, body) as response:
+        async with relay.ask(self.method, self.target, headers, body, repeatable=True) as response:
             if response.status_code != 200:
                 raise EngineRefused(
                     f"{relay.host} answered {response.status_code} where memory was to be formed"
@@ -219,7 +219,7 @@ class RelayedFormation:
         if a way of compaction was named and turns can leave. Does nothing if the turn is not over,
         if the client left the model no free word, or if something was said since.
         """
-        state, relayed = self._state, passed.relayed
+        state, relayed = self._state, passed.logged.relayed
         noted = self._lived if self._asked is passed else None
         session, answer = state.session, said_by(answered)
         if session is None or relayed is None or passed.aside or not answer or noted is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pagefault.model.events import Relayed
 from pagefault.model.ids import NOTHING, Seq
@@ -14,9 +15,23 @@ from pagefault.proxy.layout.outgoing import Composed
 from pagefault.proxy.wires.pairs import Pair
 
 
+@dataclass(slots=True)
+class Logged:
+    """What became of a request in the log: its record, and where that is; or the problem, and the
+    quota if that was full.
+    """
+
+    relayed: Relayed | None = None
+    record: Seq = NOTHING
+    problem: str = ""
+    full: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """A request as it is sent; `body` is None if the client's own bytes are."""
+    """A request as it is sent; `body` is None if the client's own bytes are. If it is `logging`,
+    `logged` is filled in meanwhile.
+    """
 
     match: Match
     composed: Composed | None = None
@@ -24,8 +39,8 @@ class Passed:
     recalled: int = 0  # pages and claims that are quoted
     brought_back: int = 0  # pages
     aside: bool = False  # asks for a summary: no part of the conversation, nor is its answer
-    relayed: Relayed | None = None  # its record, if it could be logged
-    record: Seq = NOTHING  # where the record is in the log
+    logged: Logged = field(default_factory=Logged)
+    logging: asyncio.Task[None] | None = None
     evicted: int = 0  # pages that left with it
     model: str = ""  # that is asked
     offer: Offer | None = None  # memory's tools, beside the client's
@@ -38,7 +53,8 @@ class Passed:
     @property
     def request(self) -> int:
         """Its number in the log; -1 if it is not logged."""
-        return self.relayed.request if self.relayed is not None else -1
+        relayed = self.logged.relayed
+        return relayed.request if relayed is not None else -1
 
     @property
     def pairs(self) -> Sequence[Pair]:

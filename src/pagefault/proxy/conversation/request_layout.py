@@ -64,12 +64,29 @@ class PagedLayout:
         return Serving(look, int(left) - ROOM_TOKENS)
 
 
-async def lay_out(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPlan:
+    """A request that is not laid out yet. `history` is the client's as its provider knows it."""
+
+    body: Json
+    history: History
+    match: Match
+    apart: TakenApart
+    outgoing: Outgoing
+    offer: Offer | None
+    is_aside: bool
+
+    async def is_idle(self, state: ConversationState) -> bool:
+        """Whether nothing of the layout depends on whether what is new in the request is logged."""
+        if self.is_aside or self.match.edited or self.match.change is Change.COMPACTED:
+            return False
+        return await state.quotes.is_idle(self.outgoing)
+
+
+def planned(
     state: ConversationState, body: Json, history: History, match: Match, *, is_aside: bool
-) -> PagedLayout:
-    """The layout of a request. `is_aside` if it asks for a summary. Never raises for the memory: a
-    failure is noted, and nothing is quoted.
-    """
+) -> RequestPlan:
+    """The plan of a request. `is_aside` if it asks for a summary."""
     faults, pages = state.faults, state.pages
     apart = TakenApart(history, {})
     offer = faults.offer(body, history, is_aside=is_aside)
@@ -87,13 +104,33 @@ async def lay_out(
         pages_of=pages.of if offer is not None else None,
         state=(state.changes, state.pins()),
     )
+    return RequestPlan(
+        body=body,
+        history=history,
+        match=match,
+        apart=apart,
+        outgoing=outgoing,
+        offer=offer,
+        is_aside=is_aside,
+    )
+
+
+async def lay_out(
+    state: ConversationState, plan: RequestPlan, *, is_idle: bool = False
+) -> PagedLayout:
+    """The layout of a request, or of one whose plan is known to be idle. Never raises for the
+    memory: a failure is noted, and nothing is quoted.
+    """
+    faults, pages = state.faults, state.pages
+    body, history, offer, is_aside = plan.body, plan.history, plan.offer, plan.is_aside
+    apart, outgoing = plan.apart, plan.outgoing
     quotes = Chosen()
-    if not is_aside:
+    if not (is_aside or is_idle):
         here = {node.key for node in outgoing.shown()} if apart.pairs else ()
         quotes = await state.quotes.choose(
             outgoing,
             _newest(history),
-            is_compacted=match.change is Change.COMPACTED,
+            is_compacted=plan.match.change is Change.COMPACTED,
             loaded=faults.loaded(apart, here),
         )
     if outgoing.has_new_front and not faults.has_them:

@@ -139,7 +139,7 @@ class RequestLog:
         self, body: Json, history: History, passed: Passed, tokens: int
     ) -> tuple[Relayed | None, Seq]:
         """Log a request that repeats another with the results of memory's tools behind it."""
-        state, before = self._state, passed.relayed
+        state, before = self._state, passed.logged.relayed
         weighed = state.prefix.weigh(body, history, history.messages)
         if state.session is None or before is None:
             return None, NOTHING

@@ -26,6 +26,12 @@ _HOP_BY_HOP: Final = frozenset(
     b"transfer-encoding upgrade".split()
 )
 """RFC 9110 §7.6.1: between two neighbours, not between client and provider."""
+IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+"""Methods that may be repeated, whatever they ask for (RFC 9110 §9.2.2)."""
+KEPT_IDLE_S: Final = 4.0
+"""How long an idle connection is kept. uvicorn, which serves vLLM, and Node close theirs after 5 s;
+the one who closes first does not meet the other's next request.
+"""
 _OURS: Final = frozenset(
     b"host content-length expect x-pagefault-session x-pagefault-token x-pagefault-mode "
     b"x-pagefault-mark x-pagefault-form x-pagefault-operator".split()
@@ -38,9 +44,14 @@ class NoAnswer(EngineUnreachable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """Timeouts for a provider, in seconds. A long answer is silent while the model thinks."""
+    """Timeouts for a provider, in seconds. A long answer is silent while the model thinks.
+
+    A kept connection that ends within `stale_s` of a request, without an answer, was closed before
+    the request came; one that ends later may have had a model at work.
+    """
 
     connect_s: float = 10.0
+    stale_s: float = 2.0
     first_byte_s: float = 600.0
     between_s: float = 300.0
     total_s: float = 3_600.0
@@ -62,10 +73,11 @@ class Relay:
         """
         self.upstream = checked_url(upstream, allow_http=allow_http).removesuffix("/v1")
         self._patience = patience
-        self._http = _client(self.upstream, patience, transport)
+        self._http, self._fresh = _clients(self.upstream, patience, transport)
 
     async def aclose(self) -> None:
         await self._http.aclose()
+        await self._fresh.aclose()
 
     @asynccontextmanager
     async def ask(
@@ -74,12 +86,16 @@ class Relay:
         target: bytes,
         headers: Iterable[tuple[bytes, bytes]],
         body: bytes | AsyncIterable[bytes],
+        *,
+        repeatable: bool = False,
     ) -> AsyncIterator[httpx2.Response]:
         """The provider's answer, with its body still to come. Leaving the block ends the
         connection. The timeout for an answer begins when the last piece of `body` is sent.
 
-        `target` is appended byte for byte to the path of the provider's address. Raises
-        `EngineUnreachable`, which names the provider's host and nothing of the request.
+        `target` is appended byte for byte to the path of the provider's address. A `repeatable`
+        request that met a connection which the provider had just closed is sent once more, on a
+        new one. Raises `EngineUnreachable`, which names the provider's host and nothing of the
+        request.
         """
         import httpx2
 
@@ -89,10 +105,18 @@ class Relay:
         try:
             async with asyncio.timeout(wait_s) as waiting:
                 content = body if isinstance(body, bytes) else _keeping_up(body, waiting, wait_s)
+                seen = _Sending()
                 request = httpx2.Request(
-                    method, url, headers=list(headers), content=content, extensions=exact
-                )
-                response = await self._http.send(request, stream=True)
+                    method, url, headers=list(headers), content=content,
+                    extensions=exact | {"trace": seen},
+                )  # fmt: skip
+                try:
+                    response = await self._http.send(request, stream=True)
+                except httpx2.TransportError as error:
+                    is_held = repeatable and isinstance(body, bytes)
+                    if not (is_held and seen.was_stale(error, self._patience.stale_s)):
+                        raise
+                    response = await self._fresh.send(request, stream=True)
         except TimeoutError:
             raise NoAnswer(f"{self.host} did not answer in time") from None
         except httpx2.TransportError as error:
@@ -128,6 +152,34 @@ class Relay:
         return urlsplit(self.upstream).netloc
 
 
+class _Sending:
+    """What httpcore tells of a request that is being sent, as its `trace`."""
+
+    def __init__(self) -> None:
+        self._is_new = False  # the connection
+        self._sent_s: float | None = None  # None with a transport of others', which tells nothing
+
+    async def __call__(self, event: str, info: object) -> None:
+        if event == "connection.connect_tcp.started":
+            self._is_new = True
+        elif event == "http11.send_request_headers.started":
+            self._sent_s = asyncio.get_running_loop().time()
+
+    def was_stale(self, error: httpx2.TransportError, within_s: float) -> bool:
+        """Whether the provider had closed the connection, which had served others before, when the
+        request came: it ended soon, and without an answer.
+        """
+        import httpx2
+
+        if self._is_new or self._sent_s is None:
+            return False
+        if asyncio.get_running_loop().time() - self._sent_s > within_s:
+            return False
+        if isinstance(error, httpx2.RemoteProtocolError):  # its words for an end without a head
+            return "without sending" in str(error)
+        return isinstance(error, (httpx2.ReadError, httpx2.WriteError))
+
+
 async def _keeping_up(
     body: AsyncIterable[bytes], waiting: asyncio.Timeout, wait_s: float
 ) -> AsyncIterator[bytes]:
@@ -154,9 +206,10 @@ def to_provider(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[b
     return onward(headers, drop=_OURS | set(drop))
 
 
-def _client(
+def _clients(
     upstream: str, patience: Patience, transport: httpx2.AsyncBaseTransport | None
-) -> httpx2.AsyncClient:
+) -> tuple[httpx2.AsyncClient, httpx2.AsyncClient]:
+    """One that keeps connections, and one that makes a new one for each request."""
     try:
         import httpx2
     except ImportError:
@@ -167,11 +220,20 @@ def _client(
     parts = urlsplit(upstream)
     if parts.username or parts.password:
         raise BadInput("an upstream holds no user and password")
-    return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(None, connect=patience.connect_s),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-        follow_redirects=False,
-        transport=transport,
-        verify=transport is not None or httpx2.create_ssl_context(),
-        trust_env=parts.scheme == "https" and not is_loopback(parts.hostname or ""),
-    )
+    verify = transport is not None or httpx2.create_ssl_context()
+
+    def client(kept_max: int) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            timeout=httpx2.Timeout(None, connect=patience.connect_s),
+            limits=httpx2.Limits(
+                max_connections=None,
+                max_keepalive_connections=kept_max,
+                keepalive_expiry=KEPT_IDLE_S,
+            ),
+            follow_redirects=False,
+            transport=transport,
+            verify=verify,
+            trust_env=parts.scheme == "https" and not is_loopback(parts.hostname or ""),
+        )
+
+    return client(20), client(0)

@@ -109,7 +109,7 @@ class Outgoing:
         if not kept.window_tokens or not self._match.path:
             return ""
         window = kept.window_tokens / kept.factor
-        if self._tokens() <= window - spare_tokens:
+        if self.fits(spare_tokens):
             return ""  # `step` would decide the same
         choice = WholeTurns(
             law=kept.law,
@@ -131,6 +131,10 @@ class Outgoing:
             kept.windows.begin(self.window)
         self._epoch = plan.epoch
         return plan.epoch
+
+    def fits(self, spare_tokens: int = 0) -> bool:
+        """Whether the request and `spare_tokens` fit the window as it is."""
+        return self._tokens() <= self._kept.window_tokens / self._kept.factor - spare_tokens
 
     def free_tokens(self) -> int:
         """The tokens of the window that the planned request leaves free."""

@@ -109,6 +109,24 @@ class Quotes:
 
     # --- choosing -----------------------------------------------------------------------------
 
+    async def is_idle(self, outgoing: Outgoing) -> bool:
+        """Whether `choose` will plan no epoch and quote nothing, whatever the log gets before it is
+        called: the request fits, and if a turn opens with it, nothing that it does not show could
+        be recalled, and nothing that it shows was edited or taken back.
+        """
+        spare = self._recall_room() if outgoing.opening() is not None else 0
+        if not outgoing.fits(spare):
+            return False
+        if outgoing.turn() is None:
+            return True
+        if outgoing.hidden() or self._edits or self._owes_claims:
+            return False
+        try:
+            state = (await self._session()).owned.state
+        except SessionNotFound:
+            return True  # nothing was said before
+        return not state.pins_there() and not state.closures.any_closed
+
     async def choose(
         self,
         outgoing: Outgoing,
