@@ -141,7 +141,7 @@ async def test_a_memory_of_two_sessions_of_one_user_names_both_until_one_is_forg
 async def held(session: pagefault.Session) -> list[tuple[str, list[str]]]:
     """The authority of each claim that stands, and the pages that it rests on."""
     return [
-        (one.authority, sorted(span.page_id for span in one.evidence))
+        (one.authority, sorted({span.page_id for span in one.evidence}))
         for one in await session.claims()
         if one.status == "standing"
     ]
@@ -167,6 +167,40 @@ async def test_a_claim_that_an_undo_restores_takes_in_what_was_formed_meanwhile(
         await memory.forget(session, "msg_1")
         assert await held(session) == []
     assert files_with(tmp_path, CLAIM.encode()) == []
+
+
+async def merge(session: pagefault.Session) -> None:
+    other = await session.claim("The survey is on", evidence=["the survey"], kind="decision")
+    await session.merge_claims([other, "clm_1"], value="The survey is on PostgreSQL 15")
+
+
+REVISIONS = {
+    "its kind": lambda session: session.edit_claim("clm_1", kind="fact"),
+    "its words": lambda session: session.edit_claim("clm_1", value="use PostgreSQL 15.4"),
+    "two in one": merge,
+}
+
+
+@pytest.mark.parametrize("what", REVISIONS)
+async def test_a_claim_that_a_person_revises_keeps_its_proofs(what: str) -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await said_twice(memory, by_user=True)
+        await REVISIONS[what](session)
+        assert await held(session) == [("user", ["msg_1", "msg_3"])]
+        assert await marked(session) == set(), "no words of the second proof are marked as closed"
+
+
+async def test_a_models_words_are_no_proof_of_what_the_user_words_anew() -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await memory.session("s")
+        await session.user(FIRST)
+        await session.claim(CLAIM, evidence=["PostgreSQL 15 it is"])
+        await session.assistant(f"{AGAIN} {words(200)}")
+        await session.user("Yes.")
+        await session.form(former=ScriptedFormer(repeating), rest=True)
+        assert await held(session) == [("user", ["msg_1", "msg_2"])]
+        await session.edit_claim("clm_1", value="use PostgreSQL 15.4")
+        assert await held(session) == [("user", ["msg_1"])]
 
 
 async def test_control_a_book_that_drops_what_is_merged_fails_the_tests_above(
