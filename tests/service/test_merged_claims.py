@@ -129,6 +129,9 @@ async def test_a_memory_of_two_sessions_of_one_user_names_both_until_one_is_forg
         assert stranger.session_id not in str(await later.cards())
         assert (await later.cards())[0].elsewhere == one.elsewhere
         assert earlier.session_id not in text_of(await later.request()), "ids only, and not there"
+        [newer] = (await earlier.claims())[0].elsewhere
+        assert (newer.session_id, newer.claim_id) == (later.session_id, "clm_1"), "and it back"
+        assert [one.elsewhere for one in await stranger.claims()] == [(), ()]
         await earlier.retract("clm_1")
         assert (await later.claims())[0].elsewhere[0].status == "retracted", "it is not hidden"
         assert (await later.claims())[0].status == "standing", "and it is not this session's claim"
