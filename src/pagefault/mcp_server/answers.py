@@ -59,6 +59,7 @@ from pagefault.pack.render import block, noted, sealed_with
 from pagefault.recall.hint import begins
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import ClaimInfo
+from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.memory import Memory
 from pagefault.service.packs.request import asked_for
 from pagefault.service.session import Session
@@ -262,7 +263,8 @@ class Answers:
         page = await found.page(page_id)
         if why := await self._memory._why_unseen(found, page_id):
             raise RecordGone(f"page {page_id} is not shown: {why}")
-        lapse = found.owned.state.closures.lapse_of(page.page_id)
+        closed = ClosedHits(self._memory._runtime)
+        lapse = await asyncio.to_thread(closed.lapse_in, found.owned.state.closures, page.row)
         for asked in range(level, Level.REFERENCE + 1):
             served, text, _ = await found.at_level(page_id, asked)
             told = LoadedPage(
