@@ -113,10 +113,14 @@ class Answers:
         *,
         writes: bool = False,
         commits: ReadCommits | None = None,
+        root: str = "",
     ) -> None:
-        """`commits` reads those of a range, where this process stands in a repository."""
+        """`commits` reads those of a range, where this process stands in a repository; `root` is
+        the folder of the project, if it stands in one.
+        """
         self._memory = memory
         self._commits = commits
+        self._root = root
         self._seen = seen
         self._writes = writes
         self._counter = O200k()
@@ -345,6 +349,7 @@ class Answers:
         session: str = "",
         since: str = "",
         git_range: str = "",
+        check: bool = False,
         max_tokens: int,
     ) -> tuple[PackTold, str]:
         """A context pack of a session, or of all that may be read, and the same as a text."""
@@ -363,9 +368,16 @@ class Answers:
             if self._commits is None:
                 raise BadInput("this server has no repository: leave out git_range")
             commits = await asyncio.to_thread(self._commits, git_range)
+        if check and not self._root:
+            raise BadInput("this server stands in no project: leave out check")
         pack = await self._memory._packed(
             asked_for(
-                self._memory._runtime, pack_type, query=query, since=since, budget=max_tokens
+                self._memory._runtime,
+                pack_type,
+                query=query,
+                since=since,
+                budget=max_tokens,
+                root=self._root if check else "",
             ),
             sessions,
             commits=commits,
