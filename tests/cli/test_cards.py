@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 import pagefault.sync
+from pagefault.engine.former import FormationRequest, Proposal, ProposalKind
+from pagefault.testing.formers import ScriptedFormer
 from tests.cli.conftest import Cli
+
+WORDS = "PostgreSQL 15 it is"
 
 
 @pytest.fixture
@@ -77,3 +81,36 @@ def test_cards_that_wait_are_reviewed_and_confirmed_by_their_digest(cli: Cli, ro
     assert "these claims differ" in refused.err
     merged = cli(*claims, "merge", told["claim_id"], "clm_2", "--value", "Valkey it is.", "--json")
     assert merged.data["merges"] == ["clm_2"]
+
+
+def test_a_card_whose_twin_was_closed_is_reviewed_until_a_person_upholds_it(
+    cli: Cli, tmp_path: Path
+) -> None:
+    def proposed(given: FormationRequest) -> list[Proposal]:
+        [page] = [one for one in given.pages if one.text.startswith(WORDS)]
+        kind = ProposalKind.DECISION
+        return [Proposal(kind=kind, text=WORDS, pages=(page.page_id,), quotes=(WORDS,))]
+
+    with pagefault.sync.open(root := tmp_path / "m") as memory:
+        for name in ("earlier", "later"):
+            session = memory.session(name)
+            memory.assign(name, user="ann")
+            session.user(f"{WORDS} for the survey. {'more ' * 600}")
+            session.assistant("Noted.")
+            if name == "earlier":
+                session.claim(WORDS, evidence=[WORDS])
+            else:
+                session.form(former=ScriptedFormer(proposed), rest=True)
+    review = ("--root", root, "cards", "review", "earlier")
+    assert cli(*review, "--json").data == []
+    for twin in ("clm_1", "clm_4"):  # what an undo restores is written anew
+        cli("--root", root, "claims", "retract", twin, "--session", "later")
+        assert "--verdict pass" in cli(*review).out
+        [card] = cli(*review, "--json").data
+        assert [one["status"] for one in card["elsewhere"]] == ["retracted"]
+        cli("--root", root, "claims", "validate", "clm_1", "--session", "earlier")
+        assert len(cli(*review, "--json").data) == 1, "only a person can say that it still holds"
+        told = ("claims", "validate", "clm_1", "--session", "earlier", "--verdict", "pass")
+        assert cli("--root", root, *told).code == 0
+        assert cli(*review, "--json").data == []
+        cli("--root", root, "undo", "later")

@@ -30,7 +30,7 @@ async def fill(memory: Memory, talks: Mapping[str, tuple[str, ...]] = TALKS) -> 
 
 @asynccontextmanager
 async def client(
-    memory: Memory, *, writes: bool = False, mode: str = "auto", **reach: Any
+    memory: Memory, *, writes: bool = False, mode: str = "auto", root: str = "", **reach: Any
 ) -> AsyncIterator[Client]:
     """One of this process. `mode` is "legacy" for the era of the handshake."""
     from mcp import Client
@@ -40,7 +40,8 @@ async def client(
     from pagefault.mcp_server.server import make_server
     from pagefault.proxy.http.client import principal_in
 
-    answers = Answers(memory, VisibleSessions(memory, Reach(**reach), principal_in), writes=writes)
+    seen = VisibleSessions(memory, Reach(**reach), principal_in)
+    answers = Answers(memory, seen, writes=writes, root=root)
     async with Client(make_server(lambda: answers, writes=writes), mode=mode) as one:
         yield one
 

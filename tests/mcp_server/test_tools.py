@@ -124,10 +124,32 @@ async def test_a_pack_cites_pages_that_can_be_loaded_within_its_tokens(
                 assert text_of(result).startswith('<memory_context type="task">')
         said = await refused(one, "digest", git_range="v1..HEAD")
         assert "has no repository" in said
+        assert "stands in no project" in await refused(one, "context_pack", check=True)
     await memory.assign("planning", user="ann")
     async with client(memory, user="bob") as one:
         for tool in ("context_pack", "handoff", "synopsis", "digest"):
             assert (await data(one, tool))["sections"] == {}
+
+
+async def test_a_pack_that_checks_leaves_out_what_the_project_no_longer_bears_out(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (tmp_path / ".git" / "refs" / "heads").mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    session = await memory.session("planning")
+    await session.user("The spike of the gateway uses Rust.")
+    claim = await session.claim(
+        "The spike uses Rust",
+        evidence=["The spike of the gateway uses Rust"],
+        facts=pagefault.CardFacts(branch="spike"),
+    )
+    async with client(memory, root=str(tmp_path)) as asked:
+        for check in (False, True):
+            told = await data(
+                asked, "context_pack", query="gateway", session="planning", check=check
+            )
+            cites = [line["cites"] for lines in told["sections"].values() for line in lines]
+            assert any(f"planning/{claim}" in one for one in cites) != check
 
 
 @pytest.mark.parametrize("max_tokens", [200, 300, 700, 2_000])

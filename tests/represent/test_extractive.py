@@ -12,7 +12,7 @@ from pagefault.model.kinds import Level
 from pagefault.pack.count import O200k
 from pagefault.represent import reduce, reversal, salience
 from pagefault.represent.api import Compressor, CountTokens, Representation, Source, full_text
-from pagefault.represent.extractive import Extractive, compress_page, compress_range
+from pagefault.represent.extractive import Extractive, compress_page, compress_range, key_sentences
 from pagefault.represent.protected import Guarded, guarded_set, retained
 from pagefault.testing.compressor_contract import (
     CompressorContract,
@@ -306,3 +306,18 @@ class Shifted(Extractive):
 async def test_control_the_contract_catches(weak: Extractive) -> None:
     with pytest.raises(AssertionError):
         await check_ladder(weak, COUNT, [source(1, "The port is 5432."), source(2, "ok then")])
+
+
+def test_key_sentences_that_follow_one_another_cost_one_line() -> None:
+    one, other = "The alarm code is 4471.", "Ines Duarte keeps the spare key until 3 May."
+
+    def lines(text: str) -> list[tuple[int, str]]:
+        return key_sentences(
+            [source(1, text)],
+            count=lambda text: len(text.split()),
+            tokens_max=5 + 9 + 10,
+            line_tokens=10,
+        )
+
+    assert lines(f"{one} {other} Fine.") == [(0, f"{one} {other}")]
+    assert len(lines(f"{one}\n\n{other}\n\nFine.")) == 1, "two lines have no room"

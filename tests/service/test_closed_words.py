@@ -12,7 +12,7 @@ from pagefault import Limits, PageId, Request, Session
 from pagefault.model.kinds import Compaction
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.window.core import Core
-from tests.service.memories import fault, faulted, search, text_of
+from tests.service.memories import fault, faulted, search, text_of, words
 
 WORDS = "the deploy target is the cluster in Falkenstein"
 SAID = f"Before we start: {WORDS}. The pager goes to Anna from next week on."
@@ -169,7 +169,23 @@ async def test_over_sessions_and_in_a_region_what_was_closed_where_it_was_said_i
         assert not found.get("msg_2", "")
         told = (await faulted(other, search("pager Anna", limit=1)))["results"]
         assert told[0]["hint"].startswith("(changed since, where it was said)")
-        listed = (await memory.recent(limit=9)).hits
+        page = (await faulted(other, fault(shared[0])))["page"]
+        assert page["meta"]["lapse"] == "changed since, where it was said"
+        third = await memory.session("third")
+        await third.mount("shelf", "ro")
+        await third.user("Who has pager duty, Anna?")
+        recalled = await third.request()
+        await third.pin(shared[0])
+        for _ in range(3):
+            await third.assistant(words(400))
+            await third.user("Go on.")
+            after = await third.request()
+        sent = recalled.messages
+        assert after.messages[: len(sent)] != sent, "an epoch began"
+        for request in (recalled, after):
+            lines = [one for one in text_of(request).splitlines() if "Falkenstein" in one]
+            assert [f"({shared[0]} · changed since, where it" in one for one in lines] == [True]
+        listed = (await memory.recent(limit=99)).hits
         assert {one.page.page_id for one in listed if one.lapse} == {"msg_1", *shared}
         await session.undo()
         assert set((await lapses()).values()) == {""}

@@ -8,6 +8,7 @@ import pytest
 
 import pagefault
 from pagefault.engine.former import FormationRequest, Proposal, ProposalKind
+from pagefault.service.turn.undo import _Plan
 from pagefault.testing.formers import ScriptedFormer
 from pagefault.truth.claims import ClaimBook
 from tests.service.memories import files_with, text_of, words
@@ -33,10 +34,8 @@ def repeating(given: FormationRequest) -> list[Proposal]:
     ]
 
 
-async def said_twice(
-    memory: pagefault.Memory, name: str = "s", *, by_user: bool = False
-) -> pagefault.Session:
-    """A session that decided the same in two ranges, both formed."""
+async def said(memory: pagefault.Memory, name: str, *, by_user: bool) -> pagefault.Session:
+    """A session that decided the same in two ranges, neither formed."""
     session = await memory.session(name)
     await session.user(FIRST)
     if by_user:
@@ -44,6 +43,14 @@ async def said_twice(
     await session.assistant(f"Noted. {words(100)}")
     await session.user(f"{AGAIN} {words(100, 'x')}")
     await session.assistant("Yes.")
+    return session
+
+
+async def said_twice(
+    memory: pagefault.Memory, name: str = "s", *, by_user: bool = False
+) -> pagefault.Session:
+    """A session that decided the same in two ranges, both formed."""
+    session = await said(memory, name, by_user=by_user)
     await session.form(former=ScriptedFormer(repeating), rest=True)
     return session
 
@@ -122,6 +129,9 @@ async def test_a_memory_of_two_sessions_of_one_user_names_both_until_one_is_forg
         assert stranger.session_id not in str(await later.cards())
         assert (await later.cards())[0].elsewhere == one.elsewhere
         assert earlier.session_id not in text_of(await later.request()), "ids only, and not there"
+        [newer] = (await earlier.claims())[0].elsewhere
+        assert (newer.session_id, newer.claim_id) == (later.session_id, "clm_1"), "and it back"
+        assert [one.elsewhere for one in await stranger.claims()] == [(), ()]
         await earlier.retract("clm_1")
         assert (await later.claims())[0].elsewhere[0].status == "retracted", "it is not hidden"
         assert (await later.claims())[0].status == "standing", "and it is not this session's claim"
@@ -131,9 +141,84 @@ async def test_a_memory_of_two_sessions_of_one_user_names_both_until_one_is_forg
         assert [one.elsewhere for one in await stranger.claims()] == [(), ()]
 
 
+async def held(session: pagefault.Session) -> list[tuple[str, list[str]]]:
+    """The authority of each claim that stands, and the pages that it rests on."""
+    return [
+        (one.authority, sorted({span.page_id for span in one.evidence}))
+        for one in await session.claims()
+        if one.status == "standing"
+    ]
+
+
+@pytest.mark.parametrize("how", ["retract", "expire_claim"])
+async def test_a_claim_that_an_undo_restores_takes_in_what_was_formed_meanwhile(
+    tmp_path: Path, how: str
+) -> None:
+    async with pagefault.open(tmp_path / "m", limits=LIMITS, sync="os") as memory:
+        session = await said(memory, "s", by_user=True)
+        await getattr(session, how)("clm_1")
+        await session.form(former=ScriptedFormer(repeating), rest=True)
+        assert await held(session) == [("proposed", ["msg_1", "msg_3"])]
+        for _ in range(2):
+            await session.undo()
+            assert await held(session) == [("user", ["msg_1", "msg_3"])]
+            await session.redo()
+            assert await held(session) == [], "what took it back takes back its proofs, too"
+        await session.undo()
+        await memory.forget(session, "msg_3")
+        assert await held(session) == [("user", ["msg_1"])]
+        await memory.forget(session, "msg_1")
+        assert await held(session) == []
+    assert files_with(tmp_path, CLAIM.encode()) == []
+
+
+async def merge(session: pagefault.Session) -> None:
+    other = await session.claim("The survey is on", evidence=["the survey"], kind="decision")
+    await session.merge_claims([other, "clm_1"], value="The survey is on PostgreSQL 15")
+
+
+REVISIONS = {
+    "its kind": lambda session: session.edit_claim("clm_1", kind="fact"),
+    "its words": lambda session: session.edit_claim("clm_1", value="use PostgreSQL 15.4"),
+    "two in one": merge,
+}
+
+
+@pytest.mark.parametrize("what", REVISIONS)
+async def test_a_claim_that_a_person_revises_keeps_its_proofs(what: str) -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await said_twice(memory, by_user=True)
+        await REVISIONS[what](session)
+        assert await held(session) == [("user", ["msg_1", "msg_3"])]
+        assert await marked(session) == set(), "no words of the second proof are marked as closed"
+
+
+async def test_a_models_words_are_no_proof_of_what_the_user_words_anew() -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await memory.session("s")
+        await session.user(FIRST)
+        await session.claim(CLAIM, evidence=["PostgreSQL 15 it is"])
+        await session.assistant(f"{AGAIN} {words(200)}")
+        await session.user("Yes.")
+        await session.form(former=ScriptedFormer(repeating), rest=True)
+        assert await held(session) == [("user", ["msg_1", "msg_2"])]
+        await session.edit_claim("clm_1", value="use PostgreSQL 15.4")
+        assert await held(session) == [("user", ["msg_1"])]
+
+
 async def test_control_a_book_that_drops_what_is_merged_fails_the_tests_above(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ClaimBook, "merged", lambda book: {})
     with pytest.raises(AssertionError):
         await test_what_is_proposed_again_is_further_proof_and_lifts_no_authority(True)
+
+
+async def test_control_an_undo_that_merges_nothing_fails_the_test_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Plan, "_join", lambda *given: None)
+    with pytest.raises(AssertionError):
+        await test_a_claim_that_an_undo_restores_takes_in_what_was_formed_meanwhile(
+            tmp_path, "retract"
+        )

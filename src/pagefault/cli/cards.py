@@ -27,12 +27,15 @@ _TO_DO: Final = {
     "stale": "check what it rests on (`claims graph`), then edit or retract it",
     "expired": "if it still holds, `claims validate {id}`; otherwise `claims retract {id}`",
 }
+_DENIED: Final = (
+    "if it still holds here, `claims validate {id} --verdict pass`; otherwise `claims retract {id}`"
+)
 _JSON = """JSON is a list of objects: card_id, card_type, claim, scope: {project_id, branch, path},
     evidence: [{kind (event, command, test, file or card), ref, page_id, start, end, quote}],
     validation: {status, last_checked_at, validator, why}, ttl_policy: {decay_days, max_age_days},
     owner, edit_history: [{at, what, card_id}], subject, authority, contradicts, digest, elsewhere
-    (cards of the same user's other sessions that said it, too): [{session_id, claim_id, status,
-    evidence}]."""
+    (cards of the same user's other sessions that say it, too): [{session_id, claim_id, status,
+    evidence, closed_at}]."""
 
 
 @click.group(cls=WithDefault, default="ls")
@@ -101,15 +104,24 @@ def review(app: App, session_name: str | None, as_json: bool) -> None:
             app.term.line(f"  contradicts {', '.join(one.contradicts)}")
         for other in one.elsewhere:
             app.term.line(f"  {told_elsewhere(other)}")
-        if status in _TO_DO:
-            app.term.line("  " + _TO_DO[status].format(id=one.card_id, digest=one.digest))
+        to_do = _TO_DO.get(status, _DENIED if _is_denied(one) else "")
+        if to_do:
+            app.term.line("  " + to_do.format(id=one.card_id, digest=one.digest))
     app.term.note(f"{plural(len(told), 'card')} to review")
 
 
 def _waits(card: Card) -> bool:
     is_open = card.validation.status in ("pass", "unchecked")
-    is_denied = any(one.status in ("retracted", "superseded") for one in card.elsewhere)
-    return card.validation.status in _TO_DO or (is_open and (bool(card.contradicts) or is_denied))
+    waits = bool(card.contradicts) or _is_denied(card)
+    return card.validation.status in _TO_DO or (is_open and waits)
+
+
+def _is_denied(card: Card) -> bool:
+    """Whether another session closed what this card says, and no person upheld it here since."""
+    checked = card.validation
+    upheld_at = checked.last_checked_at if checked.validator == "person" else ""
+    closed = (one for one in card.elsewhere if one.status in ("retracted", "superseded"))
+    return any(one.closed_at > upheld_at for one in closed)
 
 
 async def _read(app: App, session_name: str | None) -> list[Card]:

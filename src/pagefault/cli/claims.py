@@ -66,7 +66,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     authority (user or proposed), origin, turn, why (it is stale or expired), derived_from,
     contradicts, merges, restates, digest (of a proposed claim: `confirm` takes it), evidence:
     [{page_id, start, end, quote}], in bytes of the page's text, elsewhere (claims of the same
-    user's other sessions that said it, too): [{session_id, claim_id, status, evidence}].
+    user's other sessions that say it, too): [{session_id, claim_id, status, evidence, closed_at}].
     """
     told = app.run(_read(app, session_name))
     if as_json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from pagefault.cli.app import App, Command, pass_app
@@ -51,4 +53,4 @@ async def _serve(
         seen = VisibleSessions(memory, reach, principal_in)
         for name in sessions:
             await seen.row(name)  # a missing session is a typo, and is reported at once
-        await serve_stdio(memory, seen, writes=write, commits=commits_of)
+        await serve_stdio(memory, seen, writes=write, commits=commits_of, root=os.getcwd())

@@ -59,6 +59,7 @@ from pagefault.pack.render import block, noted, sealed_with
 from pagefault.recall.hint import begins
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import ClaimInfo
+from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.memory import Memory
 from pagefault.service.packs.request import asked_for
 from pagefault.service.session import Session
@@ -112,10 +113,14 @@ class Answers:
         *,
         writes: bool = False,
         commits: ReadCommits | None = None,
+        root: str = "",
     ) -> None:
-        """`commits` reads those of a range, where this process stands in a repository."""
+        """`commits` reads those of a range, where this process stands in a repository; `root` is
+        the folder of the project, if it stands in one.
+        """
         self._memory = memory
         self._commits = commits
+        self._root = root
         self._seen = seen
         self._writes = writes
         self._counter = O200k()
@@ -262,7 +267,8 @@ class Answers:
         page = await found.page(page_id)
         if why := await self._memory._why_unseen(found, page_id):
             raise RecordGone(f"page {page_id} is not shown: {why}")
-        lapse = found.owned.state.closures.lapse_of(page.page_id)
+        closed = ClosedHits(self._memory._runtime)
+        lapse = await asyncio.to_thread(closed.lapse_in, found.owned.state.closures, page.row)
         for asked in range(level, Level.REFERENCE + 1):
             served, text, _ = await found.at_level(page_id, asked)
             told = LoadedPage(
@@ -343,6 +349,7 @@ class Answers:
         session: str = "",
         since: str = "",
         git_range: str = "",
+        check: bool = False,
         max_tokens: int,
     ) -> tuple[PackTold, str]:
         """A context pack of a session, or of all that may be read, and the same as a text."""
@@ -361,9 +368,16 @@ class Answers:
             if self._commits is None:
                 raise BadInput("this server has no repository: leave out git_range")
             commits = await asyncio.to_thread(self._commits, git_range)
+        if check and not self._root:
+            raise BadInput("this server stands in no project: leave out check")
         pack = await self._memory._packed(
             asked_for(
-                self._memory._runtime, pack_type, query=query, since=since, budget=max_tokens
+                self._memory._runtime,
+                pack_type,
+                query=query,
+                since=since,
+                budget=max_tokens,
+                root=self._root if check else "",
             ),
             sessions,
             commits=commits,

@@ -288,6 +288,12 @@ class Tools:
             str, Field(max_length=CHARS_MAX, description="What the work is about. May be empty.")
         ] = "",
         session: Handle = "",
+        check: Annotated[
+            bool,
+            Field(
+                description="Leave out claims that the project's files or branches do not bear out."
+            ),
+        ] = False,
         max_tokens: MaxTokens = TOKENS,
     ) -> Annotated[CallToolResult, PackTold]:
         """What memory holds that bears on a piece of work, put together: critical facts, decisions,
@@ -296,7 +302,9 @@ class Tools:
         """
         kind = PackType.TASK if query.strip() else PackType.BOOT
         return _told(
-            *await self._answers().pack(kind, query=query, session=session, max_tokens=max_tokens)
+            *await self._answers().pack(
+                kind, query=query, session=session, check=check, max_tokens=max_tokens
+            )
         )
 
     async def handoff(
@@ -722,10 +730,15 @@ def _add_prompts(server: MCPServer[Any]) -> None:
 
 
 async def serve_stdio(
-    memory: Memory, seen: VisibleSessions, *, writes: bool, commits: ReadCommits | None = None
+    memory: Memory,
+    seen: VisibleSessions,
+    *,
+    writes: bool,
+    commits: ReadCommits | None = None,
+    root: str = "",
 ) -> None:
     """Serve the process's own stdin and stdout until stdin ends, or SIGTERM says so."""
-    answers = Answers(memory, seen, writes=writes, commits=commits)
+    answers = Answers(memory, seen, writes=writes, commits=commits, root=root)
     server = make_server(lambda: answers, writes=writes)
     lines = Lines(sys.stdin.fileno())
     with suppress(NotImplementedError):  # Windows

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from pagefault.model.kinds import Level, Modality
@@ -85,22 +85,54 @@ def compress_range(
 def key_sentences(
     sources: Sequence[Source], *, count: CountTokens, tokens_max: int, line_tokens: int
 ) -> list[tuple[int, str]]:
-    """The most informative sentences, each for a line of its own: its page's place, and its words.
+    """The most informative sentences, as lines: each its page's place, and its words.
 
-    The best first. A line costs `line_tokens` besides its sentence, and has to be worth
-    them: "Wise." is not. The best are taken until the next would bring the lines over `tokens_max`
-    tokens; no shorter one takes its place.
+    The best first. A line costs `line_tokens` besides its sentences, and has to be worth them:
+    "Wise." is not. A sentence that follows another shares its line, so it costs itself alone. The
+    best are taken until the next would bring the lines over `tokens_max` tokens; no shorter one
+    takes its place.
     """
     lines = _as_it_stands(sources, [read(source, count) for source in sources], ())
-    candidates = _candidates(sources, lines, [line_tokens] * len(sources))
+    follows = [_follows(sources, one, other) for one, other in pairwise(lines)]
+    candidates = [
+        one._replace(
+            line_tokens=line_tokens,
+            beside=tuple(
+                near
+                for near, seam in ((at - 1, at - 1), (at + 1, at))
+                if 0 <= seam < len(follows) and follows[seam]
+            ),
+        )
+        for at, one in enumerate(_candidates(sources, lines, [0] * len(sources)))
+    ]
     reversals = Reversals([line.sentence for line in lines])
-    best = choose(candidates, tokens_max * 2, LINE_GAIN_MIN)
-    used = accumulate(candidates[place].tokens for place in best)
-    fitting = [place for place, tokens in zip(best, used, strict=True) if tokens <= tokens_max]
-    taken = reversals.settled(fitting)
+    left, fitting = tokens_max, dict[int, None]()
+    for place in choose(candidates, tokens_max * 2, LINE_GAIN_MIN):
+        left -= candidates[place].cost(fitting.keys())
+        if left < 0:
+            break
+        fitting[place] = None
+    taken = reversals.settled(list(fitting))
     while alone := reversals.alone(taken):
         taken = [place for place in taken if place not in alone]
-    return [(lines[place].place, lines[place].sentence.text) for place in taken]
+    runs: list[list[int]] = []
+    for place in sorted(taken):
+        if runs and runs[-1][-1] == place - 1 and follows[place - 1]:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    runs.sort(key=lambda run: min(map(taken.index, run)))
+    ends = ((lines[run[0]], lines[run[-1]]) for run in runs)
+    return [
+        (first.place, sources[first.place].text[first.unit.start : last.unit.end])
+        for first, last in ends
+    ]
+
+
+def _follows(sources: Sequence[Source], one: _Line, other: _Line) -> bool:
+    """Whether a sentence stands right behind another, in its line."""
+    between = sources[one.place].text[one.unit.end : other.unit.start]
+    return one.place == other.place and not between.strip(" \t")
 
 
 def abstract_tokens(sources: Sequence[Source], count: CountTokens) -> int:

@@ -73,11 +73,18 @@ class Candidate(NamedTuple):
     specific: float
     factor: float
     tokens: int
+    line_tokens: int = 0  # further ones, unless it stands in the line of one of these
+    beside: tuple[int, ...] = ()
 
-    def gain(self, covered: set[str]) -> float:
+    def cost(self, chosen: Set[int]) -> int:
+        """Its tokens beside those chosen."""
+        begins = chosen.isdisjoint(self.beside)
+        return self.tokens + (self.line_tokens if begins else 0)
+
+    def gain(self, covered: Set[str], chosen: Set[int] = frozenset()) -> float:
         """What it adds per token. Never grows as more is covered."""
         worth = len(self.terms - covered) + self.specific
-        return worth * self.factor / max(1, self.tokens)
+        return worth * self.factor / max(1, self.cost(chosen))
 
 
 def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
@@ -118,29 +125,31 @@ def choose(candidates: Sequence[Candidate], tokens_max: int, gain_min: float = 0
     """Indices of the candidates to take, best first, with at most `tokens_max` tokens together.
 
     Lazy greedy: gains only shrink, so a candidate still on top after its gain is recomputed is the
-    best (Minoux, 1978). Ties go to the earlier one. Candidates that add no more than `gain_min` a
-    token are not taken.
+    best (Minoux, 1978); one that its neighbour makes cheaper is entered anew. Ties go to the
+    earlier one. What adds no more than `gain_min` a token, in a line of its own, is not taken.
     """
     covered: set[str] = set()
-    chosen: list[int] = []
+    chosen: dict[int, None] = {}
     heap = [(-one.gain(covered), place) for place, one in enumerate(candidates)]
     heapq.heapify(heap)
     left = tokens_max
     while heap and left > 0:
         _, place = heapq.heappop(heap)
         one = candidates[place]
-        if one.tokens > left:
+        if place in chosen or (cost := one.cost(chosen.keys())) > left:
             continue
-        gain = one.gain(covered)
-        if gain <= gain_min:
+        if one.gain(covered) <= gain_min:
             continue
+        gain = one.gain(covered, chosen.keys())
         if heap and (-gain, place) > heap[0]:
             heapq.heappush(heap, (-gain, place))
             continue
-        chosen.append(place)
+        chosen[place] = None
         covered |= one.terms
-        left -= one.tokens
-    return chosen
+        left -= cost
+        for other in one.beside if one.line_tokens else ():
+            heapq.heappush(heap, (-candidates[other].gain(covered, chosen.keys()), other))
+    return list(chosen)
 
 
 def _bare(name: str) -> str:

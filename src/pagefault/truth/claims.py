@@ -62,7 +62,8 @@ class ClaimBook:
         retracts = held.type is ClaimType.RETRACTION
         status = Status.RETRACTED if retracts else Status.SUPERSEDED
         for old in filter(None, map(self._held.get, held.closes)):
-            for one in (old, *self._repeating(old, held.authority)):
+            also = [] if held.repeats else self._repeating(old, held.authority)
+            for one in (old, *also):
                 self._held[one.claim_id] = replace(one, status=status, closed_by=held.claim_id)
         if retracts:
             held = replace(held, status=Status.CLOSING)

@@ -7,6 +7,7 @@ claims were written or forgotten elsewhere.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from pagefault.model.kinds import (
     RulingKind,
     Validator,
 )
-from pagefault.model.page import NO_FACTS, CardFacts, Derived, Evidence, Page, PageRow
+from pagefault.model.page import NO_FACTS, CardFacts, ClaimRef, Derived, Evidence, Page, PageRow
 from pagefault.model.reprs import outline
 from pagefault.model.trust import is_untrusted
 from pagefault.pack.layout import Exchange, Recalled, Shown
@@ -118,8 +119,8 @@ class ClaimInfo:
     `derived_from` are its premises, as they read now; `contradicts` those recorded as
     contradicting it. `made_ms` is when it was first made; `checked` the last check with a
     result. `digest` is what `confirm` takes, for a proposed claim. `evidence` includes that of
-    the proposals merged into it. `elsewhere` has claims of the user's other sessions that said the
-    same when it, or one of these proposals, was formed.
+    the proposals merged into it. `elsewhere` has claims of the user's other sessions that say the
+    same: those that did when it, or one of these proposals, was formed, and any formed later.
     """
 
     claim_id: PageId
@@ -337,8 +338,12 @@ class Claims:
                 found.append((row.page_id, now))
         return found
 
-    def told(self, state: SessionState, now_ms: int | None = None) -> list[ClaimInfo]:
-        """Every claim with its status, oldest first; expiry is as of `now_ms`, by default now."""
+    def told(
+        self, state: SessionState, now_ms: int | None = None, *, elsewhere: bool = True
+    ) -> list[ClaimInfo]:
+        """Every claim with its status, oldest first; expiry is as of `now_ms`, by default now.
+        Without `elsewhere`, no other session is read.
+        """
         book = self.book(state)
         is_withdrawn = self._runtime.quarantine.is_withdrawn
         read = [
@@ -353,6 +358,10 @@ class Claims:
             for one, more in book.merged().items()
         }
         others = Elsewhere(self._runtime, self._runtime.scope(self._session))
+        named = defaultdict[PageId, list[ClaimRef]](list)
+        for _, page, _ in known if elsewhere else ():
+            earlier = page.derived.elsewhere if page.derived else ()
+            named[book.now(page.page_id)] += (*earlier, *others.later.get(page.page_id, ()))
         gone = [held for held, _, quotes in known if held.has_evidence and not all(quotes)]
         if gone:  # in an archive that is away: claims that rest on these are not proved, either
             book = book.copy()
@@ -360,7 +369,11 @@ class Claims:
         at_ms = self._runtime.clock.now_ms() if now_ms is None else now_ms
         return [
             self._told(
-                held, [(page, quotes), *merged.get(page.page_id, ())], book, others, now_ms=at_ms
+                held,
+                [(page, quotes), *merged.get(page.page_id, ())],
+                book,
+                others.read(named.get(page.page_id, ())),
+                now_ms=at_ms,
             )
             for held, page, quotes in known
         ]
@@ -374,7 +387,7 @@ class Claims:
         held: Held,
         proofs: Sequence[tuple[Page, tuple[str, ...]]],
         book: ClaimBook,
-        others: Elsewhere,
+        elsewhere: tuple[ClaimElsewhere, ...],
         *,
         now_ms: int,
     ) -> ClaimInfo:
@@ -421,9 +434,7 @@ class Claims:
             if held.authority is Authority.PROPOSED and held.status is Status.STANDING
             else "",
             history=_history(book, held, [other for other, _ in more]),
-            elsewhere=others.read(
-                one for each, _ in proofs if each.derived for one in each.derived.elsewhere
-            ),
+            elsewhere=elsewhere,
         )
 
     def _quotes(self, page: Page, state: SessionState) -> tuple[str, ...]:

@@ -6,31 +6,41 @@ of other sessions by session and id, and whether these still hold is read each t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId
 from pagefault.model.page import ClaimRef, Evidence, Scope, SessionRow
-from pagefault.service.derived.claim_book import book_of
+from pagefault.model.times import iso_utc
+from pagefault.service.derived.claim_book import book_of, claim_pages
 from pagefault.service.runtime import Runtime
 from pagefault.truth.claims import ClaimBook
 from pagefault.truth.held import Status
 
+SESSIONS_READ: Final = 8  # of the user's others, the last used
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimElsewhere:
-    """A claim of another session of the same user that said the same when this one was made.
+    """A claim of another session of the same user: one that said the same when this one was made,
+    or that was made later and says the same.
 
     `claim_id` and `status` are those of its current version, as in `ClaimInfo`; "forgotten" if
-    there is none any more. `evidence` has spans of that session's pages, without their words.
+    there is none any more. `closed_at` is when it was superseded or retracted (ISO 8601, UTC).
+    `evidence` has spans of that session's pages, without their words.
     """
 
     session_id: str
     claim_id: PageId
     status: str
     evidence: tuple[Evidence, ...] = ()
+    closed_at: str = ""
 
 
 def sessions_of_user(runtime: Runtime, own: Scope) -> Iterator[SessionRow]:
@@ -59,7 +69,24 @@ class Elsewhere:
         """What became of these claims. Those of sessions that are another user's by now are left
         out.
         """
-        return tuple(filter(None, map(self._read, dict.fromkeys(refs))))
+        read = map(self._read, dict.fromkeys(refs))
+        return tuple(dict.fromkeys(one for one in read if one is not None))
+
+    @cached_property
+    def later(self) -> dict[PageId, list[ClaimRef]]:
+        """The claims of the user's other sessions that name one of this session, by that one, in
+        the version that they name.
+        """
+        runtime, found = self._runtime, defaultdict[PageId, list[ClaimRef]](list)
+        rows = [runtime.index.session(session) for session, _ in self._own.parts]
+        own = {row.session_id for row in rows if row is not None}
+        for row in islice(sessions_of_user(runtime, self._own), SESSIONS_READ):
+            for page in claim_pages(runtime, row.session):
+                for one in page.derived.elsewhere if page.derived else ():
+                    if one.session_id in own:
+                        later = ClaimRef(session_id=row.session_id, claim_id=page.page_id)
+                        found[one.claim_id].append(later)
+        return found
 
     def _read(self, ref: ClaimRef) -> ClaimElsewhere | None:
         runtime, session_id = self._runtime, ref.session_id
@@ -82,6 +109,11 @@ class Elsewhere:
         with suppress(RecordGone, ArchiveMissing):
             derived = None if page is None else runtime.pages.read(page).derived
             evidence = () if derived is None else derived.evidence
+        closer = book.find(held.closed_by)
         return ClaimElsewhere(
-            session_id=session_id, claim_id=held.claim_id, status=str(status), evidence=evidence
+            session_id=session_id,
+            claim_id=held.claim_id,
+            status=str(status),
+            evidence=evidence,
+            closed_at=iso_utc(closer.made_ms) if closer else "",
         )

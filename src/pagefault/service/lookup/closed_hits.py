@@ -1,4 +1,4 @@
-"""Marks hits whose words no longer hold, in searches over several sessions and in regions.
+"""Marks pages whose words no longer hold, in searches over several sessions and of regions.
 
 A search of one session marks its hits by that session's state. Here each page is judged by the
 claims of its own session, and a region's page by those of the session it was copied from, because
@@ -9,25 +9,18 @@ look-up.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone, StoreCorrupt
 from pagefault.model.events import Shared
 from pagefault.model.ids import FOREVER, PageId, SessionNo
-from pagefault.model.kinds import PAGE_PREFIX, Kind
-from pagefault.model.page import PageRow
+from pagefault.model.kinds import Kind
+from pagefault.model.page import PageRow, is_shared
 from pagefault.pack.render import changed
 from pagefault.service.derived.claim_book import claim_pages, rulings_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.closed_words import repeats
+from pagefault.service.window.closures import Closures
 from pagefault.service.window.core import Core
-
-_SHARED: Final = PAGE_PREFIX["shared"] + "_"
-
-
-def is_shared(row: PageRow) -> bool:
-    """Whether a page is a region's."""
-    return row.page_id.startswith(_SHARED)
 
 
 class ClosedHits:
@@ -42,7 +35,7 @@ class ClosedHits:
         region it does not name the claim, whose id belongs to another session.
         """
         try:
-            body = self._runtime.log.get(row.seq).body if is_shared(row) else None
+            body = self._runtime.log.get(row.seq).body if is_shared(row.page_id) else None
         except (StoreCorrupt, ArchiveMissing):
             return ""
         if isinstance(body, Shared):
@@ -54,6 +47,10 @@ class ClosedHits:
             if (lapse := core.lapses.get(row.page_id)) is not None:
                 return lapse.told
         return changed(self._closed_by(row))
+
+    def lapse_in(self, closures: Closures, row: PageRow) -> str:
+        """The same of a page that a session shows: its own by its claims, a region's as above."""
+        return self.lapse(row) if is_shared(row.page_id) else closures.lapse_of(row.page_id)
 
     def _closed_by(self, row: PageRow) -> str:
         core = self._core(row.session)

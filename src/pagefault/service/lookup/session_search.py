@@ -15,11 +15,11 @@ from typing import Final
 
 from pagefault.model.ids import Seq
 from pagefault.model.kinds import RUNTIME, Kind, Modality, Profile
-from pagefault.model.page import Scope
+from pagefault.model.page import Scope, is_shared
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import Claims
-from pagefault.service.lookup.closed_hits import ClosedHits, is_shared
+from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.claim_pages import CLAIM
@@ -73,13 +73,13 @@ class Finder:
                     hits.append(result.hits)
                     total += result.total
                 found += merged(hits)
-        closers, closed = self._owned.state.closures.lapse_of, ClosedHits(self._runtime)
+        closures, closed = self._owned.state.closures, ClosedHits(self._runtime)
         noted: list[SearchHit] = []
         for hit in found[: max(limit, 0)]:
-            if is_shared(hit.page):  # another session's claims decide
+            if is_shared(hit.page.page_id):  # another session's claims decide: this may read much
                 lapse = await asyncio.to_thread(closed.lapse, hit.page)
             else:
-                lapse = hit.lapse or closers(hit.page.page_id)
+                lapse = hit.lapse or closures.lapse_of(hit.page.page_id)
             noted.append(replace(hit, lapse=lapse))
         return SearchResult(tuple(noted), total)
 

@@ -158,7 +158,7 @@ class SessionItems:
         tiers = TIERS[asked.pack_type]
         places = {hit.page.page_id: (place, hit) for place, hit in enumerate(matched)}
         is_digest = asked.pack_type is PackType.DIGEST
-        claims = self._claims.told(self._owned.state, asked.at_ms)
+        claims = self._claims.told(self._owned.state, asked.at_ms, elsewhere=False)
         validators = Validators(self._owned, asked.root) if asked.root is not None else None
         found.closed |= self._closed(claims, quoted, asked.at_ms)
         for claim in claims:

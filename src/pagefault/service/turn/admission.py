@@ -39,7 +39,7 @@ from pagefault.pack.render import label
 from pagefault.represent.protected import Guarded, guarded_set
 from pagefault.service.derived.claim_book import book_of
 from pagefault.service.derived.claims import Claims, made_of
-from pagefault.service.derived.elsewhere import sessions_of_user
+from pagefault.service.derived.elsewhere import SESSIONS_READ, sessions_of_user
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
 from pagefault.service.derived.labels import Labels
 from pagefault.service.ownership import Owned
@@ -57,7 +57,6 @@ RATIO: Final = 8
 TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
 CLAIMS_MAX: Final = 12  # of one range
 TOPICS_MAX: Final = 3
-SESSIONS_READ: Final = 8  # of the user's others, searched for claims
 MERGED_MAX: Final = 16  # proposals merged into one claim; further ones would add little
 
 

@@ -26,6 +26,7 @@ from pagefault.recall.gate import asks, gate
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
+from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.lookup.session_search import SAID, Finder, merged
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
@@ -112,7 +113,7 @@ class TurnRecall:
         anyway. Pages of one tool, or of the web, take at most their share, or one page, however
         many are relevant; imported ones are here because a person approved them.
         """
-        state = self._owned.state
+        state, closed = self._owned.state, ClosedHits(self._runtime)
         bound = state.paged_in_left()
         room_max = min(room_max, bound) if bound >= 0 else room_max
         pages: list[Page] = []
@@ -126,8 +127,8 @@ class TurnRecall:
                 free = min(most - spent, share - strangers[origin] if is_more else most)
                 if row.tokens > free:
                     continue
-                read = map(state.closures.as_it_holds, self._read_all([row]))
-                for page in (_marked(page, newer) for page in read):
+                for page in (_marked(page, newer) for page in self._read_all([row])):
+                    page = replace(page, lapse=closed.lapse_in(state.closures, row))
                     cost = state.counter.count(render.line([page])) + 1
                     if cost <= free:
                         pages.append(page)

@@ -18,6 +18,7 @@ from pagefault.pack.envelope import refusal, told_level
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchResult
 from pagefault.service.derived.levels import Levels
+from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.auto_recall import TurnRecall
@@ -180,13 +181,13 @@ def _fault(
         page_id=action.page_id,
         level=action.level,
         reason=action.reason,
-        lapse=state.closures.lapse_of(action.page_id),
         said=said,
         faults_left=state.calls.budget.faults_left,
     )
     row = state.table.find(action.page_id)
     if row is None:
         return replace(asked, refusal="unknown_page", why="there is no page of that id")
+    asked = replace(asked, lapse=ClosedHits(runtime).lapse_in(state.closures, row))
     if runtime.quarantine.is_unseen(row):
         return replace(asked, refusal="withdrawn", why=runtime.quarantine.why_unseen(row))
     mapped = state.mapped_level(row.page_id, action.level)

@@ -72,9 +72,11 @@ class ClaimRevisions:
         elif edit.evidence is not None:
             facts = replace(facts, files=())
         premises = tuple(filter(is_claim, was.provenance))
+        value = was.value if edit.value is None else edit.value
+        is_same = value_key(value) == value_key(was.value)  # then what was merged follows it
         claim = self._stated.claim(
             Stated(
-                value=was.value if edit.value is None else edit.value,
+                value=value,
                 evidence=was.evidence if edit.evidence is None else edit.evidence,
                 kind=old.type if edit.kind is None else edit.kind,
                 subject=was.subject if edit.subject is None else edit.subject,
@@ -83,6 +85,7 @@ class ClaimRevisions:
                 key=key,
                 derived_from=premises if edit.derived_from is None else edit.derived_from,
                 facts=facts,
+                further=() if is_same or edit.evidence is not None else self._merged(book, old),
             )
         )
         now = was.value, was.subject, old.type, was.evidence, premises, was.card
@@ -128,6 +131,7 @@ class ClaimRevisions:
                     dict.fromkeys(page for one in read for page in filter(is_claim, one.provenance))
                 ),
                 facts=replace(read[0].card, files=files),
+                further=[span for one in old for span in self._merged(book, one)],
             )
         )
         for one in ids:
@@ -236,6 +240,11 @@ class ClaimRevisions:
         derived = self._page(held).derived
         assert derived is not None
         return derived
+
+    def _merged(self, book: ClaimBook, held: Held) -> list[Evidence]:
+        """What the proposals rest on that were merged into a claim."""
+        merged = book.merged().get(book.now(held.claim_id), ())
+        return [span for one in merged for span in self._read(one).evidence]
 
     def _check_sound(self, book: ClaimBook, claim_id: PageId, premises: Sequence[PageId]) -> None:
         """Raise `BadInput` if a claim would rest on itself."""

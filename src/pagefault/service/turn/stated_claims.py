@@ -12,13 +12,14 @@ found in a message, so every fold takes them as such; a person's are an action t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.language.language import Cue
 from pagefault.language.patterns import shows
 from pagefault.model.defaults import TAIL_TOKENS
-from pagefault.model.errors import BadInput, NoSuchPage
+from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.events import Draft, PageBody, expected
 from pagefault.model.ids import PageId, told_near
 from pagefault.model.kinds import (
@@ -58,7 +59,9 @@ TASK_STATE: Final = "task_state"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """A claim to be stated; without a `value`, it has the words of the first quotation."""
+    """A claim to be stated; without a `value`, it has the words of the first quotation. `further`
+    evidence is taken as far as it exists and lowers no authority.
+    """
 
     value: str
     evidence: Sequence[str | Quote | Evidence | FileQuote]
@@ -70,6 +73,7 @@ class Stated:
     how: str = ""  # how the claim came about, if its text should say so
     derived_from: tuple[PageId, ...] = ()
     facts: CardFacts = NO_FACTS
+    further: Sequence[Evidence] = ()
 
 
 def a_kind(text: str) -> ClaimType:
@@ -226,6 +230,10 @@ class StatedClaims:
         sources = [one.origin for one in found] + labels + [LOCAL_FILE for _ in in_all]
         is_users = stated.origin in USERS and USERS.issuperset(sources)
         origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
+        for span in stated.further:
+            with suppress(BadInput, NoSuchPage, RecordGone, ArchiveMissing):
+                one = finder.find(span)
+                found += [one] if not is_users or one.origin in USERS else []
         return Claim(
             type=stated.kind,
             subject=subject,

@@ -12,6 +12,9 @@ records, as in an editor: two stacks, and a new action clears the second. A reco
 redo is recognised by its header, which a forget leaves: its actor is a person, and its `cause` is
 the action, undo or redo that it reverses. No other pin, goal, ruling or claim has both.
 
+While a claim did not hold, formation may have proposed it again. If it is restored, that proposal
+is merged into it, as if it had held all along: no two claims that hold say the same.
+
 What a client took back by editing a message is no longer an action. A claim is restored only while
 the words that it rests on exist, and are current.
 """
@@ -19,7 +22,9 @@ the words that it rests on exist, and are current.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pagefault.model.errors import CannotUndo, RecordGone
 from pagefault.model.events import (
@@ -45,12 +50,17 @@ from pagefault.model.kinds import (
     RulingKind,
 )
 from pagefault.model.page import Page
+from pagefault.service.derived.claim_book import book_of
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.claim_pages import authority_of
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import turn_now
+from pagefault.truth.claims import ClaimBook, may_close
+from pagefault.truth.held import kind_of
+from pagefault.truth.subjects import value_key
 
 _STEM = PAGE_PREFIX["claim"]
 
@@ -267,6 +277,10 @@ class _Plan:
         if any(isinstance(event.body, Erased) for event in act.records):
             raise CannotUndo("a part of it was forgotten since, so the rest stays as it is")
 
+    @cached_property
+    def _book(self) -> ClaimBook:
+        return book_of(self._runtime, self._owned.session)
+
     def take_back(self, claim: Claimed) -> None:
         """Withdraw a claim; what it closed holds again."""
         page_id = self._standing(claim.page_id)
@@ -314,6 +328,9 @@ class _Plan:
         """Revert a ruling, or restore it."""
         what = RulingKind.UNDONE
         self._add(ClaimRuled(claim_id=claim_id, what=what, undoes=self._cause), RUNTIME)
+        now = self._acts.now(claim_id)
+        with suppress(CannotUndo):  # forgotten: a ruling brings nothing back
+            self._join(*self._claimed(now), now)
 
     def _standing(self, page_id: PageId) -> PageId:
         now = self._acts.now(page_id)
@@ -325,23 +342,43 @@ class _Plan:
     def _restate(self, page_id: PageId, place: PageId) -> None:
         """Copy a claim, in place of another; `CannotUndo` if it was forgotten."""
         runtime, scope = self._runtime, self._owned.scope
-        row = runtime.index.find_page(scope, page_id)
-        if row is None:
-            raise _forgotten(page_id, "is not there any more")
-        event = runtime.log.get(row.seq)
-        if not isinstance(event.body, Claimed):
-            raise _forgotten(page_id, "was forgotten")
-        for source in {*event.body.provenance, *(span.page_id for span in event.body.evidence)}:
+        body, origin = self._claimed(page_id)
+        for source in {*body.provenance, *(span.page_id for span in body.evidence)}:
             found = runtime.index.find_page(scope, source)
             if found is None:
                 raise _forgotten(page_id, f"rests on {source}, which was forgotten")
             if scope.is_history(found) and found.kind is not Kind.CLAIM:
                 raise _forgotten(page_id, f"rests on {source}, which was edited")
-        merges = tuple(map(self._acts.now, event.body.merges))
-        again = replace(event.body, restates=page_id, merges=merges)
-        made = self._claim(again, event.origin, supersedes=place)
-        if event.body.claim_type != ClaimType.RETRACTION:
+        merges = tuple(map(self._acts.now, body.merges))
+        again = replace(body, restates=page_id, merges=merges)
+        made = self._claim(again, origin, supersedes=place)
+        if body.claim_type != ClaimType.RETRACTION:
             self.standing.append(made)
+            self._join(body, origin, made)
+
+    def _join(self, claim: Claimed, origin: Origin, page_id: PageId) -> None:
+        """Merge into a claim that holds again what was formed meanwhile and says the same."""
+        key = kind_of(ClaimType(claim.claim_type)), value_key(claim.value)
+        for held in () if _is_goal(claim) else self._book.standing():
+            if (
+                held.claim_id != page_id
+                and held.claim_id not in self._acts.closer
+                and may_close(authority_of(origin), held)
+                and (kind_of(held.type), value_key(held.value)) == key
+            ):
+                proof, label = self._claimed(held.claim_id)
+                proof = replace(proof, restates=held.claim_id, merges=(), repeats=page_id)
+                self._claim(proof, label, supersedes=held.claim_id)
+
+    def _claimed(self, page_id: PageId) -> tuple[Claimed, Origin]:
+        """A claim as it was written; `CannotUndo` if it was forgotten."""
+        row = self._runtime.index.find_page(self._owned.scope, page_id)
+        if row is None:
+            raise _forgotten(page_id, "is not there any more")
+        event = self._runtime.log.get(row.seq)
+        if not isinstance(event.body, Claimed):
+            raise _forgotten(page_id, "was forgotten")
+        return event.body, event.origin
 
     def _claim(self, claim: Claimed, origin: Origin, *, supersedes: PageId) -> PageId:
         state, number = self._owned.state, len(self._made)

@@ -15,7 +15,7 @@ from typing import Final
 from pagefault.model.errors import WindowTooSmall
 from pagefault.model.events import Draft, EpochBegun, PagedIn
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.page import Page
+from pagefault.model.page import Page, is_shared
 from pagefault.pack.layout import Exchange, Front, Shown, pages_of, said_in
 from pagefault.policy.epochs import worth_keeping
 from pagefault.service.window import exchanges
@@ -140,8 +140,11 @@ class PagesByPolicy:
             summaries=summaries.paged_in,
             older=summaries.older,
             kept=tuple(
-                replace(told.get(one, PagedIn(page_id=one)), lapse=state.closures.lapse_of(one))
+                now
+                if is_shared(one)  # another session's claims closed its words
+                else replace(now, lapse=state.closures.lapse_of(one))
                 for one in kept
+                for now in [told.get(one, PagedIn(page_id=one))]
             ),
             verbatim_from=verbatim_from,
             evicted=tuple(p for p in state.working_set if p not in stays),
