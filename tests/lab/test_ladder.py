@@ -50,7 +50,7 @@ def test_control_a_ladder_that_takes_any_sentence_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(salience, "is_citable", lambda sentence: False)
-    monkeypatch.setattr(salience.Candidate, "gain", lambda self, covered: 1.0 / self.tokens)
+    monkeypatch.setattr(salience.Candidate, "gain", lambda self, *_: 1.0 / self.tokens)
     told = bench_ladder([conversation(0)], count=COUNT)
     with pytest.raises(AssertionError):
         check_promises(told)

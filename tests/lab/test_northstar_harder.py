@@ -22,7 +22,7 @@ from pagefault.lab.northstar_harder import (
 from pagefault.recall.search import Searcher
 from pagefault.service.facades import reader
 from pagefault.service.lookup.knowledge import known_of
-from pagefault.service.window.state import SessionState
+from pagefault.service.window.closures import Closures
 
 SEED, WINDOW = 3, 1_800
 
@@ -51,7 +51,7 @@ async def test_control_without_sequels_lapses_and_kinds_it_is_not(
     monkeypatch.setattr(
         Searcher, "with_sequels", lambda self, scope, query, hits: ([h.page for h in hits], {})
     )
-    monkeypatch.setattr(SessionState, "as_it_holds", lambda self, page: page)
+    monkeypatch.setattr(Closures, "as_it_holds", lambda self, page: page)
     monkeypatch.setattr(
         reader, "known_of", lambda claims, found, said, *_: known_of(claims, found, said)
     )

@@ -150,9 +150,13 @@ async def test_a_session_with_a_request_under_way_stays_leased_however_long_that
         async with running(upstream, tmp_path, clock) as to, another(tmp_path, clock) as memory:
             asking = asyncio.create_task(post(to, body(user(FACT))))
             await arrived.wait()
+            for _ in range(3_000):  # it is sent before it is logged
+                if rows := await memory.sessions():
+                    break
+                await asyncio.sleep(0.02)
             clock.later_s += 10 * LEASE_IDLE_S
             await give_up_idle(to.memory, to.proxy.under_way)
-            [row] = await memory.sessions()
+            [row] = rows
             with pytest.raises(SessionBusy):
                 await memory.forget(row.name, "msg_1")
             release.set()

@@ -388,18 +388,24 @@ def unmarked(value: Any, *, nulls: bool = True) -> Any:
     `nulls`, fields that are null are left out as well. If there is nothing to leave out, it is the
     value itself.
     """
-    if isinstance(value, dict):
-        told = {
-            name: unmarked(one, nulls=nulls)
-            for name, one in value.items()
-            if name not in CACHE_MARKS and (nulls or one is not None)
-        }
-        is_same = len(told) == len(value) and all(map(is_, told.values(), value.values()))
-        return value if is_same else told
-    if isinstance(value, list):
-        ones = [unmarked(one, nulls=nulls) for one in value]
-        return value if all(map(is_, ones, value)) else ones
-    return value
+    containers = [value] if isinstance(value, dict | list) else []
+    for one in containers:  # not by calls: JSON may be nested deeper than those
+        inside = one.values() if isinstance(one, dict) else one
+        containers += [each for each in inside if isinstance(each, dict | list)]
+    bare: dict[int, Any] = {}
+    for one in reversed(containers):
+        if isinstance(one, dict):
+            named = {
+                name: bare.get(id(each), each)
+                for name, each in one.items()
+                if name not in CACHE_MARKS and (nulls or each is not None)
+            }
+            is_same = len(named) == len(one) and all(map(is_, named.values(), one.values()))
+            bare[id(one)] = one if is_same else named
+        else:
+            listed = [bare.get(id(each), each) for each in one]
+            bare[id(one)] = one if all(map(is_, listed, one)) else listed
+    return bare.get(id(value), value)
 
 
 CACHE_MARKS: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
