@@ -136,15 +136,15 @@ class FrozenPrefix:
         """
         state = self._state
         floor = state.floor_tokens() + state.working_set.spared_tokens()
-        aim = max(request_target_tokens(state), floor)
-        dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
+        target = max(request_target_tokens(state), floor)
+        dead = math.floor(0.9 * (state.layout.frozen_tokens() - target))
         if dead < state.window_room * state.limits.dead_window_share:
             dead = 0  # not worth a rewrite, whatever it costs
         return CallFacts(
             prompt_tokens=tokens,
             room_tokens=state.window_room,
             dead_tokens=dead,
-            surviving_tokens=max(0, math.ceil(aim) - state.layout.head_tokens),
+            surviving_tokens=max(0, math.ceil(target) - state.layout.head_tokens),
             is_cold=self._is_cold,
             calls_since=state.requests_since,
             accrued=state.accrued,
