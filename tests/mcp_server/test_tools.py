@@ -124,7 +124,7 @@ async def test_a_pack_cites_pages_that_can_be_loaded_within_its_tokens(
                 assert text_of(result).startswith('<memory_context type="task">')
         said = await refused(one, "digest", git_range="v1..HEAD")
         assert "has no repository" in said
-        assert "stands in no project" in await refused(one, "context_pack", check=True)
+        assert "not started in a project" in await refused(one, "context_pack", check=True)
     await memory.assign("planning", user="ann")
     async with client(memory, user="bob") as one:
         for tool in ("context_pack", "handoff", "synopsis", "digest"):

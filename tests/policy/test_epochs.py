@@ -22,7 +22,7 @@ from pagefault.policy.epochs import (
     EveryCalls,
     OnlyWhenFull,
     premium,
-    worth_keeping,
+    tokens_to_leave,
 )
 
 PRICES = PriceList(name="t", as_of="2026-11", read=0.1, write=1.25, output=5.0, ttl_s=300.0)
@@ -194,11 +194,11 @@ def test_what_an_epoch_leaves_is_the_cheaper_of_its_share_and_what_the_provider_
         found = effective_input_cost(prices, length, prices.cacheable(length))
         return anew * effective_input_cost(prices, length, 0) + (calls - anew) * found
 
-    left = worth_keeping(prices, tokens, anew_share=anew / calls)
+    left = tokens_to_leave(prices, tokens, miss_share=anew / calls)
     assert round(left) in {tokens, enough}
     assert left >= tokens
     if tokens < least:
         assert cost(round(left)) <= min(cost(tokens), cost(enough)) + 1e-6
     elif tokens >= enough:
         assert left == tokens  # cached already
-    assert worth_keeping(replace(prices, min_tokens=0), tokens, anew_share=0.0) == tokens
+    assert tokens_to_leave(replace(prices, min_tokens=0), tokens, miss_share=0.0) == tokens

@@ -64,7 +64,7 @@ async def test_an_epoch_leaves_what_the_cache_takes_if_calls_find_it(
     assert min(tokens[reached:]) >= LEAST
     assert max(tokens) < WINDOW
     # The control: a build that leaves its share, whatever the provider caches.
-    monkeypatch.setattr(eviction, "worth_keeping", lambda prices, tokens, anew_share: tokens)
+    monkeypatch.setattr(eviction, "tokens_to_leave", lambda prices, tokens, miss_share: tokens)
     shares, dearer = await talked(calls_a_day=6)
     assert min(shares[reached:]) < 0.6 * LEAST
     assert dearer > 1.5 * cost
@@ -76,7 +76,7 @@ async def test_who_pauses_before_every_call_gets_the_shorter_request(
     tokens, cost = await talked(calls_a_day=1)
     assert max(tokens) < LEAST
     # The control: a build that always leaves what the provider caches.
-    monkeypatch.setattr(eviction, "worth_keeping", lambda prices, tokens, anew_share: LEAST)
+    monkeypatch.setattr(eviction, "tokens_to_leave", lambda prices, tokens, miss_share: LEAST)
     _, dearer = await talked(calls_a_day=1)
     assert dearer > 1.5 * cost
 

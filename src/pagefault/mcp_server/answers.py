@@ -116,7 +116,7 @@ class Answers:
         root: str = "",
     ) -> None:
         """`commits` reads those of a range, where this process stands in a repository; `root` is
-        the folder of the project, if it stands in one.
+        the folder of the project, if it was started in one.
         """
         self._memory = memory
         self._commits = commits
@@ -369,7 +369,7 @@ class Answers:
                 raise BadInput("this server has no repository: leave out git_range")
             commits = await asyncio.to_thread(self._commits, git_range)
         if check and not self._root:
-            raise BadInput("this server stands in no project: leave out check")
+            raise BadInput("this server was not started in a project: leave out check")
         pack = await self._memory._packed(
             asked_for(
                 self._memory._runtime,

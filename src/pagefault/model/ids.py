@@ -24,8 +24,10 @@ Seq = NewType("Seq", int)
 """Position in the log, from 1: the only total order."""
 
 NOTHING: Final = Seq(0)
-FOREVER: Final = Seq(2**63 - 1)  # after every record
 """The seq before the first record."""
+
+FOREVER: Final = Seq(2**63 - 1)
+"""Later than any record."""
 
 _DIGITS_MAX: Final = 15  # of a page's number
 

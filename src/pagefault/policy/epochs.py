@@ -35,8 +35,8 @@ EVERY_N: Final = "every_n"
 
 BETA: Final = 1.0
 LEEWAY: Final = 1.05
-"""An epoch misses its aim by a page or so, and a request just too short to be cached costs as much
-as ten that are.
+"""By how much an epoch aims above the least length that is cached. It misses its target by a page
+or so, and a request just too short to be cached costs as much as ten that are cached.
 """
 
 
@@ -87,18 +87,18 @@ class EpochRule(Protocol):
     def decide(self, call: CallFacts) -> Decision: ...
 
 
-def worth_keeping(prices: PriceList, tokens: float, *, anew_share: float) -> float:
-    """How many tokens an epoch should leave that could do with `tokens`: these, or the least that
-    the provider caches, M.
+def tokens_to_leave(prices: PriceList, tokens: float, *, miss_share: float) -> float:
+    """How many tokens an epoch should leave: `tokens`, or the least length that the provider
+    caches, M, if that costs less.
 
     A shorter prompt is never cached, so every call pays all of it as plain input. One of M tokens
-    pays `write * M` in the `anew_share` of calls that find no cache, and `read * M` in the others.
+    pays `write * M` in the `miss_share` of calls that find no cache, and `read * M` in the others.
     The longer prompt is the cheaper one if
 
-        (read + anew_share * (write - read)) * M  <  tokens
+        (read + miss_share * (write - read)) * M  <  tokens
     """
     least = LEEWAY * prices.min_tokens
-    per_token = prices.read + anew_share * (prices.write - prices.read)
+    per_token = prices.read + miss_share * (prices.write - prices.read)
     return max(tokens, least) if per_token * least < tokens else tokens
 
 

@@ -103,7 +103,7 @@ class Forwarder:
         passed = taken.passed if taken is not None else None
         reply.told.metrics.sent_on(added_s, passed, wire.name if wire is not None else "")
 
-        # What is read asks a model for an answer: to be asked twice changes nothing at a provider.
+        # What was read asks a model for an answer: asking twice changes nothing at the provider.
         repeatable = wire is not None or head.method in IDEMPOTENT
 
         def ask(body: bytes | Upload) -> AbstractAsyncContextManager[Any]:

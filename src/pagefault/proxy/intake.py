@@ -82,7 +82,7 @@ class Intake:
         return taken
 
     async def _logged(self, passed: Passed, told: Told) -> None:
-        """Note whether a request that is sent already could be logged."""
+        """Wait until a request that was sent is logged, and note whether it could be."""
         assert passed.logging is not None
         try:
             await passed.logging

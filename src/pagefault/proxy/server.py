@@ -180,7 +180,7 @@ class Proxy:
             raise BrokenOff from None  # the server then ends the connection unfinished
         finally:
             took_ms = (self._clock.monotonic_s() - began) * 1_000
-            # The client has its answer; the caller waits for the log, too.
+            # The client has its answer; only the server waits for the log.
             if tasks := [one for one in (told.logging, told.learning) if one is not None]:
                 await asyncio.wait(tasks)
             status = told.status or "---"

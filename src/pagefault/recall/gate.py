@@ -21,6 +21,7 @@ from typing import Final
 
 from pagefault.language.language import Cue
 from pagefault.language.patterns import shows
+from pagefault.recall.analyzed import has_question_mark
 from pagefault.recall.search import SearchHit
 
 
@@ -44,7 +45,6 @@ ASKING: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=1.0)
 MIXED: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=0.75)
 TELLING: Final = Gate(coverage_min=0.6, share_min=0.5, room_share=0.25)
 
-QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
 
 
@@ -68,9 +68,11 @@ def asking_share(message: str) -> float:
 
 
 def asks(message: str) -> bool:
-    """Whether a message asks for something, or refers back to something said before."""
+    """Whether a message asks for something, refers back to something said before, or says that
+    somebody forgot or wants to know what a clause asks.
+    """
     return (
-        QUESTION_MARK.search(message) is not None
+        has_question_mark(message)
         or shows(Cue.ASKS, message, at_start=True)
         or shows(Cue.POINTS_BACK, message)
         or shows(Cue.WONDERS, message)

@@ -181,7 +181,7 @@ class _Weighing:
             if row and row.tokens > SHORT_TOKENS:
                 self.tell.add(place)
             elif row and (page := self._reading.page(row)) is not None:
-                terms = self._reading.wording(page).telling
+                terms = self._reading.analyzed(page).telling
                 added[place] = terms - self._asked
                 if ranked.asks[at] and len(terms & self._asked) >= ECHO * len(terms):
                     self.echoes.add(place)
@@ -368,7 +368,7 @@ class _Quoted:
         page = self._reading.page(row) if self._adds else None
         if page is None:
             return False
-        return len(self._adds & self._reading.wording(page).telling) >= QUOTED * len(self._adds)
+        return len(self._adds & self._reading.analyzed(page).telling) >= QUOTED * len(self._adds)
 
     @cached_property
     def _page(self) -> Page | None:
@@ -381,4 +381,4 @@ class _Quoted:
     @cached_property
     def _adds(self) -> frozenset[str]:
         page = self._page
-        return self._reading.wording(page).telling - self._asked if page else frozenset()
+        return self._reading.analyzed(page).telling - self._asked if page else frozenset()

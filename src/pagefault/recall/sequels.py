@@ -29,8 +29,9 @@ from pagefault.language.sought import Sought
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
 from pagefault.model.page import PageRow, Scope
+from pagefault.recall.analyzed import AnalyzedText, has_question_mark
 from pagefault.recall.novelty import SHORT_TOKENS
-from pagefault.recall.reading import QUESTION_MARKS, PagesAt, Reading, Wording
+from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
 from pagefault.store.place import place_in
@@ -68,7 +69,7 @@ class Sequels:
         self._languages = languages
         self._asked = frozenset(query_words(query, languages))
         self._pages = PagesAt(index, scope)
-        self._wordings: dict[PageId, Wording | None] = {}
+        self._analyzed: dict[PageId, AnalyzedText | None] = {}
         self._takes_up: dict[PageId, PageRow] = {}
         self._frequencies: dict[Sought, int] = {}
         self._worths: dict[Sought, float] = {}
@@ -233,16 +234,16 @@ class Sequels:
 
     def _telling(self, row: PageRow) -> Words:
         """The words of a page, in all languages of the scope."""
-        wording = self._wording(row)
-        return Words() if wording is None else wording.telling_in(self._languages)
+        text = self._analyzed_of(row)
+        return Words() if text is None else text.telling_in(self._languages)
 
-    def _wording(self, row: PageRow) -> Wording | None:
+    def _analyzed_of(self, row: PageRow) -> AnalyzedText | None:
         """The words of a page; None if it cannot be read."""
-        if row.page_id not in self._wordings:
+        if row.page_id not in self._analyzed:
             page = self._reading.page(row)
-            wording = None if page is None else self._reading.wording(page)
-            self._wordings[row.page_id] = wording
-        return self._wordings[row.page_id]
+            text = None if page is None else self._reading.analyzed(page)
+            self._analyzed[row.page_id] = text
+        return self._analyzed[row.page_id]
 
     def _tells(self, row: PageRow) -> Words:
         """The page's words, with the question's words in the page it takes up."""
@@ -251,8 +252,8 @@ class Sequels:
 
     def _details(self, row: PageRow) -> frozenset[str]:
         """The names, numbers and negations in a page."""
-        wording = self._wording(row)
-        return frozenset() if wording is None else wording.details
+        text = self._analyzed_of(row)
+        return frozenset() if text is None else text.details
 
     def _is_persons(self, row: PageRow) -> bool:
         """Whether a user said it, or a named speaker."""
@@ -261,12 +262,12 @@ class Sequels:
 
     def _asks(self, row: PageRow) -> bool:
         """Whether it only asks, or cannot be read."""
-        wording = self._wording(row)
-        return wording is None or wording.only_asks
+        text = self._analyzed_of(row)
+        return text is None or text.only_asks
 
     def _asks_at_all(self, row: PageRow) -> bool:
         page = self._reading.page(row)
-        return page is not None and not QUESTION_MARKS.isdisjoint(page.text)
+        return page is not None and has_question_mark(page.text)
 
 
 def _beside(later: Sequence[tuple[PageId, PageRow]]) -> Sequence[tuple[PageId, PageRow]]:

@@ -34,7 +34,7 @@ from pagefault.pack.render import Seal
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.policy.prefetch import Strategy
-from pagefault.recall.reading import Wording
+from pagefault.recall.analyzed import AnalyzedText
 from pagefault.recall.search import Searcher, SearchResult
 from pagefault.represent.api import Compressor
 from pagefault.service.flights import Flights
@@ -60,7 +60,7 @@ LAST: Final = Seq(2**62)
 """Later than any record: for the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
-_CACHED_WORDINGS: Final = 256
+_CACHED_TEXTS: Final = 256
 _BEHIND_WITHDRAWN: Final = 1_000  # hits that are also examined if some are withdrawn
 _NAMED_MAX: Final = 64
 """A page with more sources is not cached: storing their names takes as much memory as hundreds of
@@ -76,7 +76,7 @@ class PageReader:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._cache: OrderedDict[Seq, Page] = OrderedDict()
-        self._wordings: OrderedDict[Seq, Wording] = OrderedDict()
+        self._analyzed: OrderedDict[Seq, AnalyzedText] = OrderedDict()
         self._flights = Flights[Seq, Page]()
 
     @property
@@ -115,16 +115,16 @@ class PageReader:
             _keep(cache, page)
         return page
 
-    def wording(self, page: Page) -> Wording:
-        """The words of a page that was read, cached for the latest ones asked for."""
-        wordings, seq = self._wordings, page.row.seq  # the current ones: see `flush`
-        found = wordings.get(seq)
+    def analyzed(self, page: Page) -> AnalyzedText:
+        """The words of a page that was read; those made last are cached."""
+        texts, seq = self._analyzed, page.row.seq  # the current ones: see `flush`
+        found = texts.get(seq)
         if found is None:
-            found = Wording(page.text)
+            found = AnalyzedText(page.text)
             if seq in self._cache:
-                wordings[seq] = found
-                while len(wordings) > _CACHED_WORDINGS:
-                    wordings.popitem(last=False)
+                texts[seq] = found
+                while len(texts) > _CACHED_TEXTS:
+                    texts.popitem(last=False)
         return found
 
     def keeper(self) -> Callable[[Page], None]:
@@ -137,7 +137,7 @@ class PageReader:
         """Drop every cached text: something was forgotten. A read in progress, perhaps of just
         that, still goes into the old cache.
         """
-        self._cache, self._wordings = OrderedDict(), OrderedDict()
+        self._cache, self._analyzed = OrderedDict(), OrderedDict()
 
 
 def _keep(cache: OrderedDict[Seq, Page], page: Page) -> None:

@@ -3,10 +3,10 @@
     read → match the tree of histories → log what is new → lay out → log the request → send
     answer → serve calls of memory's tools, ask again → log the answer, and the provider's count
 
-What is said is logged before its client reads of an answer, and before it is sent on if what is
-sent depends on that: something leaves the window with it, or is quoted. What was forgotten is not
-quoted from the next request on. Nothing here stops a request: if memory fails, `problem` says why,
-and the request goes on.
+What is said is logged before the client reads anything of the answer. It is logged before it is
+sent on, too, if what is sent depends on that: if something leaves the window, or is quoted. What
+was forgotten is not quoted from the next request on. Nothing here stops a request: if memory fails,
+`problem` says why, and the request goes on.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Conversation:
         self._memory = memory
         self._wire = wire
         self._lock = asyncio.Lock()
-        self._logging: asyncio.Task[None] | None = None  # of the newest request, under the lock
+        self._logging: asyncio.Task[None] | None = None  # of the newest request; holds the lock
         self._health = WriteHealth(clock)
         self._drafts = ItemDrafts(memory)
         limits = memory.limits.fault_limits(window_tokens) if window_tokens else None
@@ -128,12 +128,12 @@ class Conversation:
         `marks` where to cache for a client that does not.
 
         A caller that promises `will_end` calls `answered` or `ended` later, so that the record of
-        the request may be written with its answer; and it lets nobody read of the answer before
-        `Passed.logging` is done. So a request of which nothing depends on what is new in the log is
-        returned, and sent, while that is written.
+        the request may be written with its answer; and it passes on nothing of the answer before
+        `Passed.logging` is done. So if nothing that is sent depends on what is new in the log, this
+        returns, and the request is sent, while that is written.
         """
         await self._lock.acquire()
-        is_here = True  # the lock is this method's to release
+        holds_lock = True  # until a task of its own writes the log
         try:
             state, placed = self._state, history.placed
             self._formation.stop()
@@ -145,15 +145,15 @@ class Conversation:
             marks = marks and not known.is_marked(body) and may_be_marked(self._wire, body)
             pages = pages and bool(state.verbatim.window_tokens)
             plan = planned(state, body, history, match, is_aside=is_aside) if pages else None
-            is_later = will_end and not (marks or self.problem)
-            is_later = is_later and (plan is None or await plan.is_idle(state))
-            if not is_later:
+            logs_later = will_end and not (marks or self.problem)
+            logs_later = logs_later and (plan is None or await plan.quotes_nothing(state))
+            if not logs_later:
                 await self._history.write(match.path, placed)
-                if plan is not None:  # of what can leave by now
+                if plan is not None:  # what was just logged can leave
                     plan = planned(state, body, history, match, is_aside=is_aside)
             layout = None
             if plan is not None:
-                layout = await lay_out(state, plan, is_idle=is_later)
+                layout = await lay_out(state, plan, quotes_nothing=logs_later)
             put = layout.put(self._wire, body) if layout is not None else None
             self._faults.is_begun = True
             logged = Logged()
@@ -176,7 +176,7 @@ class Conversation:
                 finally:
                     self._lock.release()
 
-            if not is_later:
+            if not logs_later:
                 await record()
             sent = marked(put or body, state.prefix.again) if marks else put or body
             passed = Passed(
@@ -199,13 +199,13 @@ class Conversation:
                     history=layout.history if layout.offer is not None else None,
                     serving=layout.serving(state),
                 )
-            if is_later:
+            if logs_later:
                 self._logging = asyncio.create_task(write())
-                is_here = False
+                holds_lock = False
                 passed = replace(passed, logging=self._logging)
             return passed
         finally:
-            if is_here:
+            if holds_lock:
                 self._lock.release()
 
     async def keep(self, history: History) -> str:
@@ -218,7 +218,7 @@ class Conversation:
             return self.problem
 
     async def _match(self, history: History) -> Match:
-        """Match a history with the tree, as far as others wrote to it."""
+        """Match a history with the tree, once what others wrote is folded."""
         state, placed = self._state, history.placed
         self._health.reset()
         state.verbatim.weights.known.turn()

@@ -17,8 +17,8 @@ from pagefault.proxy.wires.pairs import Pair
 
 @dataclass(slots=True)
 class Logged:
-    """What became of a request in the log: its record, and where that is; or the problem, and the
-    quota if that was full.
+    """How a request was logged: its record, and where that is; or the problem, and the name of the
+    quota that was full, if one was.
     """
 
     relayed: Relayed | None = None
@@ -29,8 +29,8 @@ class Logged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """A request as it is sent; `body` is None if the client's own bytes are. If it is `logging`,
-    `logged` is filled in meanwhile.
+    """A request as it is sent; `body` is None if the client's own bytes are. The task `logging`, if
+    there is one, fills in `logged`.
     """
 
     match: Match

@@ -76,11 +76,13 @@ class RequestPlan:
     offer: Offer | None
     is_aside: bool
 
-    async def is_idle(self, state: ConversationState) -> bool:
-        """Whether nothing of the layout depends on whether what is new in the request is logged."""
+    async def quotes_nothing(self, state: ConversationState) -> bool:
+        """Whether the layout plans no epoch and quotes nothing, whether or not what is new in the
+        request is logged.
+        """
         if self.is_aside or self.match.edited or self.match.change is Change.COMPACTED:
             return False
-        return await state.quotes.is_idle(self.outgoing)
+        return await state.quotes.is_nothing_due(self.outgoing)
 
 
 def planned(
@@ -116,16 +118,16 @@ def planned(
 
 
 async def lay_out(
-    state: ConversationState, plan: RequestPlan, *, is_idle: bool = False
+    state: ConversationState, plan: RequestPlan, *, quotes_nothing: bool = False
 ) -> PagedLayout:
-    """The layout of a request, or of one whose plan is known to be idle. Never raises for the
-    memory: a failure is noted, and nothing is quoted.
+    """The layout of a request; `quotes_nothing` if its plan said so. Never raises for the memory: a
+    failure is noted, and nothing is quoted.
     """
     faults, pages = state.faults, state.pages
     body, history, offer, is_aside = plan.body, plan.history, plan.offer, plan.is_aside
     apart, outgoing = plan.apart, plan.outgoing
     quotes = Chosen()
-    if not (is_aside or is_idle):
+    if not (is_aside or quotes_nothing):
         here = {node.key for node in outgoing.shown()} if apart.pairs else ()
         quotes = await state.quotes.choose(
             outgoing,

@@ -29,8 +29,8 @@ _HOP_BY_HOP: Final = frozenset(
 IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 """Methods that may be repeated, whatever they ask for (RFC 9110 §9.2.2)."""
 KEPT_IDLE_S: Final = 4.0
-"""How long an idle connection is kept. uvicorn, which serves vLLM, and Node close theirs after 5 s;
-the one who closes first does not meet the other's next request.
+"""How long an idle connection is kept. uvicorn, which serves vLLM, and Node close theirs after 5 s:
+if the proxy closes first, no request of its own meets a closed connection.
 """
 _OURS: Final = frozenset(
     b"host content-length expect x-pagefault-session x-pagefault-token x-pagefault-mode "
@@ -105,16 +105,19 @@ class Relay:
         try:
             async with asyncio.timeout(wait_s) as waiting:
                 content = body if isinstance(body, bytes) else _keeping_up(body, waiting, wait_s)
-                seen = _Sending()
+                trace = _Trace()
                 request = httpx2.Request(
-                    method, url, headers=list(headers), content=content,
-                    extensions=exact | {"trace": seen},
-                )  # fmt: skip
+                    method,
+                    url,
+                    headers=list(headers),
+                    content=content,
+                    extensions=exact | {"trace": trace},
+                )
                 try:
                     response = await self._http.send(request, stream=True)
                 except httpx2.TransportError as error:
                     is_held = repeatable and isinstance(body, bytes)
-                    if not (is_held and seen.was_stale(error, self._patience.stale_s)):
+                    if not (is_held and trace.was_stale(error, self._patience.stale_s)):
                         raise
                     response = await self._fresh.send(request, stream=True)
         except TimeoutError:
@@ -152,12 +155,12 @@ class Relay:
         return urlsplit(self.upstream).netloc
 
 
-class _Sending:
-    """What httpcore tells of a request that is being sent, as its `trace`."""
+class _Trace:
+    """What httpcore reports of a request that is being sent (its extension `trace`)."""
 
     def __init__(self) -> None:
         self._is_new = False  # the connection
-        self._sent_s: float | None = None  # None with a transport of others', which tells nothing
+        self._sent_s: float | None = None  # None with another transport, which reports nothing
 
     async def __call__(self, event: str, info: object) -> None:
         if event == "connection.connect_tcp.started":
@@ -166,8 +169,8 @@ class _Sending:
             self._sent_s = asyncio.get_running_loop().time()
 
     def was_stale(self, error: httpx2.TransportError, within_s: float) -> bool:
-        """Whether the provider had closed the connection, which had served others before, when the
-        request came: it ended soon, and without an answer.
+        """Whether the request met a connection that had served others and that the provider had
+        closed: it ended soon, and without an answer.
         """
         import httpx2
 
@@ -175,7 +178,7 @@ class _Sending:
             return False
         if asyncio.get_running_loop().time() - self._sent_s > within_s:
             return False
-        if isinstance(error, httpx2.RemoteProtocolError):  # its words for an end without a head
+        if isinstance(error, httpx2.RemoteProtocolError):  # its message for an end before any head
             return "without sending" in str(error)
         return isinstance(error, (httpx2.ReadError, httpx2.WriteError))
 
@@ -209,7 +212,7 @@ def to_provider(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[b
 def _clients(
     upstream: str, patience: Patience, transport: httpx2.AsyncBaseTransport | None
 ) -> tuple[httpx2.AsyncClient, httpx2.AsyncClient]:
-    """One that keeps connections, and one that makes a new one for each request."""
+    """A client that keeps connections, and one that opens a new connection for each request."""
     try:
         import httpx2
     except ImportError:

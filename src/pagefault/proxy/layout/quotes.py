@@ -109,8 +109,8 @@ class Quotes:
 
     # --- choosing -----------------------------------------------------------------------------
 
-    async def is_idle(self, outgoing: Outgoing) -> bool:
-        """Whether `choose` will plan no epoch and quote nothing, whatever the log gets before it is
+    async def is_nothing_due(self, outgoing: Outgoing) -> bool:
+        """Whether `choose` would plan no epoch and quote nothing, whatever is logged before it is
         called: the request fits, and if a turn opens with it, nothing that it does not show could
         be recalled, and nothing that it shows was edited or taken back.
         """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.service.window.eviction import aim_tokens
+from pagefault.service.window.eviction import request_target_tokens
 from pagefault.service.window.state import SessionState
 
 AT_ONCE_TOKENS: Final = 2_000
@@ -17,7 +17,7 @@ AT_ONCE_TOKENS: Final = 2_000
 
 def awaits_reading(state: SessionState) -> bool:
     """Whether the window holds more than an epoch would leave, and pages that were not read yet."""
-    return bool(state.unread) and state.layout.frozen_tokens() > aim_tokens(state)
+    return bool(state.unread) and state.layout.frozen_tokens() > request_target_tokens(state)
 
 
 def read_ahead(state: SessionState) -> None:

@@ -17,7 +17,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import ClaimType
 from pagefault.model.page import Scope
 from pagefault.model.reprs import outline
-from pagefault.recall.gate import QUESTION_MARK
+from pagefault.recall.analyzed import has_question_mark
 from pagefault.recall.search import SearchHit
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.lookup.session_search import ANSWERS_COVERAGE
@@ -143,7 +143,7 @@ def about(
         has = (not forms.isdisjoint(forms_of([word])) for word in words)
         return sum(weight for weight, there in zip(weights, has, strict=True) if there)
 
-    stated = [text for text in said if QUESTION_MARK.search(text) is None]
+    stated = [text for text in said if not has_question_mark(text)]
     least = ABOUT * max(map(told, stated), default=0.0)
     return frozenset(
         one.claim_id

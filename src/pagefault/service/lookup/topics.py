@@ -16,7 +16,7 @@ from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.citations import cited_pages
-from pagefault.recall.reading import Wording
+from pagefault.recall.analyzed import AnalyzedText
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.languages import languages_in
 
@@ -69,8 +69,8 @@ class Texts:
             return self._pages.read(row)
         return None
 
-    def wording(self, page: Page) -> Wording:
-        return self._pages.wording(page)
+    def analyzed(self, page: Page) -> AnalyzedText:
+        return self._pages.analyzed(page)
 
     def cited(self, page: Page) -> Sequence[PageId]:
         return cited_pages(page.text)

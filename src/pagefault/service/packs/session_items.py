@@ -34,8 +34,8 @@ from pagefault.pack.context_pack import (
     PackSpan,
 )
 from pagefault.pack.context_packer import UNRANKED, PackItem
+from pagefault.recall.analyzed import has_question_mark
 from pagefault.recall.excerpt import excerpt
-from pagefault.recall.gate import QUESTION_MARK
 from pagefault.recall.search import SearchHit
 from pagefault.represent.sentences import units
 from pagefault.service.derived.claims import ClaimInfo, Claims
@@ -399,7 +399,7 @@ class SessionItems:
                 continue
             for unit in units(page.text):
                 text = one_line(page.text[unit.start : unit.end])
-                if QUESTION_MARK.search(text[-_CLOSING:]) and len(text) <= ASKED_CHARS:
+                if has_question_mark(text[-_CLOSING:]) and len(text) <= ASKED_CHARS:
                     who = "the user" if row.role is Role.USER else "the model"
                     yield PackItem(
                         section="open_questions",

@@ -30,7 +30,7 @@ from pagefault.model.kinds import (
     is_tools,
 )
 from pagefault.model.trust import is_untrusted
-from pagefault.recall.reading import Wording
+from pagefault.recall.analyzed import AnalyzedText
 from pagefault.service.arguments import one_of
 from pagefault.service.window.state import SessionState, turn_now
 from pagefault.store.likeness import told_by
@@ -144,7 +144,7 @@ def may_contradict(one: str, other: str) -> bool:
     beside a common one. A hint for a reader, by form alone: it does not know which is right, and
     misses contradictions in other words.
     """
-    terms, others = Wording(one).telling, Wording(other).telling
+    terms, others = AnalyzedText(one).telling, AnalyzedText(other).telling
     told, others_told = _details(one), _details(other)
     named = set(query_terms(" ".join((told | others_told) - (told & others_told))))
     about, others_about = terms - named, others - named

@@ -1,5 +1,6 @@
-"""How pages hold now: which claims have lapsed, and which pages have words of a closed one
-(`closed_words.py`), so that nothing shows them as if they held.
+"""Which claims have lapsed, and which pages have words of a closed claim (`closed_words.py`).
+
+Whatever shows a page asks here first, so that nothing is shown as if it held.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pagefault.service.window.core import Core
 
 
 class Closures:
+    """The lapses and closures that bear on the pages of a session, looked up on demand."""
+
     def __init__(
         self,
         core: Core,

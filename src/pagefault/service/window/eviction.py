@@ -17,7 +17,7 @@ from pagefault.model.events import Draft, EpochBegun, PagedIn
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import Page, is_shared
 from pagefault.pack.layout import Exchange, Front, Shown, pages_of, said_in
-from pagefault.policy.epochs import worth_keeping
+from pagefault.policy.epochs import tokens_to_leave
 from pagefault.service.window import exchanges
 from pagefault.service.window.room import core_pins
 from pagefault.service.window.state import SessionState, paged_in
@@ -26,8 +26,10 @@ from pagefault.service.window.view import View
 from pagefault.window.engine import Offer, Offers
 from pagefault.window.slots import Item, Window
 
-_AIM_SHARE_MAX: Final = 0.75
-"""Of the window. If an epoch left more to reach the cache's least size, the next would be near."""
+_TARGET_SHARE_MAX: Final = 0.75
+"""Of the window. If an epoch left more, to reach the least length that is cached, another would
+soon follow.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Round:
     bring: list[Page]
     unsent: Sequence[Exchange]
     in_place: bool = True  # whether messages stay in their places, or become recalled lines
-    at_least: bool = False  # whether no less than `down_to` is left, rather than no more
+    at_least: bool = False  # whether no less than `down_to` should be left, rather than no more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class PagesByPolicy:
     def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[Leaving]:
         state = self._state
         state.relearn_factor()
-        target, share = target_tokens(state), _share_tokens(state)
+        target, share = page_target_tokens(state), _share_tokens(state)
         stay = exchanges.latest(state, state.window_room // 2) or exchanges.unsent(state)
         for last_turns in (state.limits.last_turns_kept, 0):
             spared = Round(last_turns, target, self._pages, stay, at_least=target > share)
@@ -81,7 +83,7 @@ class PagesByPolicy:
         unsent = exchanges.unsent(state)
         # Of a long turn, the last calls.
         latest = [exchanges.latest(state, state.window_room // share) for share in (2, 4)]
-        target = target_tokens(state)
+        target = page_target_tokens(state)
         for spared in (
             *(Round(0, target, pages, one, in_place=False) for one in latest if one),
             Round(0, 0.0, pages, unsent),
@@ -216,25 +218,26 @@ class PagesByPolicy:
         return [page_id for page_id in found if page_id not in shown]
 
 
-def target_tokens(state: SessionState) -> float:
-    """The tokens of the pages that an epoch leaves, with rules and tools: those of `aim_tokens`
-    without labels and framing, but no less than the share.
+def page_target_tokens(state: SessionState) -> float:
+    """The tokens that an epoch leaves, of rules, tools and the pages' text: what
+    `request_target_tokens` comes to without labels and framing, but no less than the share.
     """
-    share, aim, head = _share_tokens(state), aim_tokens(state), state.layout.head_tokens
+    share, target = _share_tokens(state), request_target_tokens(state)
+    head = state.layout.head_tokens
     shown = state.layout.tokens() - head
-    if aim <= share or shown <= 0:
+    if target <= share or shown <= 0:
         return share
-    return max(share, head + (aim - head) * min(state.working_set.tokens_used / shown, 1.0))
+    return max(share, head + (target - head) * min(state.working_set.tokens_used / shown, 1.0))
 
 
-def aim_tokens(state: SessionState) -> float:
+def request_target_tokens(state: SessionState) -> float:
     """The tokens that a request should have after an epoch: the share, or more if the provider
     would not cache so few.
     """
-    share, prices, known = _share_tokens(state), state.epochs.prices, state.written_anew
-    if prices.min_tokens > _AIM_SHARE_MAX * state.window_room:
+    share, prices, missed = _share_tokens(state), state.epochs.prices, state.cache_misses
+    if prices.min_tokens > _TARGET_SHARE_MAX * state.window_room:
         return share
-    return worth_keeping(prices, share, anew_share=sum(known) / len(known) if known else 1.0)
+    return tokens_to_leave(prices, share, miss_share=sum(missed) / len(missed) if missed else 1.0)
 
 
 def _share_tokens(state: SessionState) -> float:

@@ -1,4 +1,4 @@
-"""The calls of a turn, with their results, in the window."""
+"""The exchanges in a window: calls of tools, with their results. Which of them must stay."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def calls_awaited(state: SessionState) -> list[ToolCall]:
 
 
 def held(state: SessionState) -> list[Exchange]:
-    """What stays in the window now: all of this turn; if it calls the host's tools, which may take
-    long, what was not sent yet.
+    """What cannot leave the window now: all of this turn; if it calls the host's tools, and so may
+    be long, what was not sent yet.
     """
     turn = _of_turn(state, state.layout.latest())
     return unsent(state) if any(exchange.of_host for exchange in turn) else turn
@@ -66,7 +66,7 @@ def faults_unsent(state: SessionState) -> list[Entry]:
 
 
 def _of_turn(state: SessionState, entries: Iterable[Entry]) -> list[Exchange]:
-    """Those of this turn, in order, given entries from the latest back."""
+    """The exchanges of this turn, in order, from entries that are given latest first."""
     since = state.newest_user[-1].row.seq if state.newest_user else NOTHING
     found: list[Exchange] = []
     for entry in entries:

@@ -19,7 +19,12 @@ from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.policy.epochs import CallFacts
 from pagefault.service.window import exchanges
-from pagefault.service.window.eviction import PagesByPolicy, Round, aim_tokens, target_tokens
+from pagefault.service.window.eviction import (
+    PagesByPolicy,
+    Round,
+    page_target_tokens,
+    request_target_tokens,
+)
 from pagefault.service.window.state import SessionState, paged_in, turn_now
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import step
@@ -82,7 +87,9 @@ def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     """The epoch that drops what no request will show, so that a restart need not read it."""
     turns = state.limits.last_turns_kept
     choice = PagesByPolicy(state, session, View(state, []), [])
-    plan = choice.offer("backlog", Round(turns, target_tokens(state), [], exchanges.unsent(state)))
+    plan = choice.offer(
+        "backlog", Round(turns, page_target_tokens(state), [], exchanges.unsent(state))
+    )
     return [*plan.summaries, draft(state, session, plan.epoch)]
 
 
@@ -129,15 +136,15 @@ class FrozenPrefix:
         """
         state = self._state
         floor = state.floor_tokens() + state.working_set.spared_tokens()
-        aim = max(aim_tokens(state), floor)
-        dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
+        target = max(request_target_tokens(state), floor)
+        dead = math.floor(0.9 * (state.layout.frozen_tokens() - target))
         if dead < state.window_room * state.limits.dead_window_share:
             dead = 0  # not worth a rewrite, whatever it costs
         return CallFacts(
             prompt_tokens=tokens,
             room_tokens=state.window_room,
             dead_tokens=dead,
-            surviving_tokens=max(0, math.ceil(aim) - state.layout.head_tokens),
+            surviving_tokens=max(0, math.ceil(target) - state.layout.head_tokens),
             is_cold=self._is_cold,
             calls_since=state.requests_since,
             accrued=state.accrued,

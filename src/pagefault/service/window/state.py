@@ -162,8 +162,8 @@ def turn_now(state: SessionState) -> TurnNo:
     return TurnNo(max(state.turn, 0))
 
 
-_CALLS_KNOWN: Final = 32
-"""The last requests, by which an epoch tells how often the cache is found. A restart folds more."""
+_CALLS_COUNTED: Final = 32
+"""The last requests, whose share of cache misses an epoch goes by. A restart folds more turns."""
 
 
 class SessionState:
@@ -205,7 +205,7 @@ class SessionState:
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
         self.requests_since = 0  # since the last epoch
-        self.written_anew: deque[bool] = deque(maxlen=_CALLS_KNOWN)  # by the last requests
+        self.cache_misses: deque[bool] = deque(maxlen=_CALLS_COUNTED)  # of the last requests
         self.unread: deque[Page] = deque()  # messages not yet read for summaries, oldest first
         self.ranges = Ranges()  # formed, or being formed, into memory
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
@@ -495,7 +495,7 @@ class SessionState:
             self._admit(page)
             self.recalled_now.add(page.page_id)
         self.request_next = body.request + 1
-        self.written_anew.append(body.is_cold or not self.requests_since)
+        self.cache_misses.append(body.is_cold or not self.requests_since)
         self.requests_since += 1
         self.token_factor.value = body.factor
         self.accrued = body.accrued

@@ -1,4 +1,4 @@
-"""Summaries as they hold now: without words of closed claims, or marked where they cite them."""
+"""Makes summaries, without words of closed claims, or with a mark where they cite such words."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from pagefault.service.window.closures import Closures
 from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.sources import Sources
 
-_MADE_MAX: Final = 32  # summaries of a plan that may be made again
-_WEIGHED_MAX: Final = 1_024  # summaries whose tokens are cached
+_MADE_MAX: Final = 32  # cached summaries
+_COUNTED_MAX: Final = 1_024  # summaries whose tokens are cached
 
 
 class SummaryMaker:
+    """Caches what it makes and counts: plans of epochs are often made several times."""
+
     def __init__(
         self, sources: Sources, closures: Closures, read_page: Callable[[PageId], Page]
     ) -> None:
@@ -85,7 +87,7 @@ class SummaryMaker:
         if tokens is None:
             tokens = self._sources.counter.count(render.summary(page, level))
             if page.row.seq != NOTHING:  # a planned one may still change
-                if len(self._tokens) >= _WEIGHED_MAX:
+                if len(self._tokens) >= _COUNTED_MAX:
                     self._tokens.clear()
                 self._tokens[key] = tokens
         return tokens

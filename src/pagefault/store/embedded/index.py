@@ -63,7 +63,7 @@ from pagefault.store.embedded.connections import (
 )
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
-from pagefault.store.embedded.kept import KeptLists
+from pagefault.store.embedded.postings_cache import PostingsCache
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import NUMBERED, RECEIPTS
 from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf, leaf_of
@@ -136,7 +136,7 @@ class SqliteIndex:
         self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last had nothing to do
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
-        self._kept = KeptLists()
+        self._postings_cache = PostingsCache()
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
         self._mending = threading.Lock()
@@ -208,7 +208,8 @@ class SqliteIndex:
             anew = self.on_damage(damage)
             self._spoilt.append(spoilt)
             self._connections = anew._connections
-            self._kept = anew._kept  # last: who still reads the other file keeps its lists apart
+            # After the connections, so that no reader of the old file fills the new cache.
+            self._postings_cache = anew._postings_cache
             self._codes, self._words = anew._codes, anew._words
             self._known, self._version, self._is_untidy, self._sizes = None, -1, True, {}
 
@@ -245,12 +246,14 @@ class SqliteIndex:
                 db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
                 aside = batch.aside
                 if batch.is_in_order:
-                    self._kept.add(batch.found_by, after=known.applied, upto=fresh[-1].seq)
+                    self._postings_cache.add(
+                        batch.found_by, after=known.applied, upto=fresh[-1].seq
+                    )
                 else:
-                    self._kept.clear()
+                    self._postings_cache.clear()
         except BaseException:
             self._known = None  # it was ahead of the file
-            self._kept.clear()
+            self._postings_cache.clear()
             raise
         known.applied = fresh[-1].seq
         known.shrink()
@@ -602,14 +605,14 @@ class SqliteIndex:
         from pagefault.store.embedded.postings import SqlitePostings
         from pagefault.store.likely import likeliest, present
 
-        kept = self._kept
+        cache = self._postings_cache
         with self._connections.read() as db:
             spans, pages, length_mean = self._connections.once(
                 ("extent", scope), lambda: self._extent(db, scope)
             )
             any_of = [alternatives(term) for term in terms]
             postings = self._connections.once(
-                ("postings", scope), lambda: SqlitePostings(db, spans, kept)
+                ("postings", scope), lambda: SqlitePostings(db, spans, cache)
             )
             if limit <= 0:
                 frequencies = tuple(map(postings.frequency, any_of))

@@ -11,7 +11,7 @@ import numpy as np
 from pagefault.language.sought import beginning
 from pagefault.model.ids import SessionNo
 from pagefault.store.embedded.doclists import Doclists
-from pagefault.store.embedded.kept import KeptLists, SessionLists
+from pagefault.store.embedded.postings_cache import PostingsCache, SessionPostings
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
 from pagefault.store.place import ALL, ORDER_BITS, Span, said_span
@@ -27,17 +27,17 @@ class SqlitePostings:
 
     Places are relative to their span's origin, ascending. A long list of a whole term is read from
     the leaves of the index. Any other is read by one statement that returns one value, and releases
-    the GIL meanwhile; that of a session's transcript is `kept` for later snapshots.
+    the GIL meanwhile; that of a session's transcript is cached for later snapshots.
     """
 
-    def __init__(self, db: apsw.Connection, spans: Sequence[Span], kept: KeptLists) -> None:
+    def __init__(self, db: apsw.Connection, spans: Sequence[Span], cache: PostingsCache) -> None:
         self._db = db
         self._spans = spans
         self._doclists = Doclists(db)
         self._lists: dict[str, Numbers] = {}
         self._fresh: dict[Span, list[tuple[int, str]]] = {}
-        self._parts: list[tuple[Span, Span, SessionLists | None]] = []
-        """The spans; each with the whole session's, if its lists are kept."""
+        self._parts: list[tuple[Span, Span, SessionPostings | None]] = []
+        """Each span, the span of its whole session, and that session's lists if they are cached."""
         if len(spans) <= SPANS_MAX or any(span.origin for span in spans):
             [(applied, erased)] = _SQL.rows(db, "applied_and_erased")
             for span in spans:
@@ -45,7 +45,7 @@ class SqlitePostings:
                 whole, lists = said_span(session), None
                 if span.first == whole.first and span != ALL:
                     end = span.last + 1 - span.first
-                    lists = kept.of(session, end=end, applied=applied, erased=erased)
+                    lists = cache.of(session, end=end, applied=applied, erased=erased)
                 self._parts.append((span, whole, lists))
 
     def places(self, term: str, count: int) -> Numbers:
@@ -93,7 +93,7 @@ class SqlitePostings:
         return found
 
     def _read(self, word: str, span: Span) -> Numbers:
-        """A word's list in a span, those pages included whose terms wait."""
+        """A word's list in a span, with the pages that wait to enter the full-text index."""
         begins = beginning(word)
         if span not in self._fresh:
             rows = _SQL.rows(self._db, "fresh", span.origin, span.first, span.last)

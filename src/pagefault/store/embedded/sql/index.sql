@@ -432,8 +432,8 @@ DELETE FROM aside WHERE session = ?1;
 DELETE FROM key WHERE session = ?1;
 DELETE FROM event WHERE session = ?1 AND type NOT IN (SELECT value FROM json_each(?2));
 
--- forget_finish: Count this, for who keeps lists. Leave no dead term in the postings, no name of who
--- spoke only there, and none of a tool that answered only there.
+-- forget_finish: Count the erasure, so that cached postings are dropped. Leave no dead term in the
+-- postings, no name of who spoke only there, and none of a tool that answered only there.
 INSERT INTO meta (name, value) VALUES ('erased', 1)
 ON CONFLICT (name) DO UPDATE SET value = value + 1;
 INSERT INTO event_fts (event_fts) VALUES ('optimize');

@@ -1,17 +1,18 @@
-"""Postings of sessions, kept in memory from one query to the next.
+"""A cache of posting lists, by session and word.
 
-A turn asks for hundreds of words, nearly all of which the turn before asked for, and a statement
-takes longer than its list. So the list of a word in a session is read once. What is applied after
-that is added word by word, by the thread that applies it.
+A turn looks up hundreds of words, nearly all of which the turn before looked up, and each look-up
+is an SQL statement that takes longer than copying its result. So the list of a word in a session is
+read once. The thread that applies later records adds their pages to the lists.
 
-Invariants, for what is kept of a session:
+Invariants, for what is cached of a session:
  (1) Its lists have the pages before `begins` that the word stands in, as of every snapshot from
      `born` on; pages from `begins` on are in `since`. Orders ascend in both.
- (2) All that was applied between `born` and `KeptLists.applied` was added. Where that cannot be
+ (2) All that was applied between `born` and `PostingsCache.applied` was added. Where that cannot be
      known, as after the writes of another process, everything is dropped.
- (3) Nothing kept outlives an erasure: the file counts them (`erased`), in the same transaction.
+ (3) Nothing cached outlives an erasure: the file counts them (`erased`), in the same transaction.
+ (4) `bytes` is the size of both.
 
-Only transcript pages: their orders ascend as they are applied.
+Only transcript pages are cached: their orders ascend as they are applied.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pagefault.store.place import ORDER_BITS, ORDER_MAX
 if TYPE_CHECKING:
     from pagefault.store.likely import Numbers
 
-BYTES_MAX: Final = 8 << 20  # of all lists; beyond, the session used longest ago is dropped
+BYTES_MAX: Final = 8 << 20  # of all lists; above it, the least recently used session is dropped
 SESSIONS_MAX: Final = 64
 _LIST_BYTES: Final = 256  # of a word, its list and their entry, besides its pages
 _PAGE_BYTES: Final = 8
@@ -39,6 +40,8 @@ _AFTER_ANY: Final = "\U0010ffff"  # sorts after every letter
 
 
 class _Session:
+    """What is cached of a session."""
+
     def __init__(self, born: Seq) -> None:
         self.lock = threading.Lock()  # of all that follows
         self.born = born
@@ -71,19 +74,36 @@ class _Session:
 
     def added(self, word: str) -> Sequence[int]:
         """The orders of the pages in `since` with a word, or with any that begins so."""
-        begins = beginning(word)
-        if not begins:
+        prefix = beginning(word)
+        if not prefix:
             return self.since.get(word, ())
-        first = bisect_left(self.words, begins)
-        these = self.words[first : bisect_left(self.words, begins + _AFTER_ANY)]
+        first = bisect_left(self.words, prefix)
+        these = self.words[first : bisect_left(self.words, prefix + _AFTER_ANY)]
         return sorted({order for one in these for order in self.since[one]})
+
+    def check(self) -> None:
+        """Every invariant that can be told without the file, slowly."""
+        size = _LIST_BYTES * (len(self.lists) + len(self.since))
+        for orders in self.lists.values():
+            assert all(orders[:-1] < orders[1:]), "(1)"
+            assert not len(orders) or orders[-1] < self.begins, "(1)"
+            size += _PAGE_BYTES * len(orders)
+        for added in self.since.values():
+            assert added == sorted(set(added)), "(1)"
+            assert added[0] >= self.begins, "(1)"
+            size += _PAGE_BYTES * len(added)
+        assert self.words == sorted(self.since)
+        assert self.pages == sorted(set(self.pages))
+        assert self.seqs == sorted(self.seqs)
+        assert len(self.pages) == len(self.seqs)
+        assert self.bytes == size, "(4)"
 
 
 _bytes: Final = attrgetter("bytes")
 
 
-class SessionLists:
-    """The lists of a session's transcript up to some page, as of one snapshot."""
+class SessionPostings:
+    """The posting lists of a session's transcript up to some page, as of one snapshot."""
 
     def __init__(self, of: _Session, *, end: int, applied: Seq) -> None:
         self._of = of
@@ -91,13 +111,13 @@ class SessionLists:
         self._applied = applied
 
     def find(self, word: str) -> Numbers | None:
-        """The orders of the pages that a word stands in, ascending; None if that was not kept."""
+        """The orders of the pages that a word stands in, ascending; None if that is not cached."""
         with self._of.lock:
             found = self._of.lists.get(word)
             return None if found is None else self._seen(word, found)
 
     def count(self, word: str) -> int | None:
-        """How many pages a word stands in; None if that was not kept."""
+        """How many pages a word stands in; None if that is not cached."""
         with self._of.lock:
             found = self._of.lists.get(word)
             if found is None:
@@ -108,11 +128,13 @@ class SessionLists:
             return len(found) + bisect_left(self._of.added(word), end)
 
     def keep(self, word: str, orders: Numbers) -> Numbers:
-        """As `find`, where these are all orders in this snapshot, as read from the file."""
+        """Cache all orders that the file has in this snapshot; the answer is that of `find`."""
         of = self._of
         with of.lock:
-            found = of.lists[word] = orders[: orders.searchsorted(of.begins)].copy()
-            of.bytes += len(found) * _PAGE_BYTES + _LIST_BYTES
+            found = of.lists.get(word)  # another thread may have read it meanwhile
+            if found is None:
+                found = of.lists[word] = orders[: orders.searchsorted(of.begins)].copy()
+                of.bytes += len(found) * _PAGE_BYTES + _LIST_BYTES
             return self._seen(word, found)
 
     def _seen(self, word: str, found: Numbers) -> Numbers:
@@ -124,17 +146,17 @@ class SessionLists:
         if not more:
             return found
 
-        import numpy as np  # takes a tenth of a second: only searches pay for it
+        import numpy as np  # takes a tenth of a second to load: only searches pay for it
 
         return np.concatenate([found, np.array(more, dtype=np.int64)])
 
     def _end(self) -> int:
-        """The order at which the pages begin that do not count."""
+        """The first order that is not part of these lists."""
         return min(self._of.end(self._applied), self._upto)
 
 
-class KeptLists:
-    """What is kept of an index. Any thread may call it."""
+class PostingsCache:
+    """The cached lists of an index. Any thread may call it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -146,9 +168,11 @@ class KeptLists:
         with self._lock:
             self._sessions.clear()
 
-    def of(self, session: SessionNo, *, end: int, applied: Seq, erased: int) -> SessionLists | None:
-        """The lists of a session up to, but without, an order, as of the snapshot in which so much
-        is applied and erased; None if the snapshot is older than they are.
+    def of(
+        self, session: SessionNo, *, end: int, applied: Seq, erased: int
+    ) -> SessionPostings | None:
+        """The lists of a session's pages before the order `end`, as of the snapshot with these
+        counts; None if that is older than what is cached.
         """
         with self._lock:
             if erased != self._erased or applied > self._applied:
@@ -158,11 +182,13 @@ class KeptLists:
             found = self._sessions.pop(session, None) or _Session(self._applied)
             self._sessions[session] = found
             is_older = applied < found.born
-            return None if is_older else SessionLists(found, end=end, applied=applied)
+            return None if is_older else SessionPostings(found, end=end, applied=applied)
 
     def add(self, pages: Collection[tuple[int, str]], *, after: Seq, upto: Seq) -> None:
         """Add the places and tokens of all transcript pages after one record and up to another.
-        Before they are committed, so that no snapshot has more; if that fails, `clear`.
+
+        REQUIRES: they are not committed yet, so that no snapshot has pages that are missing here;
+        and `clear` is called if the commit fails.
         """
         with self._lock:
             if after != self._applied:
@@ -174,6 +200,13 @@ class KeptLists:
                     with found.lock:
                         found.add(place & ORDER_MAX, tokens, upto)
             self._shrink()
+
+    def check(self) -> None:
+        """Every invariant that can be told without the file, slowly."""
+        with self._lock:
+            for session in self._sessions.values():
+                with session.lock:
+                    session.check()
 
     def _shrink(self) -> None:
         sessions = self._sessions

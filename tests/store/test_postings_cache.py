@@ -1,4 +1,4 @@
-"""Lists of words that an index keeps from one query to the next."""
+"""The posting lists that an index caches between queries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pagefault.model.events import Said
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import Scope
 from pagefault.store.embedded.index import SqliteIndex
-from pagefault.store.embedded.kept import KeptLists, SessionLists
 from pagefault.store.embedded.postings import SqlitePostings
+from pagefault.store.embedded.postings_cache import PostingsCache, SessionPostings
 from pagefault.store.likely import Numbers
 from pagefault.store.place import Span, place_of
 from pagefault.testing.records import Records
@@ -35,6 +35,7 @@ def frequencies(index: SqliteIndex, scope: Scope = SESSION) -> tuple[int, ...]:
     found = index.candidates(scope, WORDS, limit=9)
     assert found.frequencies == index.candidates(scope, WORDS, limit=0).frequencies
     assert found.counts.astype(bool).sum() == sum(found.frequencies)
+    index._postings_cache.check()
     return found.frequencies
 
 
@@ -67,7 +68,7 @@ def test_a_list_is_read_once_while_pages_are_added(
 
 
 @pytest.mark.parametrize("is_forgotten", [True, False])
-def test_what_another_process_erased_is_in_no_kept_list(path: Path, is_forgotten: bool) -> None:
+def test_what_another_process_erased_is_in_no_cached_list(path: Path, is_forgotten: bool) -> None:
     records = records_saying("tea", "tea with milk", "cake")
     index = SqliteIndex.create(path, root_id="root")
     index.apply(records.events)
@@ -102,7 +103,7 @@ def test_a_moment_sees_nothing_that_is_added_meanwhile(path: Path) -> None:
     records = records_saying("tea", "cake")
     index = SqliteIndex.create(path, root_id="root")
     index.apply(records.events)
-    assert frequencies(index) == (1, 1, 0)  # from here on, lists are kept
+    assert frequencies(index) == (1, 1, 0)  # from here on, lists are cached
     with index.moment():
         assert index.candidates(SESSION, ["tea"], limit=0).frequencies == (1,)
         more = [records.say(1, "tea and cake"), records.say(1, "plum")]
@@ -116,26 +117,26 @@ def test_a_moment_sees_nothing_that_is_added_meanwhile(path: Path) -> None:
     index.close()
 
 
-def lists_of(kept: KeptLists, session: int, applied: int) -> SessionLists:
-    found = kept.of(SessionNo(session), end=2_000, applied=Seq(applied), erased=0)
+def lists_of(cache: PostingsCache, session: int, applied: int) -> SessionPostings:
+    found = cache.of(SessionNo(session), end=2_000, applied=Seq(applied), erased=0)
     assert found is not None
     return found
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> KeptLists:
-    monkeypatch.setattr("pagefault.store.embedded.kept.BYTES_MAX", 10_000)
-    return KeptLists()
+def small(monkeypatch: pytest.MonkeyPatch) -> PostingsCache:
+    monkeypatch.setattr("pagefault.store.embedded.postings_cache.BYTES_MAX", 10_000)
+    return PostingsCache()
 
 
-def test_the_session_used_longest_ago_is_dropped(small: KeptLists) -> None:
+def test_the_session_used_longest_ago_is_dropped(small: PostingsCache) -> None:
     for session in (1, 2, 3):
         lists_of(small, session, 9).keep("tea", np.arange(700))
     assert lists_of(small, 1, 9).find("tea") is None
     assert lists_of(small, 3, 9).count("tea") == 700
 
 
-def test_an_import_into_a_session_does_not_fill_memory_with_its_lists(small: KeptLists) -> None:
+def test_an_import_into_a_session_does_not_fill_memory_with_its_lists(small: PostingsCache) -> None:
     lists_of(small, 1, 9).keep("tea", np.arange(0))
     pages = [(place_of(SessionNo(1), order), "tea and cake") for order in range(400)]
     small.add(pages[:200], after=Seq(9), upto=Seq(10))
