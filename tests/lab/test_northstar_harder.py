@@ -51,7 +51,7 @@ async def test_control_without_sequels_lapses_and_kinds_it_is_not(
     monkeypatch.setattr(
         Searcher, "with_sequels", lambda self, scope, query, hits: ([h.page for h in hits], {})
     )
-    monkeypatch.setattr(Closures, "as_it_holds", lambda self, page: page)
+    monkeypatch.setattr(Closures, "lapse_of", lambda self, page_id: "")
     monkeypatch.setattr(
         reader, "known_of", lambda claims, found, said, *_: known_of(claims, found, said)
     )

@@ -63,7 +63,7 @@ async def read_through(session: Session, pages: list[Any]) -> None:
 
 async def test_who_reads_on_finds_the_next_page_at_hand(tmp_path: Path) -> None:
     async with pagefault.open(
-        tmp_path / "m", sync="os", window=6_000, limits=LIMITS["contextual"]
+        tmp_path / "m", sync="os", window=5_400, limits=LIMITS["contextual"]
     ) as memory:
         session, pages = await begun(memory)
         await read_through(session, pages)
@@ -80,7 +80,7 @@ async def test_who_reads_on_finds_the_next_page_at_hand(tmp_path: Path) -> None:
 
 async def test_on_demand_reads_nothing_ahead(tmp_path: Path) -> None:
     async with pagefault.open(
-        tmp_path / "m", sync="os", window=6_000, limits=LIMITS["on_demand"]
+        tmp_path / "m", sync="os", window=5_400, limits=LIMITS["on_demand"]
     ) as memory:
         session, pages = await begun(memory)
         await read_through(session, pages)
@@ -94,7 +94,7 @@ async def test_reading_ahead_leaves_the_models_whole_quota_and_its_window(tmp_pa
     for name in ("on_demand", "speculative"):
         root = tmp_path / name
         limits = LIMITS[name]
-        async with pagefault.open(root, sync="os", window=6_000, limits=limits) as memory:
+        async with pagefault.open(root, sync="os", window=5_400, limits=limits) as memory:
             session, pages = await begun(memory)
             await session.user(f"What do {pages[0]}, {pages[1]} and {pages[2]} say?")
             request = await session.request()
@@ -111,7 +111,7 @@ async def test_a_change_of_topic_cancels_what_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with pagefault.open(
-        tmp_path / "m", sync="os", window=6_000, limits=LIMITS["speculative"]
+        tmp_path / "m", sync="os", window=5_400, limits=LIMITS["speculative"]
     ) as memory:
         session, pages = await begun(memory)
 
@@ -129,7 +129,7 @@ async def test_a_change_of_topic_cancels_what_waits(
 
 async def test_closing_waits_for_nothing_that_is_only_wished_for(tmp_path: Path) -> None:
     async with pagefault.open(
-        tmp_path / "m", sync="os", window=6_000, limits=LIMITS["speculative"]
+        tmp_path / "m", sync="os", window=5_400, limits=LIMITS["speculative"]
     ) as memory:
         session, pages = await begun(memory)
         await session.user(" ".join(pages))
@@ -139,7 +139,7 @@ async def test_closing_waits_for_nothing_that_is_only_wished_for(tmp_path: Path)
 
 async def test_what_was_forgotten_is_not_kept_at_hand(tmp_path: Path) -> None:
     async with pagefault.open(
-        tmp_path / "m", sync="os", window=6_000, limits=LIMITS["speculative"]
+        tmp_path / "m", sync="os", window=5_400, limits=LIMITS["speculative"]
     ) as memory:
         session, pages = await begun(memory)
         await session.user(f"See {pages[3]}.")

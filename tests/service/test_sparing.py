@@ -237,7 +237,7 @@ async def toggled(session: Session, turns: int) -> tuple[int, int]:
 
 async def test_two_topics_in_turn_do_not_thrash(tmp_path: Path) -> None:
     """CASES 10: the chat's own verbs are the only clock."""
-    async with pagefault.open(tmp_path / "m", sync="os", window=5_500) as memory:
+    async with pagefault.open(tmp_path / "m", sync="os", window=5_000) as memory:
         session = await memory.session("s")
         brought, thrashed = await toggled(session, 60)
         assert (await session.status()).epoch > 1
