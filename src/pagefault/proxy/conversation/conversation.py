@@ -170,11 +170,8 @@ class Conversation:
                 logged.problem, logged.full = self.problem, self.full
 
             async def write() -> None:
-                try:
-                    await self._history.write(match.path, placed)
-                    await record()
-                finally:
-                    self._lock.release()
+                await self._history.write(match.path, placed)
+                await record()
 
             if not logs_later:
                 await record()
@@ -201,6 +198,8 @@ class Conversation:
                 )
             if logs_later:
                 self._logging = asyncio.create_task(write())
+                # Also if it is cancelled before it begins.
+                self._logging.add_done_callback(lambda _: self._lock.release())
                 holds_lock = False
                 passed = replace(passed, logging=self._logging)
             return passed
