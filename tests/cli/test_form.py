@@ -56,6 +56,16 @@ def test_without_a_model_it_says_what_to_configure(cli: Cli, tmp_path: Path) -> 
     refused = cli("--root", root, "form", "talk")
     assert refused.code == 2
     assert "no model is configured" in refused.err
+    assert "form --by rules" in refused.err
+
+
+def test_with_nothing_to_form_it_says_what_would(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    talk = tmp_path / "short.jsonl"
+    talk.write_text('{"role": "user", "content": "Hello."}\n')
+    cli("--root", root, "replay", talk)
+    told = cli("--root", root, "form", "short", "--by", "rules")
+    assert (told.code, "--rest also forms the last turns" in told.err) == (0, True)
 
 
 def test_nobody_agrees_for_other_users_of_a_proxy(cli: Cli, tmp_path: Path) -> None:

@@ -49,6 +49,11 @@ def test_a_client_that_marks_nothing_is_told_what_that_costs() -> None:
     assert "7,000 input tokens less" in told.why
 
 
+def test_marks_that_would_save_nothing_are_not_advised() -> None:
+    bill = BillRow("talk", requests=3, unmarked=BillPart(3, 900, 900), marking_saves=0)
+    assert list(concerns(measured(), None, bill, [])) == []
+
+
 def held(
     claim_id: str, value: str, *, subject: str = "Port", status: str = "standing"
 ) -> ClaimInfo:

@@ -181,7 +181,7 @@ def _notes(told: Bill) -> list[str]:
             f"would not fit the model without us, so not compared: "
             f"{plural(total.impossible.requests, 'request')}, {total.impossible.cost:,.0f}"
         )
-    if total.unmarked.requests:
+    if total.unmarked.requests and total.marking_saves >= 1:
         notes.append(
             f"{plural(total.unmarked.requests, 'request')} without cache marks were not cached; "
             f"with marks they would have cost {total.marking_saves:,.0f} less (`serve --mark`)"

@@ -45,7 +45,7 @@ def remote_engine(config: Config) -> RemoteEngine:
             hint="set PAGEFAULT_ENGINE__MODEL and OPENAI_API_KEY (for another server also "
             "PAGEFAULT_ENGINE__BASE_URL, like http://localhost:11434/v1), or write "
             '[engine] model = "…" into the file of `pagefault config path`; offline: '
-            "`pagefault chat --engine scripted`",
+            "`pagefault chat --engine scripted`, `pagefault form --by rules`",
         )
     if not told.api_key and config.origin("engine.base_url") == "default":
         raise BadInput(

@@ -101,6 +101,8 @@ def form(
     tokens = sum(one["tokens"] for one in told["formed"])
     asked = f", {tokens:,} tokens of requests" if tokens else ""
     app.term.note(f"{count} {'would be ' if dry_run else ''}formed of {told['session']!r}{asked}")
+    if not told["ranges"] and not rest:
+        app.term.note("no range is closed yet; --rest also forms the last turns")
 
 
 def formed_object(one: Formed) -> dict[str, Any]:

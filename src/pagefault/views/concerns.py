@@ -49,7 +49,7 @@ def concerns(
             why="The client's tools, instructions and newest messages alone exceed the limit.",
             do="Raise `--window`, or remove tools from the client.",
         )
-    if bill.unmarked.requests:
+    if bill.unmarked.requests and bill.marking_saves >= 1:  # else no advice would pay
         yield Concern(
             what=f"{counted(bill.unmarked.requests, 'request')} without a cache mark.",
             why="This provider caches only what a client marks, so every token cost the full "
