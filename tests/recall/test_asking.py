@@ -21,14 +21,14 @@ ASKING = ("direct", "indirect", "request")
 # Of each language: how many of 30 that ask are seen to, and how many of 30 that tell are taken for
 # asking. These are what was reached, not what is good: docs/recall.md has them by kind.
 REACHED = {
-    "ar": (11, 4),
-    "de": (24, 9),
-    "en": (23, 8),
+    "ar": (11, 5),
+    "de": (25, 10),
+    "en": (23, 9),
     "es": (21, 4),
-    "fr": (14, 7),
+    "fr": (15, 8),
     "hi": (16, 5),
     "ja": (21, 15),
-    "ru": (15, 9),
+    "ru": (15, 10),
     "zh": (22, 10),
 }
 

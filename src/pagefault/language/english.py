@@ -449,7 +449,7 @@ ENGLISH: Final = Language(
             r"|we (?:decided|agreed|discussed|talked))\b"
         ),
         Cue.WONDERS: (
-            r"\b(?:wonder\w*|curious|ask(?:s|ing)|forg[eo]t\w*|slipped my mind|no (?:idea|clue)|unsure|blank(?:ed|ing)? on"
+            r"\b(?:wonder\w*|curious|ask(?:s|ed|ing)|forg[eo]t\w*|slipped my mind|no (?:idea|clue)|unsure|blank(?:ed|ing)? on"
             r"|lost track of|not (?:quite |entirely |really )?(?:sure|certain)"
             r"|(?:can['’]?t|cannot|couldn['’]?t|don['’]?t|do not|didn['’]?t|doesn['’]?t|never) (?:quite |really |even |seem to )?"
             r"(?:know|remember|recall|find|think of)"

@@ -184,8 +184,8 @@ FRENCH: Final = Language(
         Cue.WONDERS: (
             r"\b(?:(?:sais|sait|savons|savent|souviens|souvient|rappelle|retrouve|trouve)\b[^.!?\n]{0,15}\b(?:plus|pas)"
             r"|(?:veu(?:x|t|lent)|voudrai(?:s|t|ent)|aimerai(?:s|t|ent)|faut|faudrait|besoin de|envie de)\b[^.!?\n]{0,25}\b"
-            r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demande\w*|demande(?:nt)?|oublié|échappe|aucune idée"
-            r"|pas (?:sûre?|certaine?)|dis[- ](?:moi|lui|leur)|curieu\w+)\b[^.!?\n]{0,40}?\b(?:qui|quel(?:le)?s?|quand|où|pourquoi"
+            r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demande\w*|demand(?:e|ent|é|aient|ait)|oublié|échappe|aucune idée"
+            r"|pas (?:sûre?|certaine?)|dis[- ](?:moi|lui|leur|à)|curieu\w+)\b[^.!?\n]{0,40}?\b(?:qui|quel(?:le)?s?|quand|où|pourquoi"
             r"|comment|combien|ce qu(?:e|i|['’])|si)\b"
         ),
         Cue.WHEN: (

@@ -214,8 +214,8 @@ GERMAN: Final = Language(
         Cue.WONDERS: (
             r"\b(?:(?:weiß|weiss|wusste|erinner\w*|finde)\b[^.!?,\n]{0,30}\b(?:nicht|nimmer|kein\w*)"
             r"|(?:will|wollen|wollte|möchte\w*|würde\w*|muss|müsste\w*|müssen)\b[^.!?,\n]{0,40}\b(?:wissen|erfahren|hören|nachsehen)"
-            r"|wissen (?:will|wollen|möchte\w*|muss)|wüsste\w*|frag(?:e|t|en|st)|vergessen|entfallen|(?:keine|null) ahnung|unsicher"
-            r"|nicht (?:mehr )?(?:sicher|klar)|unklar|(?:sag|schreib|erzähl|verrat)\w* (?:mir|uns|ihm|ihr|ihnen|dem|der)|interessier\w*"
+            r"|wissen (?:will|wollen|möchte\w*|muss)|wüsste\w*|frag(?:e|t|en|st|te|ten)|gefragt|vergessen|entfallen|(?:keine|null) ahnung|unsicher"
+            r"|nicht (?:mehr )?(?:sicher|klar)|unklar|(?:sag|schreib|erzähl|verrat)\w* (?:mir|uns|ihm|ihr|ihnen|dem|der|meine[mr]|unsere[mr])|interessier\w*"
             r"|neugierig)\b[^.!?\n]{0,40}?\b(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|wohin|woher|warum|wieso|weshalb|wie(?:viele?)?"
             r"|wo(?:mit|von|für|rauf|ran|rin|rüber|rum|durch|zu)|ob)\b"
         ),
