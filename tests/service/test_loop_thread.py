@@ -6,7 +6,9 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,35 @@ def thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopThread]:
 
 async def _in_a_thread() -> str:
     return await asyncio.to_thread(lambda: "done")
+
+
+def test_a_notice_that_comes_late_finds_its_result_delivered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ThreadPoolExecutor(1) as workers:
+        loop = loop_thread._Loop(workers)
+        late: list[Callable[[], None]] = []
+        failed: list[object] = []
+        monkeypatch.setattr(
+            loop, "call_soon_threadsafe", lambda call, *told, **_: late.append(partial(call, *told))
+        )
+        loop.set_exception_handler(lambda _, context: failed.append(context))
+
+        async def ask() -> int:
+            answer = loop.run_in_executor(None, lambda: 7)
+            loop._owed[answer].result(60)
+            loop.collect()
+            loop.collect()
+            assert answer.done()
+            workers.submit(int).result(60)  # the notice was given before another task is taken
+            for notice in late:
+                loop.call_soon(notice)
+            return await answer
+
+        assert loop.run_until_complete(ask()) == 7
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+    assert failed == []
 
 
 def test_a_call_in_a_thread_is_answered(thread: LoopThread) -> None:

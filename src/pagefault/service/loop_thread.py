@@ -20,7 +20,9 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from pagefault.model.errors import CallerError, StoreError
@@ -49,11 +51,12 @@ class _Loop(asyncio.SelectorEventLoop):
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
         check_room()  # a worker may have to start: one that cannot report it would stop the loop
-        done_there = (executor or self._workers).submit(func, *args)
-        done_here = asyncio.wrap_future(done_there, loop=self)
-        self._owed[done_here] = done_there
-        done_here.add_done_callback(self._owed.pop)
-        return done_here
+        there = (executor or self._workers).submit(func, *args)
+        here: asyncio.Future[T] = self.create_future()
+        self._owed[here] = there
+        here.add_done_callback(self._settle)
+        there.add_done_callback(partial(self._notify, here))
+        return here
 
     def collect(self) -> None:
         """Deliver results without a notice: those that were there at the last poll, because the
@@ -61,15 +64,16 @@ class _Loop(asyncio.SelectorEventLoop):
         """
         before, self._done = self._done, {h for h, there in self._owed.items() if there.done()}
         for here in before & self._done:
-            there = self._owed[here]
-            if here.done():
-                continue
-            if there.cancelled():
-                here.cancel()
-            elif (failure := there.exception()) is not None:
-                here.set_exception(failure)
-            else:
-                here.set_result(there.result())
+            _deliver(here, self._owed[here])
+
+    def _settle(self, here: asyncio.Future[Any]) -> None:
+        there = self._owed.pop(here)
+        if here.cancelled():
+            there.cancel()
+
+    def _notify(self, here: asyncio.Future[Any], there: Future[Any]) -> None:
+        with suppress(RuntimeError):  # it is closed
+            self.call_soon_threadsafe(_deliver, here, there)
 
     def serve(self) -> None:
         while not self.is_closed():
@@ -86,6 +90,18 @@ class _Loop(asyncio.SelectorEventLoop):
             loop.losses += 1  # not logged: that takes memory
         else:
             loop.default_exception_handler(context)
+
+
+def _deliver(here: asyncio.Future[Any], there: Future[Any]) -> None:
+    """Hand over a result, unless `collect` did, or nobody waits for it any more."""
+    if here.done():
+        return
+    if there.cancelled():
+        here.cancel()
+    elif (failure := there.exception()) is not None:
+        here.set_exception(failure)
+    else:
+        here.set_result(there.result())
 
 
 class LoopThread:
