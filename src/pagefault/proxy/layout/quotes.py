@@ -35,7 +35,6 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.auto_recall import is_chat
 from pagefault.service.window.claim_pages import is_claim
-from pagefault.service.window.closed_words import marked
 
 CANDIDATES: Final = 50
 QUERY_CHARS_MAX: Final = 4_000
@@ -280,9 +279,7 @@ class Quotes:
         if not state.closures.any_closed or page.row.kind is Kind.CLAIM:
             return page
         if is_summary:  # formed: each line cites its pages
-            for source, words in state.closures.repeated_in(page, upto).items():
-                page = replace(page, text=marked(page.text, source, words[-1].by))
-            return page
+            return state.closures.noted(page, upto)
         return replace(
             page, lapse=render.changed(", ".join(state.closures.closers_of(page.page_id, upto)))
         )

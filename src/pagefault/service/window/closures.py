@@ -16,7 +16,7 @@ from pagefault.model.page import Page, PageRow
 from pagefault.pack import render
 from pagefault.pack.layout import Entry, Front, Recalled, pages_of, said_in
 from pagefault.service.window.claim_pages import is_claim
-from pagefault.service.window.closed_words import ClosedWords, repeats
+from pagefault.service.window.closed_words import ClosedWords, marked, repeats
 from pagefault.service.window.core import Core
 
 
@@ -68,6 +68,12 @@ class Closures:
                 if closed and repeats(page, self._read_page(source), closed):
                     found[source] = closed
         return found
+
+    def noted(self, page: Page, upto: Seq = FOREVER) -> Page:
+        """A formed summary, with a note on each line that cites closed words."""
+        for source, words in self.repeated_in(page, upto).items():
+            page = replace(page, text=marked(page.text, source, words[-1].by))
+        return page
 
     def closers_of(self, page_id: PageId, upto: Seq = FOREVER) -> list[PageId]:
         """The claims that closed words of a page, or words that it repeats, each once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
@@ -12,7 +11,6 @@ from pagefault.model.ids import FOREVER, NOTHING, PageId, Seq
 from pagefault.model.kinds import EventType, Level
 from pagefault.model.page import Evidence, Page
 from pagefault.pack import render
-from pagefault.service.window.closed_words import marked
 from pagefault.service.window.closures import Closures
 from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.sources import Sources
@@ -53,9 +51,7 @@ class SummaryMaker:
             return page
         with suppress(RecordGone, ArchiveMissing, KeyError):
             page = self._read_page(page.page_id)  # without notes that an undo made wrong
-        for source, words in self._closures.repeated_in(page, upto).items():
-            page = replace(page, text=marked(page.text, source, words[-1].by))
-        return page
+        return self._closures.noted(page, upto)
 
     def made_again(self, page: Page) -> Made | None:
         """What takes the place of a summary that quotes closed words, made again without them; None
