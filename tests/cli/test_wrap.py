@@ -556,6 +556,36 @@ def test_codex_with_an_account_goes_where_accounts_do(tmp_path: Path) -> None:
     assert 'base_url="http://127.0.0.1:9"' in CLIENTS["codex"].change(run, door).words[1]
 
 
+@pytest.mark.parametrize(
+    ("limit", "compacts"),
+    [
+        ({"context": 32_768, "output": 4_096}, 28_672),
+        ({"context": 200_000, "output": 64_000}, 168_000),
+        ({"context": 400_000, "input": 272_000, "output": 128_000}, 252_000),
+        ({"context": 0, "output": 0}, 96_000),  # which tells it nothing
+    ],
+)
+def test_opencode_s_window_is_the_model_s_in_its_settings(
+    tmp_path: Path, limit: dict[str, int], compacts: int
+) -> None:
+    told = {"model": "own/m", "provider": {"own": {"models": {"m": {"limit": limit}}}}}
+    (tmp_path / "opencode.json").write_text(json.dumps(told))
+    opencode, run = CLIENTS["opencode"], run_of(tmp_path)
+    assert opencode.believes(run) == (limit["context"] or 128_000)
+    assert opencode.compacts(run) == compacts
+    assert compacts * 3 // 4 <= opencode.window(run) < compacts
+
+
+def test_codex_with_a_small_window_has_most_of_it_paged(tmp_path: Path) -> None:
+    codex, settings = CLIENTS["codex"], tmp_path / ".codex/config.toml"
+    settings.parent.mkdir()
+    settings.write_text("model_context_window = 32_768\n")
+    assert codex.window(run_of(tmp_path)) == 22_119
+    settings.write_text("model_auto_compact_token_limit = 20_000\n")
+    assert codex.compacts(run_of(tmp_path)) == 20_000
+    assert codex.window(run_of(tmp_path)) == 15_000
+
+
 def test_opencode_s_provider_is_the_model_s_and_its_other_settings_stay(tmp_path: Path) -> None:
     opencode = CLIENTS["opencode"]
     with pytest.raises(BadInput, match="which provider"):

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pagefault.proxy import forwarding, intake
 from pagefault.store.embedded.disk import Disk
 from tests.proxy.histories import body, long_talk, user
 from tests.proxy.standing import SESSION, standing
-from tests.proxy.upstream import Say, Seen, Upstream, always
+from tests.proxy.upstream import Call, Say, Seen, Upstream, always
 
+NOT_LOGGED = "x-pagefault-not-logged"
 WAIT_S = 60.0  # for what comes at once; a wait that must not end is shorter
 
 
@@ -90,3 +92,44 @@ async def test_what_does_not_fit_is_written_before_it_is_sent(
             await asking
             [seen] = upstream.seen
             assert len(seen.body["messages"]) < len(talk)
+
+
+@pytest.mark.parametrize("window", [0, 1_500])
+async def test_a_disk_that_hangs_keeps_no_answer_back(
+    window: int, disk: SlowDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "STALLED_S", 0.2)
+    talk = [*long_talk(20), user("and now?")]
+    with Upstream(always("Noted.")) as upstream:
+        async with standing(upstream, root=tmp_path / "m", window=window) as to:
+            disk.hold()
+            async with asyncio.timeout(WAIT_S):
+                for _ in range(2):
+                    answer = await to.http.post("/v1/messages", json=body(*talk), headers=SESSION)
+                    assert (answer.status_code, answer.headers[NOT_LOGGED]) == (200, "memory")
+            disk.free.set()
+            monkeypatch.setattr(intake, "STALLED_S", WAIT_S)
+            answer = await to.http.post("/v1/messages", json=body(*talk), headers=SESSION)
+            assert NOT_LOGGED not in answer.headers
+            [session] = await to.sessions()
+            assert len(await to.logged(session)) == len(talk) + 1
+
+
+async def test_a_disk_that_hangs_while_a_call_is_served_ends_the_answer(
+    disk: SlowDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "STALLED_S", 0.2)
+
+    def script(_: Seen) -> Say:
+        disk.hold()
+        return Say(text="A moment.", calls=(Call("c1", "search_pages", {"query": "gate"}),))
+
+    with Upstream(script) as upstream:
+        root, window = tmp_path / "m", 100_000
+        async with standing(upstream, root=root, window=window, faults=True) as to:
+            async with asyncio.timeout(WAIT_S):
+                asked = body(user("Which gate?"))
+                answer = await to.http.post("/v1/messages", json=asked, headers=SESSION)
+            disk.free.set()
+            assert [one["text"] for one in answer.json()["content"]] == ["A moment."]
+            assert len(upstream.seen) == 1

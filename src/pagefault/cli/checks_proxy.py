@@ -247,7 +247,7 @@ def _through(client: Client, run: Launch, here: Running, why: str, running: list
         return Check(client.name, "ok", f"{found}, recorded, not paged")
     believes = client.believes(run)
     found = f"{found}, window {here.window:,} of the {believes:,} tokens it assumes"
-    if here.window > believes - client.compacts:
+    if here.window > client.compacts(run):
         advice = f"it compacts by itself before that: a window of {client.window(run):,} is better"
         return Check(client.name, "warn", found, advice)
     if here.window < client.head + 15_000:

@@ -149,6 +149,10 @@ def believes(run: Launch) -> int:
     return 1_000_000 if model.endswith("[1m]") else 200_000
 
 
+def compacts(run: Launch) -> int:
+    return believes(run) - 33_000  # room for an answer, and its reserve
+
+
 def change(run: Launch, door: Door) -> Adjusted:
     """The address is also in `--settings`, because an unknown file may set it."""
     told = _settings(run)

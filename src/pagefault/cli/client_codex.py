@@ -28,6 +28,7 @@ from pagefault.cli.launch import (
     asked_directly,
     known_window,
     managed,
+    positive,
 )
 from pagefault.model.errors import BadInput
 
@@ -186,10 +187,14 @@ def _has_account(run: Launch) -> bool:
 
 def believes(run: Launch) -> int:
     told = _config(run)
-    window = told.get("model_context_window")
-    if isinstance(window, int) and window > 0:
-        return window
-    return known_window(run.option("-m", "--model") or _text(told, "model"), 272_000)
+    model = run.option("-m", "--model") or _text(told, "model")
+    return positive(told.get("model_context_window")) or known_window(model, 272_000)
+
+
+def compacts(run: Launch) -> int:
+    """At nine tenths of its window, or where the user has it compact earlier."""
+    most = believes(run) * 9 // 10
+    return min(positive(_config(run).get("model_auto_compact_token_limit")) or most, most)
 
 
 def change(run: Launch, door: Door) -> Adjusted:

@@ -27,6 +27,7 @@ from pagefault.cli.launch import (
     asked_directly,
     known_window,
     managed,
+    positive,
     v1_of,
 )
 from pagefault.model.errors import BadInput
@@ -41,6 +42,8 @@ _PROVIDERS: Final = {
     "xai": "https://api.x.ai/v1",
 }
 _CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+ANSWER_MAX: Final = 32_000  # tokens that it keeps free for an answer
+RESERVED_MAX: Final = 20_000  # likewise, of a limit for what goes in
 
 
 def _paths(run: Launch) -> Iterator[Path]:
@@ -147,7 +150,29 @@ def _urls(run: Launch, config: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def believes(run: Launch) -> int:
-    return known_window(_model(run)[1], 128_000)
+    """What the user's settings say of the model, else what is known of it."""
+    return positive(_limit(run).get("context")) or known_window(_model(run)[1], 128_000)
+
+
+def compacts(run: Launch) -> int:
+    """It keeps room for an answer, of what goes in where a model limits that by itself (read in
+    1.18.33).
+    """
+    limit, reserved = _limit(run), _config(run).get("compaction")
+    answer = min(positive(limit.get("output")) or ANSWER_MAX, ANSWER_MAX)
+    if most := positive(limit.get("input")):
+        told = reserved.get("reserved") if isinstance(reserved, dict) else None
+        return max(0, most - (positive(told) or min(answer, RESERVED_MAX)))
+    return max(0, believes(run) - answer)
+
+
+def _limit(run: Launch) -> dict[str, Any]:
+    """The limits that the user's settings give the model, in tokens."""
+    found: Any = _config(run).get("provider")
+    provider, model = _model(run)
+    for name in (provider, "models", model, "limit"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def change(run: Launch, door: Door) -> Adjusted:

@@ -24,17 +24,17 @@ from pagefault.model.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`believes` is the window that it assumes a model to have, and `compacts` the most of it that
-    it keeps free before it compacts by itself; `head` what each request has before the first
-    message. All are tokens. `check` raises `PastProxy` if it would go past the proxy whatever it is
+    """`believes` is the window that it assumes a model to have, and `compacts` where in it it
+    compacts by itself; `head` what each request has before the first message. All are tokens.
+    `check` raises `PastProxy` if it would go past the proxy whatever it is
     given; it, `route` and `change` raise `BrokenSettings` for a file that it cannot read.
     """
 
     name: str
     install: str
     head: int
-    compacts: int
     believes: Callable[[Launch], int]
+    compacts: Callable[[Launch], int]
     check: Callable[[Launch], None]
     route: Callable[[Launch], Route]
     change: Callable[[Launch, Door], Adjusted]
@@ -43,10 +43,12 @@ class Client:
     note: str = ""
 
     def window(self, run: Launch) -> int:
-        """The largest window that does not reach the client's own compaction, without the head:
-        providers count more tokens than we do before a conversation has taught us their tokenizer.
+        """The largest window that does not reach the client's own compaction, less the head, or a
+        quarter if that is less: providers count more tokens than we do before a conversation has
+        taught us their tokenizer.
         """
-        return self.believes(run) - self.compacts - self.head
+        most = self.compacts(run)
+        return most - min(self.head, most // 4)
 
 
 def client_of(program: str) -> Client | None:
@@ -99,8 +101,8 @@ CLIENTS: Final = {
             name="claude",
             install="npm install -g @anthropic-ai/claude-code",
             head=29_000,
-            compacts=33_000,  # room for an answer, and its reserve before automatic compaction
             believes=client_claude.believes,
+            compacts=client_claude.compacts,
             check=client_claude.check,
             route=client_claude.route,
             change=client_claude.change,
@@ -113,8 +115,8 @@ CLIENTS: Final = {
             name="codex",
             install="npm install -g @openai/codex",
             head=14_000,
-            compacts=28_000,  # it compacts at nine tenths of its window
             believes=client_codex.believes,
+            compacts=client_codex.compacts,
             check=client_codex.check,
             route=client_codex.route,
             change=client_codex.change,
@@ -124,8 +126,8 @@ CLIENTS: Final = {
             name="opencode",
             install="npm install -g opencode-ai",
             head=9_000,
-            compacts=32_000,  # room for an answer
             believes=client_opencode.believes,
+            compacts=client_opencode.compacts,
             check=client_opencode.check,
             route=client_opencode.route,
             change=client_opencode.change,
@@ -134,8 +136,8 @@ CLIENTS: Final = {
             name="aider",
             install="python -m pip install aider-install && aider-install",
             head=5_000,
-            compacts=16_000,
             believes=client_aider.believes,
+            compacts=lambda run: client_aider.believes(run) - 16_000,  # room for an answer
             check=client_aider.check,
             route=client_aider.route,
             change=client_aider.change,

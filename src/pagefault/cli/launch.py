@@ -168,3 +168,8 @@ def is_direct(no_proxy: str, host: str) -> bool:
 def known_window(model: str, otherwise: int) -> int:
     found = find_model(model) if model else None
     return found.window_tokens if found is not None and found.is_known else otherwise
+
+
+def positive(value: object) -> int:
+    """A number of tokens in somebody's settings; 0 if it is none."""
+    return value if isinstance(value, int) and value > 0 else 0

@@ -290,16 +290,18 @@ def _tell(
         )
     if client is None or not proxy.window:
         return
-    if proxy.window < client.head + ROOM_TOKENS:
+    most, enough = client.compacts(run), client.head + ROOM_TOKENS
+    if proxy.window < enough:
+        better = f"--window {enough:,} or more" if enough <= most else "a model with a larger one"
         app.term.warn(
             f"warning: of a window of {proxy.window:,} tokens {name} takes about {client.head:,} "
             f"before anything is said (its instructions and tools), so little of the conversation "
-            f"fits. --window {client.head + ROOM_TOKENS:,} or more is better"
+            f"fits. {better} is better"
         )
-    if proxy.window > client.believes(run) - client.compacts:
+    if proxy.window > most:
         app.term.warn(
-            f"warning: {name} compacts by itself before {proxy.window:,} tokens are reached: it "
-            f"assumes {client.believes(run):,}. --window {client.window(run):,} is better"
+            f"warning: {name} compacts by itself before {proxy.window:,} tokens are reached, at "
+            f"{most:,}. --window {client.window(run):,} is better"
         )
     if client.note and client.believes(run) < 1_000_000:
         app.term.note(f"note: {client.note}")

@@ -28,7 +28,7 @@ from pagefault.proxy.http.admission import Head
 from pagefault.proxy.http.bodies import Upload
 from pagefault.proxy.http.client import wants_formation
 from pagefault.proxy.http.relay import IDEMPOTENT, NoAnswer, Relay, onward, to_provider
-from pagefault.proxy.intake import AcceptedRequest, Intake
+from pagefault.proxy.intake import STALLED_S, AcceptedRequest, Intake
 from pagefault.proxy.metrics import Outcome
 from pagefault.proxy.reply import ClientReply
 from pagefault.proxy.wires.pairs import Round
@@ -173,7 +173,8 @@ class Forwarder:
         async def serve(reply: Round, so_far: Sequence[Any], is_last: bool) -> Json | None:
             nonlocal passed
             known = len(passed.pairs)
-            asked = await conversation.served(passed, reply, so_far, is_last=is_last)
+            async with asyncio.timeout(STALLED_S):
+                asked = await conversation.served(passed, reply, so_far, is_last=is_last)
             pairs = passed.pairs[known:]  # served now, whether or not the provider is asked again
             faults = sum(one.call.name == PAGE_FAULT for one in pairs)
             told.metrics.served(len(reply.calls), faults)

@@ -28,6 +28,11 @@ from pagefault.proxy.unnamed import Chain
 from pagefault.proxy.wires.wire import Unreadable, Wire
 from pagefault.service.memory import Memory
 
+STALLED_S: Final = 30.0
+"""How long a request, or its answer, waits for the memory: a disk that hangs raises nothing. What
+is not logged by then may be later.
+"""
+_STALLED: Final = "not logged: the memory does not answer"
 _TOO_DEEP: Final = "not read: its JSON is nested too deeply"
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
 
@@ -74,7 +79,12 @@ class Intake:
         """Take a request into its conversation; None if it goes on as it is, and `told` says why.
         Raises `TooLarge`.
         """
-        taken = await self._read(wire, head, principal, body, told)
+        taken = None
+        try:
+            async with asyncio.timeout(STALLED_S):
+                taken = await self._read(wire, head, principal, body, told)
+        except TimeoutError:
+            told.words, told.not_logged = _STALLED, THE_MEMORY
         if taken is not None and taken.passed.logging is not None:
             told.logging = asyncio.create_task(self._logged(taken.passed, told))
         elif taken is not None or told.not_logged:
@@ -85,7 +95,10 @@ class Intake:
         """Wait until a request that was sent is logged, and note whether it could be."""
         assert passed.logging is not None
         try:
-            await passed.logging
+            async with asyncio.timeout(STALLED_S):
+                await asyncio.shield(passed.logging)
+        except TimeoutError:
+            told.words, told.not_logged = _STALLED, THE_MEMORY
         except RecursionError:
             told.words, told.not_logged = _TOO_DEEP, UNREAD
         except Exception as bug:
