@@ -326,9 +326,7 @@ class SessionState:
                 self.ranges.fold(body, event.turn)
             case Checkpointed() | Imported():
                 pass  # a name for a moment, or an import's source
-            case (
-                undecided
-            ):  # `restore` checks whom these concern; quarantine and regions have folds of their own
+            case undecided:  # `restore` checks whom these concern; some have folds of their own
                 if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
                     assert_never(undecided)
 
