@@ -10,10 +10,9 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
-    complete_session,
-    find_session,
     json_option,
     pass_app,
+    session_argument,
 )
 from pagefault.cli.claim_objects import told_elsewhere
 from pagefault.cli.term import plural
@@ -54,13 +53,11 @@ def cards() -> None:
     {_JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
-    told = app.run(_read(app, session_name))
+    told = app.read(session_name, lambda s: s.cards())
     if as_json:
         app.term.data([one.to_dict() for one in told])
         return
@@ -83,13 +80,11 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     {_JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def review(app: App, session_name: str | None, as_json: bool) -> None:
-    told = [one for one in app.run(_read(app, session_name)) if _waits(one)]
+    told = [one for one in app.read(session_name, lambda s: s.cards()) if _waits(one)]
     if as_json:
         app.term.data([one.to_dict() for one in told])
         return
@@ -122,8 +117,3 @@ def _is_denied(card: Card) -> bool:
     upheld_at = checked.last_checked_at if checked.validator == "person" else ""
     closed = (one for one in card.elsewhere if one.status in ("retracted", "superseded"))
     return any(one.closed_at > upheld_at for one in closed)
-
-
-async def _read(app: App, session_name: str | None) -> list[Card]:
-    async with app.reading() as memory:
-        return await (await find_session(memory, session_name)).cards()

@@ -11,10 +11,10 @@ import click
 from pagefault.cli.app import (
     App,
     Command,
-    complete_session,
-    find_session,
+    dry_run_option,
     json_option,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.claim_objects import (
@@ -23,7 +23,6 @@ from pagefault.cli.claim_objects import (
     claim_numbered,
     claim_object,
     complete_claim,
-    dry_run_option,
     facts_of,
     find_claim,
     key_option,
@@ -34,10 +33,8 @@ from pagefault.cli.term import plural
 if TYPE_CHECKING:
     from pagefault.model.ids import PageId
     from pagefault.service.derived.claims import ClaimInfo
-    from pagefault.service.lookup.knowledge import Knowledge
     from pagefault.service.session import Session
     from pagefault.service.turn.claim_validators import ClaimCheck
-    from pagefault.service.turn.reflection import Lesson
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -177,7 +174,7 @@ def merge(
     _changed(
         app,
         session_name,
-        lambda session: session.merge_claims(
+        lambda s: s.merge_claims(
             claim_ids, value=value, subject=subject, origin=origin, key=key, dry_run=dry_run
         ),
         dry_run=dry_run,
@@ -212,7 +209,7 @@ def confirm(
     _changed(
         app,
         session_name,
-        lambda session: session.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
+        lambda s: s.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
         dry_run=dry_run,
         as_json=as_json,
     )
@@ -297,15 +294,12 @@ def validate(
     [{validator, ref, outcome, why}].
     """
 
-    async def work() -> tuple[ClaimCheck, ...]:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.validate_claims(
-                claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=dry_run
-            )
+    async def work(session: Session) -> tuple[ClaimCheck, ...]:
+        return await session.validate_claims(
+            claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=dry_run
+        )
 
-    app.existing_directory()
-    found = app.run(work())
+    found = app.write(session_name, work, dry_run=dry_run)
     if as_json:
         app.term.data([_check_object(one) for one in found])
     else:
@@ -320,9 +314,7 @@ def validate(
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def graph(app: App, session_name: str | None, as_json: bool) -> None:
@@ -331,13 +323,10 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
     JSON is a list of objects: claim_id, status, why, value, derived_from, supports.
     """
 
-    async def read() -> list[ClaimInfo]:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).claims()
-
     from pagefault.views.claim_graph import EdgeKind, edges_of, tree
 
-    told = {one.claim_id: one for one in app.run(read()) if one.status != "closing"}
+    found = app.read(session_name, lambda s: s.claims())
+    told = {one.claim_id: one for one in found if one.status != "closing"}
     supports: dict[PageId, list[PageId]] = {}
     for edge in edges_of(list(told.values())):
         if edge.kind is EdgeKind.SUPPORTS:
@@ -391,12 +380,7 @@ def known(
     JSON: {known, reason, told, claims, pages}.
     """
 
-    async def read() -> Knowledge:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return await session.known(query, kinds=kinds)
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.known(query, kinds=kinds))
     if as_json:
         app.term.data(
             {
@@ -430,13 +414,7 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
     procedure), value, pages.
     """
 
-    async def work() -> tuple[Lesson, ...]:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.reflect(dry_run=dry_run)
-
-    app.existing_directory()
-    told = app.run(work())
+    told = app.write(session_name, lambda s: s.reflect(dry_run=dry_run), dry_run=dry_run)
     if as_json:
         app.term.data(
             [
@@ -475,15 +453,12 @@ def _changed(
     as_json: bool,
 ) -> None:
     """Change a claim, and print it as it is then."""
-    app.existing_directory()
 
-    async def work() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            claim_id = await change(session)
-            return claim_id if dry_run else await find_claim(session, claim_id)
+    async def work(session: Session) -> ClaimInfo | str:
+        claim_id = await change(session)
+        return claim_id if dry_run else await find_claim(session, claim_id)
 
-    done = app.run(work())
+    done = app.write(session_name, work, dry_run=dry_run)
     if isinstance(done, str):
         would_be(app, done, as_json=as_json)
     elif as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pagefault.cli.wording import DRY_RUN, KEY
+from pagefault.cli.wording import KEY
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -30,7 +30,6 @@ origin_option = click.option(
     help="Channel it came through. Use model_generated for what a model proposes.",
 )
 key_option = click.option("--key", default="", help=KEY)
-dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 def claim_argument(*names: str, **more: Any) -> Callable[[F], F]:

@@ -11,11 +11,11 @@ from pagefault.cli.app import (
     Command,
     WithDefault,
     complete_page,
-    complete_session,
-    find_session,
+    dry_run_option,
     json_option,
     numbered,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.claim_changes import CHANGES, card_options, would_be
@@ -25,7 +25,6 @@ from pagefault.cli.claim_objects import (
     claim_numbered,
     claim_object,
     complete_claim,
-    dry_run_option,
     facts_of,
     find_claim,
     key_option,
@@ -51,9 +50,7 @@ def claims() -> None:
 
 
 @claims.command("ls", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
@@ -68,7 +65,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     [{page_id, start, end, quote}], in bytes of the page's text, elsewhere (claims of the same
     user's other sessions that say it, too): [{session_id, claim_id, status, evidence, closed_at}].
     """
-    told = app.run(_read(app, session_name))
+    told = app.read(session_name, lambda s: s.claims())
     if as_json:
         app.term.data([claim_object(one) for one in told])
         return
@@ -102,11 +99,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     JSON: one object of `claims ls`.
     """
 
-    async def read() -> ClaimInfo:
-        async with app.reading() as memory:
-            return await find_claim(await find_session(memory, session_name), claim_id)
-
-    claim = app.run(read())
+    claim = app.read(session_name, lambda session: find_claim(session, claim_id))
     told = claim_object(claim)
     if as_json:
         app.term.data(told)
@@ -263,13 +256,11 @@ def _state(
 ) -> None:
     """State a claim, and print it; or the id that it would have."""
 
-    async def write() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            claim_id = await state(session)
-            return claim_id if dry_run else await find_claim(session, claim_id)
+    async def write(session: Session) -> ClaimInfo | str:
+        claim_id = await state(session)
+        return claim_id if dry_run else await find_claim(session, claim_id)
 
-    done = app.run(write())
+    done = app.write(session_name, write, dry_run=dry_run)
     if isinstance(done, str):
         would_be(app, done, as_json=as_json)
         return
@@ -302,15 +293,12 @@ def retract(
 
     JSON: one object of `claims ls`: the retracted claim.
     """
-    app.existing_directory()
 
-    async def write() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
-            return made if dry_run else await find_claim(session, claim_id)
+    async def write(session: Session) -> ClaimInfo | str:
+        made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
+        return made if dry_run else await find_claim(session, claim_id)
 
-    done = app.run(write())
+    done = app.write(session_name, write, dry_run=dry_run)
     if isinstance(done, str):
         would_be(app, done, as_json=as_json)
         return
@@ -319,11 +307,6 @@ def retract(
         app.term.data(told)
     else:
         app.term.line(f"{told['claim_id']} is {told['status']} by {told['closed_by']}")
-
-
-async def _read(app: App, session_name: str | None) -> list[ClaimInfo]:
-    async with app.reading() as memory:
-        return await (await find_session(memory, session_name)).claims()
 
 
 for _change in CHANGES:

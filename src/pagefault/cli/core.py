@@ -11,13 +11,12 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
-    complete_session,
-    find_session,
+    dry_run_option,
     json_option,
     pass_app,
+    session_argument,
     session_option,
 )
-from pagefault.cli.heat import dry_run_option, written
 from pagefault.cli.term import plural
 from pagefault.cli.wording import KEY, LIMIT
 
@@ -50,9 +49,7 @@ def core() -> None:
 
 
 @core.command("show", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option("--proposed", is_flag=True, help="Show proposals that wait for `core accept`.")
 @json_option
 @pass_app
@@ -63,11 +60,7 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
     proposed, archived.
     """
 
-    async def read() -> list[CoreSection]:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).core(proposed=proposed)
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.core(proposed=proposed))
     if as_json:
         app.term.data([section_object(one) for one in told])
         return
@@ -94,7 +87,7 @@ def append(
 
     JSON: one object of `core show`.
     """
-    told = written(app, session_name, lambda s: s.core_append(section, text, dry_run=dry_run))
+    told = app.write(session_name, lambda s: s.core_append(section, text, dry_run=dry_run))
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
@@ -119,7 +112,7 @@ def replace(
 
     JSON: one object of `core show`.
     """
-    told = written(app, session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run))
+    told = app.write(session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run))
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
@@ -155,7 +148,7 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
             raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
         return await session.core_accept(named[0], dry_run=dry_run)
 
-    _print(app, written(app, session_name, take), as_json=as_json, dry_run=dry_run)
+    _print(app, app.write(session_name, take), as_json=as_json, dry_run=dry_run)
 
 
 @core.command("insert", cls=Command)
@@ -184,8 +177,7 @@ def insert(
     """
     from dataclasses import asdict
 
-    told = written(
-        app,
+    told = app.write(
         session_name,
         lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key, dry_run=dry_run),
     )
@@ -213,12 +205,9 @@ def search(
     """
     from dataclasses import asdict
 
-    async def read() -> Any:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return await session.archival_search(query, limit=limit, area=area)
+    from pagefault.service.lookup.names import brief
 
-    found = app.run(read())
+    found = app.read(session_name, lambda s: s.archival_search(query, limit=limit, area=area))
     if as_json:
         app.term.data([asdict(one) for one in found])
         return
@@ -226,7 +215,12 @@ def search(
         app.term.table(
             ["id", "session", "relevance", "says"],
             [
-                [one.page_id, one.session or one.session_id, f"{one.relevance:.2f}", one.text]
+                [
+                    one.page_id,
+                    brief(one.session) or one.session_id,
+                    f"{one.relevance:.2f}",
+                    one.text,
+                ]
                 for one in found
             ],
             right="relevance",
@@ -267,8 +261,8 @@ def import_(
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"{file} cannot be read: {problem}") from None
-    told = written(
-        app, session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run)
+    told = app.write(
+        session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run)
     )
     if as_json:
         app.term.data(asdict(told))

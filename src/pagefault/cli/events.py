@@ -15,7 +15,7 @@ from pagefault.cli.app import (
     find_row,
     json_option,
     pass_app,
-    session_argument,
+    session_either,
 )
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import after_ms, first_ms
@@ -29,7 +29,7 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 
 
 @click.command(cls=Command)
-@session_argument
+@session_either
 @click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option(

@@ -12,26 +12,24 @@ from pagefault.cli.app import (
     Command,
     WithDefault,
     complete_page,
-    complete_session,
-    find_session,
+    dry_run_option,
     json_option,
     numbered,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.term import plural
-from pagefault.cli.wording import DRY_RUN, KEY, LIMIT
+from pagefault.cli.wording import KEY, LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from click.shell_completion import CompletionItem
 
     from pagefault.service.derived.heat import HeatItem
-    from pagefault.service.session import Session
 
 TYPES = ["message", "fact", "decision", "entity", "context"]
-dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 _type_option = click.option(
     "--type",
     "types",
@@ -55,9 +53,7 @@ def heat() -> None:
 
 
 @heat.command("status", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, as_json: bool) -> None:
@@ -67,11 +63,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
     archived, suggestions: [{type (spill, recall or prune), reason, itemIds}]}.
     """
 
-    async def read() -> Any:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).heat_status()
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.heat_status())
     if as_json:
         app.term.data(told.as_dict())
         return
@@ -86,9 +78,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
 
 
 @heat.command("hot", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def hot(app: App, session_name: str | None, as_json: bool) -> None:
@@ -98,11 +88,7 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
     createdAt, relevanceScore, tokens, origin, area, metadata, quarantined}.
     """
 
-    async def read() -> list[HeatItem]:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).heat_hot()
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.heat_hot())
     if as_json:
         app.term.data([item.as_dict() for item in told])
         return
@@ -141,8 +127,7 @@ def add(
     JSON: one item of `heat hot`.
     """
     given = _object(metadata) if metadata else {}
-    item = written(
-        app,
+    item = app.write(
         session_name,
         lambda s: s.heat_add(text, type=type_, metadata=given, key=key, dry_run=dry_run),
     )
@@ -177,9 +162,7 @@ def spill(
 
     JSON: {spilledCount, spilledIds, targetTier (warm or cold, where most went), targets}.
     """
-    told = written(
-        app, session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run)
-    )
+    told = app.write(session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run))
     if as_json:
         app.term.data(told.as_dict())
         return
@@ -221,8 +204,7 @@ def recall(
 
     JSON: {items, promoted, relevanceScores}, with items as in `heat hot`.
     """
-    told = written(
-        app,
+    told = app.write(
         session_name,
         lambda s: s.heat_recall(
             query,
@@ -254,7 +236,7 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
 
     JSON: one item of `heat hot`.
     """
-    item = written(app, session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run))
+    item = app.write(session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run))
     if as_json:
         app.term.data(item.as_dict())
     else:
@@ -285,9 +267,7 @@ def prune(
 
     JSON: {archivedCount, archivedIds}.
     """
-    gone = written(
-        app, session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run)
-    )
+    gone = app.write(session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run))
     if as_json:
         app.term.data({"archivedCount": len(gone), "archivedIds": gone})
     else:
@@ -311,17 +291,6 @@ def _print(app: App, items: Sequence[HeatItem]) -> None:
             ],
             right="used relevance",
         )
-
-
-def written(app: App, session_name: str | None, verb: Callable[[Session], Awaitable[Any]]) -> Any:
-    """The result of a verb that writes to the named session."""
-    app.existing_directory()
-
-    async def write() -> Any:
-        async with app.writing() as memory:
-            return await verb(await find_session(memory, session_name))
-
-    return app.run(write())
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, page_argument, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    dry_run_option,
+    find_row,
+    json_option,
+    page_argument,
+    pass_app,
+    session_option,
+)
 from pagefault.cli.term import plural
-from pagefault.cli.wording import DRY_RUN, SESSION
 
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
@@ -16,9 +24,6 @@ if TYPE_CHECKING:
 
 _JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title,
     text, descendants: [{session, session_id, pages}]}."""
-
-_session_option = click.option("--session", "session_name", metavar="NAME", help=SESSION)
-_dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 @click.group()
@@ -36,7 +41,7 @@ def origins() -> None:
     {_JSON}
     """)  # fmt: skip
 @page_argument()
-@_session_option
+@session_option
 @json_option
 @pass_app
 def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
@@ -59,8 +64,8 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
     """)  # fmt: skip
 @page_argument()
 @click.argument("digest")
-@_session_option
-@_dry_run_option
+@session_option
+@dry_run_option
 @json_option
 @pass_app
 def raise_(
@@ -83,10 +88,10 @@ def raise_(
 
 @origins.command(cls=Command)
 @page_argument(required=False)
-@_session_option
+@session_option
 @click.option("--origin", metavar="ORIGIN", help="All pages of this origin: web, tool, tool:NAME …")
 @click.option("--all", "--session-whole", "whole", is_flag=True, help="All pages of --session.")
-@_dry_run_option
+@dry_run_option
 @json_option
 @pass_app
 def revoke(

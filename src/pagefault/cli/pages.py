@@ -11,12 +11,13 @@ from pagefault.cli.app import (
     App,
     Command,
     Group,
+    called,
     either,
     find_session,
     json_option,
     page_argument,
     pass_app,
-    session_argument,
+    session_either,
     session_option,
 )
 from pagefault.cli.asking import (
@@ -58,7 +59,7 @@ def pages() -> None:
 
 
 @pages.command("ls", cls=Command)
-@session_argument
+@session_either
 @session_option
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help=LIMIT
@@ -130,7 +131,7 @@ def ls(
     )
     shown = len(found["pages"])
     more = f" of {found['total']:,}; --all shows them all" if shown < found["total"] else ""
-    app.term.note(f"{plural(shown, 'page')}{more} in {found['session']!r}")
+    app.term.note(f"{plural(shown, 'page')}{more} in {called(found['session'])}")
     if found["proxied"]:
         app.term.note(f"{CLIENT_DECIDES}; `pagefault status` shows what was left out")
 
@@ -233,12 +234,7 @@ def _details(page: Page) -> dict[str, Any]:
 
 
 def _write_bytes(app: App, page_id: str, session_name: str | None, out: Path) -> None:
-    async def read() -> bytes:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return await session.artifact_bytes(page_id)
-
-    data = app.run(read())
+    data = app.read(session_name, lambda s: s.artifact_bytes(page_id))
     try:
         with out.open("xb") as file:
             file.write(data)

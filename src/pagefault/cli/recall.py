@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, Group, complete_session, pass_app
+from pagefault.cli.app import App, Command, Group, complete_session, pass_app, session_argument
 from pagefault.cli.asking import (
     JSON,
     RELEVANCE,
@@ -37,9 +37,7 @@ def recall() -> None:
     {JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @asking_options
 @pass_app
 def recent(app: App, /, session_name: str | None, **options: Any) -> None:
@@ -61,9 +59,7 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
     {JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @asking_options
 @pass_app
 def timeline(app: App, /, session_name: str | None, **options: Any) -> None:

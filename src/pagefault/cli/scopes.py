@@ -13,15 +13,16 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    dry_run_option,
     find_kept,
     find_row,
-    find_session,
     json_option,
     page_argument,
     pass_app,
+    session_option,
 )
 from pagefault.cli.term import iso, plural
-from pagefault.cli.wording import DRY_RUN, LIMIT, SESSION
+from pagefault.cli.wording import LIMIT
 from pagefault.model.defaults import TEXT_BYTES
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Consent, MountMode, RegionScope
@@ -39,11 +40,9 @@ _WHY = {
     "gone": "closed: the region no longer exists",
 }
 
-_dry_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 _by_option = click.option(
     "--by", metavar="USER", default="", help="User who asks, who must be the region's owner."
 )
-_session_option = click.option("--session", "session_name", metavar="NAME", help=SESSION)
 
 
 def _grant_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,7 +197,7 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
     show_default=True,
     help="Mounts that also need the owner's consent: none, writable ones, or all.",
 )
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def create(
@@ -241,7 +240,7 @@ def create(
 @click.argument("region")
 @click.argument("name")
 @_by_option
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool) -> None:
@@ -269,7 +268,7 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
 )
 @click.option("--owner", metavar="USER", help="New owner of the region.")
 @_by_option
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def policy(
@@ -308,20 +307,16 @@ def policy(
     {_MOUNT}
     """)  # fmt: skip
 @click.argument("region")
-@_session_option
+@session_option
 @click.option("--rw", is_flag=True, help="Mount it for writing as well. Default: for reading only.")
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def mount(
     app: App, region: str, session_name: str | None, rw: bool, dry_run: bool, as_json: bool
 ) -> None:
-    async def work() -> Mount:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.mount(region, "rw" if rw else "ro", dry_run=dry_run)
-
-    _print_mount(app, app.run(work()), as_json=as_json)
+    made = app.write(session_name, lambda s: s.mount(region, "rw" if rw else "ro", dry_run=dry_run))
+    _print_mount(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
@@ -330,17 +325,12 @@ def mount(
     {_MOUNT} It describes the mount that was; without a `mode`, there was none.
     """)  # fmt: skip
 @click.argument("region")
-@_session_option
-@_dry_option
+@session_option
+@dry_run_option
 @json_option
 @pass_app
 def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
-    async def work() -> Mount:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.unmount(region, dry_run=dry_run)
-
-    was = app.run(work())
+    was = app.write(session_name, lambda s: s.unmount(region, dry_run=dry_run))
     if as_json:
         app.term.data(_mount_object(was, region=True))
     elif was.mode:
@@ -357,9 +347,9 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
     """)  # fmt: skip
 @click.argument("region")
 @click.argument("mode", type=click.Choice([*map(str, MountMode), "none"]))
-@_session_option
+@session_option
 @_by_option
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def consent(
@@ -394,19 +384,15 @@ def consent(
     """)  # fmt: skip
 @page_argument(metavar="PAGE")
 @click.argument("region")
-@_session_option
-@_dry_option
+@session_option
+@dry_run_option
 @json_option
 @pass_app
 def promote(
     app: App, page_id: str, region: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    async def work() -> Promotion:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.promote(page_id, region, dry_run=dry_run)
-
-    _print_brought(app, app.run(work()), as_json=as_json)
+    made = app.write(session_name, lambda s: s.promote(page_id, region, dry_run=dry_run))
+    _print_brought(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
@@ -418,9 +404,9 @@ def promote(
     """)  # fmt: skip
 @click.argument("region")
 @click.argument("text")
-@_session_option
+@session_option
 @click.option("--title", default="", help="Title of the text.")
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def share(
@@ -434,12 +420,8 @@ def share(
 ) -> None:
     text = _read_in() if text == "-" else text
 
-    async def work() -> Promotion:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.share(text, region, title=title, dry_run=dry_run)
-
-    _print_brought(app, app.run(work()), as_json=as_json)
+    made = app.write(session_name, lambda s: s.share(text, region, title=title, dry_run=dry_run))
+    _print_brought(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
@@ -455,10 +437,10 @@ def _read_in() -> str:
 
 
 @scopes.command("assign", cls=Command)
-@_session_option
+@session_option
 @click.option("--project", metavar="NAME", help="Project of the session.")
 @click.option("--user", metavar="NAME", help="User of the session.")
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def assign(
