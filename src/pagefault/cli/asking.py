@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import click
 
-from pagefault.cli.app import App, find_session, json_option, names_of
+from pagefault.cli.app import App, called, find_session, json_option, names_of
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
 from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
@@ -39,9 +39,10 @@ JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session
 """The output of all of them, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: half of the hits at
-    0.5 do. Pages are ranked by their words, speaker, time and surroundings. `also` are pages with
-    the same content. Under each hit is the part that was found, with matching words in bold on a
-    terminal, or else its beginning and what found it."""
+    0.5 do. It depends on their words, speaker, time and surroundings. Hits come in its order, but
+    an answer that quotes others follows them. `also` are pages with the same content. Under each
+    hit is the part that was found, with matching words in bold on a terminal, or else its beginning
+    and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
 _OPTIONS = (
@@ -181,10 +182,9 @@ def ask(
         async with app.reading() as memory:
             session = None if everywhere else await find_session(memory, session_name)
             result = await question(session or memory, wanted, limit, tokens)
-            if everywhere and not as_json:
-                from pagefault.views.sources import sources_first
-
-                result = replace(result, hits=await sources_first(memory, result.hits))
+            if not as_json:
+                hits = await _as_shown(memory, result, everywhere=everywhere)
+                result = replace(result, hits=hits)
             judging = await memory.reranking()
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
@@ -202,6 +202,20 @@ def ask(
         app.term.data(found)
     else:
         _print(app, found)
+
+
+async def _as_shown(
+    memory: Memory, result: SearchResult, *, everywhere: bool
+) -> tuple[SearchHit, ...]:
+    """The hits in the order of the column that is printed. The ranking differs where relevance is
+    capped by how many of the words are there.
+    """
+    hits = tuple(sorted(result.hits, key=lambda hit: -round(hit.relevance, 2)))
+    if not everywhere:
+        return hits
+    from pagefault.views.sources import sources_first
+
+    return await sources_first(memory, hits)
 
 
 def search_words(
@@ -295,7 +309,7 @@ def instead_of(gone: Exception) -> str:
 
 
 def _print(app: App, found: dict[str, Any]) -> None:
-    hits, where = found["hits"], repr(found["session"]) if found["session"] else "any session"
+    hits, where = found["hits"], called(found["session"]) if found["session"] else "any session"
     if not hits:
         app.term.note(_nothing(found, where))
         return
