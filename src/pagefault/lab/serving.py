@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.lab.kernel import words
-from pagefault.model.errors import CallerError, PagefaultError
+from pagefault.model.errors import PagefaultError, not_installed
 from pagefault.model.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -255,10 +255,7 @@ async def _client() -> AsyncIterator[httpx2.AsyncClient]:
     try:
         import httpx2
     except ImportError:
-        raise CallerError(
-            "this bench needs the packages httpx2 and uvicorn, which are not installed",
-            hint="pip install 'pagefault[proxy]'",
-        ) from None
+        raise not_installed("this bench needs the package httpx2", "proxy") from None
     async with httpx2.AsyncClient(timeout=120, trust_env=False) as http:
         yield http
 
