@@ -39,7 +39,6 @@ PASSES_ON: Final = "pass-through"
 PROXY: Final = "proxy"
 _UPSTREAM: Final = "upstream"
 _HOP_BY_HOP: Final = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection"})
-_START_S: Final = 60.0
 
 
 async def bench_serve(
