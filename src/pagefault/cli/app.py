@@ -462,6 +462,32 @@ class WithDefault(Group):
 
 pass_app = click.make_pass_decorator(App, ensure=True)
 
+
+def number_option(
+    name: str, default: int, told: str, *, least: int = 0, metavar: str | None = None
+) -> Callable[[F], F]:
+    """A whole number of at least `least`, whose default the help shows."""
+    return click.option(
+        name,
+        type=click.IntRange(min=least),
+        default=default,
+        show_default=True,
+        metavar=metavar,
+        help=told,
+    )
+
+
+def options(*each: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order in the help."""
+
+    def declared(command: F) -> F:
+        for option in reversed(each):
+            command = option(command)
+        return command
+
+    return declared
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import click
 
-from pagefault.cli.app import App, called, find_session, json_option, names_of
+from pagefault.cli.app import App, called, find_session, json_option, names_of, options
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
 from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
@@ -45,7 +45,7 @@ RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: h
     and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
-_OPTIONS = (
+asking_options = options(
     click.option(
         "-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help=LIMIT
     ),
@@ -86,6 +86,7 @@ _OPTIONS = (
     click.option("--until", metavar="WHEN", help=ONLY_UNTIL),
     json_option,
 )
+"""The options of all commands that find pages."""
 
 
 def _a_source(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
@@ -106,13 +107,6 @@ def in_option(told: str = ONLY_SOURCE) -> Callable[[F], F]:
         callback=_a_source,
         help=told,
     )
-
-
-def asking_options(command: F) -> F:
-    """The options of all commands that find pages."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 profile_option = click.option(

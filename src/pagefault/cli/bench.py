@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, Group, json_option, pass_app
+from pagefault.cli.app import App, Command, Group, json_option, number_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -21,13 +21,7 @@ def bench() -> None:
 
 
 @bench.command("kernel", cls=Command)
-@click.option(
-    "--pages",
-    type=click.IntRange(min=10),
-    default=10_000,
-    show_default=True,
-    help="Number of pages to write.",
-)
+@number_option("--pages", 10_000, "Number of pages to write.", least=10)
 @click.option(
     "--at",
     type=click.Path(path_type=Path, file_okay=False),
@@ -52,19 +46,12 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
 
 
 @bench.command("serve", cls=Command)
-@click.option(
-    "--sessions",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Number of concurrent sessions.",
-)
-@click.option(
+@number_option("--sessions", 20, "Number of concurrent sessions.", least=1)
+@number_option(
     "--requests",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="Requests to send by each route. A session's first requests are reported separately.",
+    300,
+    "Requests to send by each route. A session's first requests are reported separately.",
+    least=1,
 )
 @click.option(
     "--rate",
@@ -74,20 +61,9 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     metavar="PER_S",
     help="Offered load in requests per second, both routes together.",
 )
-@click.option(
-    "--body-kb",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="Approximate size of a request body, in kB.",
-)
-@click.option(
-    "--window",
-    type=click.IntRange(min=1_000),
-    default=60_000,
-    show_default=True,
-    metavar="TOKENS",
-    help="Token limit of the proxy's requests.",
+@number_option("--body-kb", 300, "Approximate size of a request body, in kB.", least=1)
+@number_option(
+    "--window", 60_000, "Token limit of the proxy's requests.", least=1_000, metavar="TOKENS"
 )
 @json_option
 @pass_app
@@ -130,13 +106,7 @@ NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof
 
 
 @bench.command("northstar", cls=Command)
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Number of conversations per variant.",
-)
+@number_option("--seeds", 50, "Number of conversations per variant.", least=1)
 @click.option(
     "--windows",
     default="32000,4000",
@@ -254,13 +224,7 @@ def northstar(
     show_default=True,
     help="File format.",
 )
-@click.option(
-    "--sessions",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Number of conversations to generate.",
-)
+@number_option("--sessions", 20, "Number of conversations to generate.", least=1)
 @json_option
 @pass_app
 def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
@@ -299,13 +263,12 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     type=FORMATS,
     help=GUESSED_FORMAT,
 )
-@click.option(
+@number_option(
     "--window",
-    type=click.IntRange(min=1),
+    8_000,
+    "Token limit of every request, except in the full-history layout.",
+    least=1,
     metavar="TOKENS",
-    default=8_000,
-    show_default=True,
-    help="Token limit of every request, except in the full-history layout.",
 )
 @click.option(
     "--recall",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,6 +13,7 @@ from pagefault.cli.app import (
     Command,
     dry_run_option,
     json_option,
+    options,
     pass_app,
     session_argument,
     session_option,
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.turn.claim_validators import ClaimCheck
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_CARD_OPTIONS: Final = (
+card_options = options(
     click.option(
         "--from",
         "derived_from",
@@ -68,13 +67,7 @@ _CARD_OPTIONS: Final = (
         "--max-age-days", type=int, default=None, help="Days it is trusted in all, even if checked."
     ),
 )
-
-
-def card_options(command: F) -> F:
-    """The options for a claim's facts."""
-    for option in reversed(_CARD_OPTIONS):
-        command = option(command)
-    return command
+"""The options for a claim's facts."""
 
 
 @click.command(cls=Command)

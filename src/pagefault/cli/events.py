@@ -14,6 +14,7 @@ from pagefault.cli.app import (
     either,
     find_row,
     json_option,
+    number_option,
     pass_app,
     session_either,
 )
@@ -49,9 +50,7 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
     "--since", metavar="WHEN", help='Only events since WHEN: 2026-03-01, yesterday, "3 days ago".'
 )
 @click.option("--until", metavar="WHEN", help="Only events until WHEN. A day is included in full.")
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=50, show_default=True, help=LIMIT, metavar="N"
-)
+@number_option("--limit", 50, LIMIT, metavar="N")
 @json_option
 @pass_app
 def events(

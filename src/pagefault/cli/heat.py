@@ -14,6 +14,7 @@ from pagefault.cli.app import (
     complete_page,
     dry_run_option,
     json_option,
+    number_option,
     numbered,
     pass_app,
     session_argument,
@@ -140,13 +141,7 @@ def add(
 @heat.command("spill", cls=Command)
 @click.argument("item_ids", metavar="[ID]...", nargs=-1, shell_complete=_complete_hot)
 @session_option
-@click.option(
-    "--count",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="Move this many items, least needed first, if no ID is given.",
-)
+@number_option("--count", 4, "Move this many items, least needed first, if no ID is given.")
 @dry_run_option
 @json_option
 @pass_app
