@@ -37,7 +37,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     from pagefault.lab.kernel import bench_kernel
 
     with app.term.progress() as progress:
-        figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, progress=progress))
+        figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, tell=progress))
     if as_json:
         app.term.data(figures)
         return
@@ -90,7 +90,7 @@ def serving(
                 rate=rate,
                 body_bytes=1_000 * body_kb,
                 window=window,
-                progress=progress,
+                tell=progress,
             )
         )
     if as_json:

@@ -30,10 +30,6 @@ from pagefault.model.progress import StageProgress
 if TYPE_CHECKING:
     import httpx2
 
-RATE: Final = 5.0  # requests per second
-REQUESTS: Final = 300
-BODY_BYTES: Final = 300_000
-WINDOW: Final = 60_000
 TURNS_MAX: Final = 40  # after which a session starts over
 PASSES_ON: Final = "pass-through"
 PROXY: Final = "proxy"
@@ -43,22 +39,20 @@ _HOP_BY_HOP: Final = frozenset({b"host", b"content-length", b"transfer-encoding"
 
 async def bench_serve(
     *,
-    sessions: int = 20,
-    requests: int = REQUESTS,
-    rate: float = RATE,
-    body_bytes: int = BODY_BYTES,
-    window: int = WINDOW,
-    seed: int = 7,
-    progress: StageProgress | None = None,
+    sessions: int,
+    requests: int,
+    rate: float,
+    body_bytes: int,
+    window: int,
+    tell: StageProgress,
 ) -> dict[str, Any]:
     """Figures for `requests` requests each way. Raises `CallerError` without the extra `proxy`."""
-    tell = progress or (lambda label, done, total: None)
     with tempfile.TemporaryDirectory(prefix="pagefault-bench-") as home, ExitStack() as ended:
         upstream = ended.enter_context(_child(_UPSTREAM))
         plain = ended.enter_context(_child(PASSES_ON, upstream))
         served = ended.enter_context(_served(Path(home), upstream, window))
         async with _client() as http:
-            chance = random.Random(seed)
+            chance = random.Random(7)
             ways = {PASSES_ON: plain, PROXY: served}
             talks = {
                 name: [Talk(f"{name}-{n}", body_bytes, chance) for n in range(sessions)]
