@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -134,7 +135,7 @@ def edit(
             dry_run=dry_run,
         )
 
-    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -164,7 +165,7 @@ def merge(
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
-    _changed(
+    changed(
         app,
         session_name,
         lambda s: s.merge_claims(
@@ -199,7 +200,7 @@ def confirm(
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
-    _changed(
+    changed(
         app,
         session_name,
         lambda s: s.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
@@ -227,7 +228,7 @@ def expire(
         await session.expire_claim(claim_id, origin=origin, dry_run=dry_run)
         return claim_id
 
-    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -256,7 +257,7 @@ def contradict(
         await session.contradict_claim(claim_id, other, origin=origin, dry_run=dry_run)
         return claim_id
 
-    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -429,23 +430,20 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
 CHANGES: Final = (edit, merge, confirm, validate, expire, contradict, graph, known, reflect)
 
 
-def would_be(app: App, claim_id: str, *, as_json: bool) -> None:
-    """The output of a dry run of a change."""
-    if as_json:
-        app.term.data({"claim_id": claim_id, "done": False})
-    else:
-        app.term.note(f"would be {claim_id}; nothing was changed")
+def _changed(one: ClaimInfo) -> tuple[str, str]:
+    return f"{one.claim_id}  {one.text}", f"{one.status}{f': {one.why}' if one.why else ''}"
 
 
-def _changed(
+def changed(
     app: App,
     session_name: str | None,
-    change: Callable[[Session], Coroutine[Any, Any, str]],
+    change: Callable[[Session], Awaitable[str]],
     *,
     dry_run: bool,
     as_json: bool,
+    told: Callable[[ClaimInfo], tuple[str, str]] = _changed,
 ) -> None:
-    """Change a claim, and print it as it is then."""
+    """Make or change a claim, and print it as it is then: a line, and a note if there is one."""
 
     async def work(session: Session) -> ClaimInfo | str:
         claim_id = await change(session)
@@ -453,27 +451,18 @@ def _changed(
 
     done = app.write(session_name, work, dry_run=dry_run)
     if isinstance(done, str):
-        would_be(app, done, as_json=as_json)
+        if as_json:
+            app.term.data({"claim_id": done, "done": False})
+        else:
+            app.term.note(f"would be {done}; nothing was changed")
     elif as_json:
         app.term.data(claim_object(done))
     else:
-        app.term.line(f"{done.claim_id}  {done.text}")
-        app.term.note(f"{done.status}{f': {done.why}' if done.why else ''}")
+        line, note = told(done)
+        app.term.line(line)
+        if note:
+            app.term.note(note)
 
 
 def _check_object(check: ClaimCheck) -> dict[str, Any]:
-    return {
-        "claim_id": check.claim_id,
-        "outcome": str(check.outcome),
-        "done": check.done,
-        "validators": [str(one) for one in check.validators],
-        "looks": [
-            {
-                "validator": str(one.validator),
-                "ref": one.ref,
-                "outcome": str(one.outcome),
-                "why": one.why,
-            }
-            for one in check.looks
-        ],
-    }
+    return asdict(check) | {"validators": check.validators}

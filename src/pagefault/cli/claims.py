@@ -18,7 +18,7 @@ from pagefault.cli.app import (
     session_argument,
     session_option,
 )
-from pagefault.cli.claim_changes import CHANGES, card_options, would_be
+from pagefault.cli.claim_changes import CHANGES, card_options, changed
 from pagefault.cli.claim_objects import (
     KINDS,
     claim_argument,
@@ -34,7 +34,7 @@ from pagefault.cli.claim_objects import (
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.session import Session
@@ -195,7 +195,6 @@ def add(
     """
     from pagefault.model.page import NO_FACTS, FileQuote, Quote
 
-    app.existing_directory()
     words = quotes or (() if derived_from else (value,))
 
     def state(session: Session) -> Awaitable[str]:
@@ -212,7 +211,7 @@ def add(
             dry_run=dry_run,
         )
 
-    _state(app, session_name, state, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, state, dry_run=dry_run, as_json=as_json, told=_stated)
 
 
 @click.command("remember", cls=Command)
@@ -238,38 +237,14 @@ def remember(
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
-    app.existing_directory()
-
-    def state(session: Session) -> Awaitable[str]:
-        return session.remember(words, kind=kind, dry_run=dry_run)
-
-    _state(app, session_name, state, dry_run=dry_run, as_json=as_json)
-
-
-def _state(
-    app: App,
-    session_name: str | None,
-    state: Callable[[Session], Awaitable[str]],
-    *,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """State a claim, and print it; or the id that it would have."""
-
-    async def write(session: Session) -> ClaimInfo | str:
-        claim_id = await state(session)
-        return claim_id if dry_run else await find_claim(session, claim_id)
-
-    done = app.write(session_name, write, dry_run=dry_run)
-    if isinstance(done, str):
-        would_be(app, done, as_json=as_json)
-        return
-    told = claim_object(done)
-    if as_json:
-        app.term.data(told)
-        return
-    app.term.line(f"{told['claim_id']}  {told['text']}")
-    app.term.note(f"{told['status']}, authority: {told['authority']}")
+    changed(
+        app,
+        session_name,
+        lambda s: s.remember(words, kind=kind, dry_run=dry_run),
+        dry_run=dry_run,
+        as_json=as_json,
+        told=_stated,
+    )
 
 
 @claims.command("retract", cls=Command)
@@ -294,19 +269,18 @@ def retract(
     JSON: one object of `claims ls`: the retracted claim.
     """
 
-    async def write(session: Session) -> ClaimInfo | str:
-        made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
-        return made if dry_run else await find_claim(session, claim_id)
+    changed(
+        app,
+        session_name,
+        lambda s: s.retract(claim_id, origin=origin, key=key, dry_run=dry_run),
+        dry_run=dry_run,
+        as_json=as_json,
+        told=lambda one: (f"{one.claim_id} is {one.status} by {one.closed_by}", ""),
+    )
 
-    done = app.write(session_name, write, dry_run=dry_run)
-    if isinstance(done, str):
-        would_be(app, done, as_json=as_json)
-        return
-    told = claim_object(done)
-    if as_json:
-        app.term.data(told)
-    else:
-        app.term.line(f"{told['claim_id']} is {told['status']} by {told['closed_by']}")
+
+def _stated(one: ClaimInfo) -> tuple[str, str]:
+    return f"{one.claim_id}  {one.text}", f"{one.status}, authority: {one.authority}"
 
 
 for _change in CHANGES:

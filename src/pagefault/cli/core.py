@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,8 +176,6 @@ def insert(
     JSON: {page_id, session_id, session, text, type, area, origin, created_at, quarantined,
     contradicts (notes that say otherwise about the same thing, by their form)}.
     """
-    from dataclasses import asdict
-
     told = app.write(
         session_name,
         lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key, dry_run=dry_run),
@@ -203,8 +202,6 @@ def search(
 
     JSON is a list of objects as `core insert` prints, with relevance (0 to 1).
     """
-    from dataclasses import asdict
-
     from pagefault.service.lookup.names import brief
 
     found = app.read(session_name, lambda s: s.archival_search(query, limit=limit, area=area))
@@ -253,8 +250,6 @@ def import_(
 
     JSON: {sections, notes, known (rows that exist already), left_out: [{what, why}]}.
     """
-    from dataclasses import asdict
-
     from pagefault.model.errors import BadInput
 
     try:

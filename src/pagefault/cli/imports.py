@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -165,14 +165,10 @@ def _state(paths: Sequence[Path]) -> dict[str, tuple[int, int]]:
 
 
 def _object(report: ImportReport) -> dict[str, Any]:
-    names = ("source", "files", "conversations", "sessions", "messages", "known", "attachments")
     return {
         "done": report.done,
         "import": report.run,
-        "sources": [
-            {name: getattr(one, name) for name in (*names, "first_at", "last_at")}
-            for one in report.sources
-        ],
+        "sources": [asdict(one) for one in report.sources],
         "messages": report.messages,
         "sessions": report.sessions,
         "known": report.known,
@@ -180,7 +176,7 @@ def _object(report: ImportReport) -> dict[str, Any]:
         "last_at": report.last_at,
         "secrets": dict(report.secrets),
         "secret_places": list(report.secret_places),
-        "flaws": [{"place": f.place, "why": f.why, "kept": f.kept} for f in report.flaws],
+        "flaws": [asdict(one) for one in report.flaws],
         "flaws_left_out": report.flaws_left_out,
         "ignored": report.ignored,
         "ignored_places": list(report.ignored_places),
