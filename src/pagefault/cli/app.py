@@ -491,6 +491,25 @@ def options(*each: Callable[[Any], Any]) -> Callable[[F], F]:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 
 
+def completer(
+    of: str,
+) -> Callable[[click.Context, click.Parameter, str], list[str | CompletionItem]]:
+    """Completions by the function of `cli/completing.py` with this name, loaded when asked for."""
+
+    def complete(
+        ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[str | CompletionItem]:
+        from pagefault.cli import completing
+
+        return list(getattr(completing, of)(ctx, incomplete))
+
+    return complete
+
+
+complete_page = completer("pages")
+complete_session = completer("sessions")
+
+
 def page_argument(**more: Any) -> Callable[[F], F]:
     """PAGE_ID. A bare number is a message's: 16 is msg_16."""
     return click.argument("page_id", callback=numbered, shell_complete=complete_page, **more)
@@ -503,22 +522,6 @@ def numbered(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 def page_named(value: str) -> str:
     """16 is msg_16; anything else is itself."""
     return f"msg_{int(value)}" if value.isascii() and value.isdecimal() else value
-
-
-def complete_page(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import pages
-
-    return list(pages(ctx, incomplete))
-
-
-def complete_session(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import sessions
-
-    return list(sessions(ctx, incomplete))
 
 
 dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)

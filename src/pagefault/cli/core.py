@@ -12,6 +12,7 @@ from pagefault.cli.app import (
     App,
     Command,
     WithDefault,
+    completer,
     dry_run_option,
     json_option,
     pass_app,
@@ -22,8 +23,6 @@ from pagefault.cli.term import plural
 from pagefault.cli.wording import KEY, LIMIT
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from pagefault.service.session import Session
     from pagefault.service.turn.core_memory import CoreSection
 
@@ -36,12 +35,7 @@ _area_option = click.option(
 )
 
 
-def _complete_proposal(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import proposals
-
-    return list(proposals(ctx, incomplete))
+_complete_proposal = completer("proposals")
 
 
 @click.group(cls=WithDefault, default="show")

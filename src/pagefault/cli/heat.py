@@ -12,6 +12,7 @@ from pagefault.cli.app import (
     Command,
     WithDefault,
     complete_page,
+    completer,
     dry_run_option,
     json_option,
     number_option,
@@ -26,8 +27,6 @@ from pagefault.cli.wording import KEY, LIMIT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from click.shell_completion import CompletionItem
-
     from pagefault.service.derived.heat import HeatItem
 
 TYPES = ["message", "fact", "decision", "entity", "context"]
@@ -40,12 +39,7 @@ _type_option = click.option(
 )
 
 
-def _complete_hot(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import items
-
-    return list(items(ctx, incomplete))
+_complete_hot = completer("items")
 
 
 @click.group(cls=WithDefault, default="status")
