@@ -39,10 +39,9 @@ JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session
 """The output of all of them, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: half of the hits at
-    0.5 do. It depends on their words, speaker, time and surroundings. Hits come in its order, but
-    an answer that quotes others follows them. `also` are pages with the same content. Under each
-    hit is the part that was found, with matching words in bold on a terminal, or else its beginning
-    and what found it."""
+    0.5 do. It depends on their words, speaker, time and surroundings, and it orders the table; JSON
+    is ordered by score. `also` are pages with the same content. Under each hit is the part that was
+    found, with matching words in bold on a terminal, or else its beginning and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
 asking_options = options(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, Group, json_option, number_option, pass_app
+from pagefault.cli.app import App, Group, json_option, number_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -20,7 +20,7 @@ def bench() -> None:
     """Measure the quality and cost of a memory."""
 
 
-@bench.command("kernel", cls=Command)
+@bench.command("kernel")
 @number_option("--pages", 10_000, "Number of pages to write.", least=10)
 @click.option(
     "--at",
@@ -45,7 +45,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
-@bench.command("serve", cls=Command)
+@bench.command("serve")
 @number_option("--sessions", 20, "Number of concurrent sessions.", least=1)
 @number_option(
     "--requests",
@@ -105,7 +105,7 @@ def serving(
 NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof")
 
 
-@bench.command("northstar", cls=Command)
+@bench.command("northstar")
 @number_option("--seeds", 50, "Number of conversations per variant.", least=1)
 @click.option(
     "--windows",
@@ -210,7 +210,7 @@ def northstar(
         raise click.exceptions.Exit(PROBLEMS)
 
 
-@bench.command("ladder", cls=Command)
+@bench.command("ladder")
 @click.option(
     "--data",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -249,7 +249,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
-@bench.command("layout", cls=Command)
+@bench.command("layout")
 @click.option(
     "--data",
     "file",
@@ -335,7 +335,7 @@ def layout(
     )
 
 
-@bench.command("retrieval", cls=Command)
+@bench.command("retrieval")
 @click.option(
     "--data",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

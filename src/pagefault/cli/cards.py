@@ -8,7 +8,6 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
     json_option,
     pass_app,
@@ -47,7 +46,6 @@ def cards() -> None:
 
 @cards.command(
     "ls",
-    cls=Command,
     help=f"""List the cards of a session, oldest first, with their status.
 
     {_JSON}
@@ -72,7 +70,6 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 
 @cards.command(
     "review",
-    cls=Command,
     help=f"""List cards that wait for a person: proposed, stale, expired, failed or contradicted.
 
     Each comes with its evidence and what can be done; nothing is changed here.

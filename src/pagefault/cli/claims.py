@@ -49,7 +49,7 @@ def claims() -> None:
     """
 
 
-@claims.command("ls", cls=Command)
+@claims.command("ls")
 @session_argument
 @json_option
 @pass_app
@@ -88,7 +88,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     app.term.note(f"{plural(len(told), 'claim')}, {standing:,} standing")
 
 
-@claims.command("show", cls=Command)
+@claims.command("show")
 @claim_argument()
 @session_option
 @json_option
@@ -121,7 +121,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
         term.line(told_elsewhere(other))
 
 
-@claims.command("add", cls=Command)
+@claims.command("add")
 @click.argument("value")
 @session_option
 @click.option(
@@ -247,7 +247,7 @@ def remember(
     )
 
 
-@claims.command("retract", cls=Command)
+@claims.command("retract")
 @claim_argument()
 @session_option
 @origin_option

@@ -10,7 +10,6 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
     completer,
     dry_run_option,
@@ -43,7 +42,7 @@ def core() -> None:
     """Core memory, which every request shows, and archival memory, which is searched."""
 
 
-@core.command("show", cls=Command)
+@core.command("show")
 @session_argument
 @click.option("--proposed", is_flag=True, help="Show proposals that wait for `core accept`.")
 @json_option
@@ -68,7 +67,7 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
     app.term.note(plural(len(told), "proposal" if proposed else "section") + begin)
 
 
-@core.command("append", cls=Command)
+@core.command("append")
 @click.argument("section")
 @click.argument("text")
 @session_option
@@ -86,7 +85,7 @@ def append(
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
-@core.command("replace", cls=Command)
+@core.command("replace")
 @click.argument("section")
 @click.argument("old")
 @click.argument("new")
@@ -111,7 +110,7 @@ def replace(
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
-@core.command("accept", cls=Command)
+@core.command("accept")
 @click.argument("proposal", metavar="ID", shell_complete=_complete_proposal)
 @session_option
 @dry_run_option
@@ -146,7 +145,7 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
     _print(app, app.write(session_name, take), as_json=as_json, dry_run=dry_run)
 
 
-@core.command("insert", cls=Command)
+@core.command("insert")
 @click.argument("text")
 @session_option
 @_area_option
@@ -182,7 +181,7 @@ def insert(
         app.term.note(f"may contradict {', '.join(told.contradicts)}: --replaces closes one")
 
 
-@core.command("search", cls=Command)
+@core.command("search")
 @click.argument("query")
 @session_option
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
@@ -219,7 +218,7 @@ def search(
     app.term.note(plural(len(found), "note"))
 
 
-@core.command("import", cls=Command)
+@core.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @session_option
 @click.option(

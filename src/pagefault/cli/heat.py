@@ -9,7 +9,6 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
     complete_page,
     completer,
@@ -47,7 +46,7 @@ def heat() -> None:
     """Hot, warm and cold memory of a session: what every request shows, and what has cooled."""
 
 
-@heat.command("status", cls=Command)
+@heat.command("status")
 @session_argument
 @json_option
 @pass_app
@@ -72,7 +71,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
         app.term.note(f"{one['type']}: {one['reason']} ({', '.join(one['itemIds'])})")
 
 
-@heat.command("hot", cls=Command)
+@heat.command("hot")
 @session_argument
 @json_option
 @pass_app
@@ -91,7 +90,7 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
     app.term.note(plural(len(told), "item"))
 
 
-@heat.command("add", cls=Command)
+@heat.command("add")
 @click.argument("text")
 @session_option
 @click.option(
@@ -132,7 +131,7 @@ def add(
         app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
 
 
-@heat.command("spill", cls=Command)
+@heat.command("spill")
 @click.argument("item_ids", metavar="[ID]...", nargs=-1, shell_complete=_complete_hot)
 @session_option
 @number_option("--count", 4, "Move this many items, least needed first, if no ID is given.")
@@ -160,7 +159,7 @@ def spill(
     app.term.note(plural(len(told.spilled), "item"))
 
 
-@heat.command("recall", cls=Command)
+@heat.command("recall")
 @click.argument("query")
 @session_option
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
@@ -214,7 +213,7 @@ def recall(
         app.term.note(f"{page_id} {'would be' if dry_run else 'is'} hot now")
 
 
-@heat.command("promote", cls=Command)
+@heat.command("promote")
 @click.argument("item_id", metavar="ID", callback=numbered, shell_complete=complete_page)
 @session_option
 @dry_run_option
@@ -232,7 +231,7 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
         app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
 
 
-@heat.command("prune", cls=Command)
+@heat.command("prune")
 @click.argument("item_ids", metavar="[ID]...", nargs=-1)
 @session_option
 @click.option(

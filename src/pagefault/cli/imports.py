@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, WithDefault, find_row, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, find_row, json_option, pass_app
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -33,7 +33,7 @@ def import_() -> None:
     """
 
 
-@import_.command(cls=Command)
+@import_.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--yes", is_flag=True, help="Import without asking first.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
@@ -261,7 +261,7 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 # --- approving ------------------------------------------------------------------------------------
 
 
-@import_.command("list", cls=Command)
+@import_.command("list")
 @in_option("Only sessions imported from SOURCE.")
 @json_option
 @pass_app
@@ -282,7 +282,7 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
         return await memory.imports(source)
 
 
-@import_.command(cls=Command)
+@import_.command()
 @click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")
@@ -297,7 +297,7 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
     _rule(app, run, session_name, imported_from, as_json=as_json, approves=True)
 
 
-@import_.command(cls=Command)
+@import_.command()
 @click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")

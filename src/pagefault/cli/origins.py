@@ -12,6 +12,7 @@ from pagefault.cli.app import (
     dry_run_option,
     find_row,
     json_option,
+    names_of,
     page_argument,
     pass_app,
     session_option,
@@ -19,7 +20,6 @@ from pagefault.cli.app import (
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from pagefault.service.memory import Memory
     from pagefault.service.root.warden import Descendants, PageOrigin
 
 _JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title,
@@ -50,7 +50,7 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
     async def work() -> tuple[PageOrigin, dict[str, str]]:
         async with app.reading() as memory:
             row = await find_row(memory, session_name)
-            return await memory.origins(row.session_id, page_id), await _names(memory)
+            return await memory.origins(row.session_id, page_id), await names_of(memory)
 
     _print(app, *app.run(work()), as_json=as_json)
 
@@ -77,7 +77,7 @@ def raise_(
         async with app.reading() if dry_run else app.writing() as memory:
             row = await find_row(memory, session_name)
             told = await memory.raise_origin(row.session_id, page_id, digest, dry_run=dry_run)
-            return told, await _names(memory)
+            return told, await names_of(memory)
 
     told, names = app.run(work())
     _print(app, told, names, as_json=as_json)
@@ -126,7 +126,7 @@ def revoke(
             found = await memory.revoke_origin(
                 session, page_id or "", origin=origin or "", dry_run=dry_run
             )
-            return found, await _names(memory)
+            return found, await names_of(memory)
 
     found, names = app.run(work())
     if as_json:
@@ -138,10 +138,6 @@ def revoke(
         app.term.line(f"{names[one.session_id]}: {', '.join(one.pages)}")
     pages = plural(sum(len(one.pages) for one in found), "page")
     app.term.note(f"{pages} would be withdrawn" if dry_run else f"{pages} withdrawn")
-
-
-async def _names(memory: Memory) -> dict[str, str]:
-    return {row.session_id: row.name or row.session_id for row in await memory.sessions()}
 
 
 def _descendants(one: Descendants, names: dict[str, str]) -> dict[str, Any]:

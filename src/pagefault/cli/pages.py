@@ -9,7 +9,6 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     Group,
     called,
     either,
@@ -58,7 +57,7 @@ def pages() -> None:
     """
 
 
-@pages.command("ls", cls=Command)
+@pages.command("ls")
 @session_either
 @session_option
 @click.option(
@@ -136,7 +135,7 @@ def ls(
         app.term.note(f"{CLIENT_DECIDES}; `pagefault status` shows what was left out")
 
 
-@pages.command("show", cls=Command)
+@pages.command("show")
 @page_argument()
 @session_option
 @click.option(
@@ -275,7 +274,6 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 
 @pages.command(
     "search",
-    cls=Command,
     help=f"""Find pages that bear on some WORDS, best first.
 
     Like `pagefault recall search`, but optionally limited to a topic or task. To list all of these
@@ -297,7 +295,7 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     search_words(app, words, **options)
 
 
-@pages.command("pin", cls=Command)
+@pages.command("pin")
 @page_argument()
 @session_option
 @json_option
@@ -311,7 +309,7 @@ def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None
     _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
 
 
-@pages.command("unpin", cls=Command)
+@pages.command("unpin")
 @page_argument()
 @session_option
 @json_option

@@ -11,7 +11,6 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
     dry_run_option,
     find_kept,
@@ -75,7 +74,7 @@ def scopes() -> None:
     """
 
 
-@scopes.command("list", cls=Command, help=f"""List every region.
+@scopes.command("list", help=f"""List every region.
 
     JSON: a list of what `scopes show` prints: {_REGION.removeprefix("JSON: ")}
     """)  # fmt: skip
@@ -101,7 +100,7 @@ def list_(app: App, as_json: bool) -> None:
         app.term.line("no regions: each session sees only itself")
 
 
-@scopes.command("show", cls=Command, help=f"""Show a region: its policy, and who mounts it.
+@scopes.command("show", help=f"""Show a region: its policy, and who mounts it.
 
     {_REGION}
     """)  # fmt: skip
@@ -124,7 +123,7 @@ def show(app: App, region: str, as_json: bool) -> None:
     _print_region(app, app.run(work()), as_json=as_json)
 
 
-@scopes.command("pages", cls=Command, help="""Show the pages of a region in full, newest first.
+@scopes.command("pages", help="""Show the pages of a region in full, newest first.
 
     JSON: {region, total, pages: [{page_id, role, speaker, origin, said_at, tokens, text}]}.
     """)  # fmt: skip
@@ -170,7 +169,7 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
         app.term.line("no pages in this region")
 
 
-@scopes.command("create", cls=Command, help=f"""Create a region.
+@scopes.command("create", help=f"""Create a region.
 
     Its scope determines whom it is for: the sessions of a project, those of its owner, or all. They
     may read it; the owner's may write and promote, unless these rights are granted to others.
@@ -231,7 +230,7 @@ def create(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("fork", cls=Command, help=f"""Fork a region: a new one with its current pages.
+@scopes.command("fork", help=f"""Fork a region: a new one with its current pages.
 
     Pages are shared, not copied. Pages added to either later are not in the other.
 
@@ -252,7 +251,7 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("policy", cls=Command, help=f"""Change who may do what in a region.
+@scopes.command("policy", help=f"""Change who may do what in a region.
 
     It takes effect at once: a session that loses access shows nothing of it from its next request
     on. What is not given stays.
@@ -300,7 +299,7 @@ def policy(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("mount", cls=Command, help=f"""Mount a region in a session.
+@scopes.command("mount", help=f"""Mount a region in a session.
 
     The session then finds and recalls the region's pages like its own.
 
@@ -320,7 +319,7 @@ def mount(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("unmount", cls=Command, help=f"""Unmount a region from a session.
+@scopes.command("unmount", help=f"""Unmount a region from a session.
 
     {_MOUNT} It describes the mount that was; without a `mode`, there was none.
     """)  # fmt: skip
@@ -340,7 +339,7 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("consent", cls=Command, help=f"""Grant or withdraw a session's access, as the
+@scopes.command("consent", help=f"""Grant or withdraw a session's access, as the
     owner of a region.
 
     {_MOUNT} null if the session does not mount it.
@@ -376,7 +375,7 @@ def consent(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("promote", cls=Command, help=f"""Copy a page of a session into a region.
+@scopes.command("promote", help=f"""Copy a page of a session into a region.
 
     All parts of its text are copied, with origin, speaker and time. A page is copied once.
 
@@ -396,7 +395,7 @@ def promote(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("share", cls=Command, help=f"""Write a text into a region, as typed by the user.
+@scopes.command("share", help=f"""Write a text into a region, as typed by the user.
 
     If TEXT is "-", it is read from stdin.
 
@@ -436,7 +435,7 @@ def _read_in() -> str:
         raise BadInput("standard input is not UTF-8 text") from None
 
 
-@scopes.command("assign", cls=Command)
+@scopes.command("assign")
 @session_option
 @click.option("--project", metavar="NAME", help="Project of the session.")
 @click.option("--user", metavar="NAME", help="User of the session.")
