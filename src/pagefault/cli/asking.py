@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -12,7 +12,7 @@ import click
 from pagefault.cli.app import App, called, find_session, json_option, names_of, options
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
-from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
+from pagefault.cli.wording import LIMIT, ONLY_SOURCE
 from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
@@ -44,6 +44,42 @@ RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: h
     found, with matching words in bold on a terminal, or else its beginning and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
+
+def kinds_option(kinds: Iterable[Kind] = Kind) -> Callable[[F], F]:
+    return click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice([str(kind) for kind in kinds]),
+        help="Only pages of this kind. May be repeated.",
+    )
+
+
+origins_option = click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Only pages of this origin: user_typed, tool, tool:NAME … May be repeated.",
+)
+
+
+def period_options(of: str) -> Callable[[F], F]:
+    """--since and --until, for these `of` which there are times."""
+    return options(
+        click.option(
+            "--since",
+            metavar="WHEN",
+            help=f'Only {of} since WHEN: 2026-03-01, yesterday, "3 days ago".',
+        ),
+        click.option(
+            "--until",
+            metavar="WHEN",
+            help=f"Only {of} until WHEN. A day is included in full.",
+        ),
+    )
+
+
 asking_options = options(
     click.option(
         "-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help=LIMIT
@@ -51,13 +87,7 @@ asking_options = options(
     click.option(
         "--tokens", type=click.IntRange(min=0), help="Token budget: show the best pages that fit."
     ),
-    click.option(
-        "--kind",
-        "kinds",
-        multiple=True,
-        type=click.Choice([str(kind) for kind in Kind]),
-        help=ONLY_KIND,
-    ),
+    kinds_option(),
     click.option(
         "--modality",
         "modalities",
@@ -65,24 +95,13 @@ asking_options = options(
         type=click.Choice([str(modality) for modality in Modality]),
         help="Only pages of this modality. May be repeated.",
     ),
-    click.option(
-        "--origin",
-        "origins",
-        multiple=True,
-        metavar="ORIGIN",
-        help=ONLY_ORIGIN,
-    ),
-    click.option(
-        "--since",
-        metavar="WHEN",
-        help=ONLY_SINCE,
-    ),
+    origins_option,
+    period_options("pages"),
     click.option(
         "--history",
         is_flag=True,
         help="Include earlier versions of edited text, and closed claims.",
     ),
-    click.option("--until", metavar="WHEN", help=ONLY_UNTIL),
     json_option,
 )
 """The options of all commands that find pages."""

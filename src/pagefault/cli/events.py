@@ -18,6 +18,7 @@ from pagefault.cli.app import (
     pass_app,
     session_either,
 )
+from pagefault.cli.asking import period_options
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import after_ms, first_ms
 from pagefault.cli.wording import LIMIT, ONLY_SESSION
@@ -46,10 +47,7 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 )
 @click.option("--failed", is_flag=True, help="Only test runs that failed.")
 @click.option("--last-passed", is_flag=True, help="Only the last test run that passed.")
-@click.option(
-    "--since", metavar="WHEN", help='Only events since WHEN: 2026-03-01, yesterday, "3 days ago".'
-)
-@click.option("--until", metavar="WHEN", help="Only events until WHEN. A day is included in full.")
+@period_options("events")
 @number_option("--limit", 50, LIMIT, metavar="N")
 @json_option
 @pass_app
