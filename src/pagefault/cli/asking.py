@@ -39,9 +39,9 @@ JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session
 """The output of all of them, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: half of the hits at
-    0.5 do. It depends on their words, speaker, time and surroundings, and it orders the table; JSON
-    is ordered by score. `also` are pages with the same content. Under each hit is the part that was
-    found, with matching words in bold on a terminal, or else its beginning and what found it."""
+    0.5 do. Pages are ranked by their words, speaker, time and surroundings. `also` are pages with
+    the same content. Under each hit is the part that was found, with matching words in bold on a
+    terminal, or else its beginning and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
 
@@ -194,9 +194,12 @@ def ask(
         async with app.reading() as memory:
             session = None if everywhere else await find_session(memory, session_name)
             result = await question(session or memory, wanted, limit, tokens)
-            if not as_json:
-                hits = await _as_shown(memory, result, everywhere=everywhere)
-                result = replace(result, hits=hits)
+            if everywhere and not as_json:
+                from pagefault.views.sources import sources_first
+
+                # As printed: the ranking differs where few of the words cap a hit's relevance.
+                hits = sorted(result.hits, key=lambda hit: -round(hit.relevance, 2))
+                result = replace(result, hits=await sources_first(memory, hits))
             judging = await memory.reranking()
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
@@ -214,20 +217,6 @@ def ask(
         app.term.data(found)
     else:
         _print(app, found)
-
-
-async def _as_shown(
-    memory: Memory, result: SearchResult, *, everywhere: bool
-) -> tuple[SearchHit, ...]:
-    """The hits in the order of the column that is printed. The ranking differs where relevance is
-    capped by how many of the words are there.
-    """
-    hits = tuple(sorted(result.hits, key=lambda hit: -round(hit.relevance, 2)))
-    if not everywhere:
-        return hits
-    from pagefault.views.sources import sources_first
-
-    return await sources_first(memory, hits)
 
 
 def search_words(

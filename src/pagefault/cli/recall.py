@@ -133,7 +133,7 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 
 @recall.command(
     "search",
-    help=f"""Find pages of SESSION that bear on some WORDS, best first.
+    help=f"""Find pages of SESSION that bear on some WORDS: up to three claims, then the best first.
 
     `pagefault search` searches every session.
 
