@@ -269,10 +269,14 @@ def retract(
     JSON: one object of `claims ls`: the retracted claim.
     """
 
+    async def retracted(session: Session) -> str:
+        made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
+        return made if dry_run else claim_id  # shown is the claim, not its retraction
+
     changed(
         app,
         session_name,
-        lambda s: s.retract(claim_id, origin=origin, key=key, dry_run=dry_run),
+        retracted,
         dry_run=dry_run,
         as_json=as_json,
         told=lambda one: (f"{one.claim_id} is {one.status} by {one.closed_by}", ""),
