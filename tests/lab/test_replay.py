@@ -261,7 +261,7 @@ async def test_the_bench_gives_every_figure(
     monkeypatch.setattr(kernel, "SAMPLES", 20)
     seen: set[str] = set()
     told = await kernel.bench_kernel(
-        pages=60, root=tmp_path, progress=lambda label, done, total: seen.add(label)
+        pages=60, root=tmp_path, tell=lambda label, done, total: seen.add(label)
     )
     assert told.keys() >= BENCH
     assert told["pages"] == 60

@@ -8,13 +8,15 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pagefault import Message, Reply, Request, Session, ToolCall
+import pagefault
+from pagefault import Limits, Message, Reply, Request, Session, ToolCall
 from pagefault.engine.scripted import passages_of
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Role
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
 
 COUNTER = O200k()
+WINDOW = 8_000
 
 
 def words(count: int, stem: str = "word") -> str:
@@ -69,6 +71,19 @@ def check_request(request: Request, newest: str) -> None:
     pages = shown(request)
     assert len(pages) == len(set(pages)), "a page is shown twice"
     assert text_of(request).count("<VM:RULES>") == 1, "something forged the rules"
+
+
+async def asked(session: Session, text: str = "And now?") -> Request:
+    """The request after a message, which is then answered."""
+    await session.user(text)
+    request = await session.request()
+    check_request(request, text)
+    await session.assistant("Well.")
+    return request
+
+
+def limited(tmp_path: Path, **limits: Any) -> Any:
+    return pagefault.open(tmp_path / "m", window=WINDOW, sync="os", limits=Limits(**limits))
 
 
 def files_with(root: Path, needle: bytes) -> list[str]:

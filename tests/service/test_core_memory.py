@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,38 +11,21 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault import BadInput, CoreFull, Limits, Memory, NoSuchPage, Reply, Session, ToolCall
-from tests.service.memories import Replies, calls, check_request, shown, text_of, words
-
-WINDOW = 8_000
-
-
-@pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
-    async with pagefault.open(tmp_path / "m", window=WINDOW, sync="os") as memory:
-        yield memory
-
-
-@pytest.fixture
-async def session(memory: Memory) -> Session:
-    return await memory.session("talk")
-
-
-async def asked(session: Session, text: str = "And now?") -> pagefault.Request:
-    await session.user(text)
-    request = await session.request()
-    check_request(request, text)
-    await session.assistant("Well.")
-    return request
+from pagefault import BadInput, CoreFull, Memory, NoSuchPage, Reply, Session, ToolCall
+from tests.service.memories import (
+    Replies,
+    asked,
+    calls,
+    limited,
+    shown,
+    text_of,
+    words,
+)
 
 
 def data(message: pagefault.Message) -> Any:
     """What a tool returned, less the label of its page."""
     return json.loads(message.content.partition("): ")[2])
-
-
-def limited(tmp_path: Path, **limits: Any) -> Any:
-    return pagefault.open(tmp_path / "m", window=WINDOW, sync="os", limits=Limits(**limits))
 
 
 # --- sections ---------------------------------------------------------------------------------

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import pagefault
-from pagefault import BadInput, HotFull, Limits, Memory, NoSuchPage, PinsFull, Session
-from tests.service.memories import check_request, shown, text_of, words
-
-WINDOW = 8_000
-
-
-@pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
-    async with pagefault.open(tmp_path / "m", window=WINDOW, sync="os") as memory:
-        yield memory
-
-
-@pytest.fixture
-async def session(memory: Memory) -> Session:
-    return await memory.session("talk")
-
-
-async def asked(session: Session, text: str = "And now?") -> pagefault.Request:
-    await session.user(text)
-    request = await session.request()
-    check_request(request, text)
-    await session.assistant("Well.")
-    return request
-
-
-def limited(tmp_path: Path, **limits: Any) -> Any:
-    return pagefault.open(tmp_path / "m", window=WINDOW, sync="os", limits=Limits(**limits))
-
+from pagefault import BadInput, HotFull, Memory, NoSuchPage, PinsFull, Session
+from tests.service.memories import asked, limited, shown, text_of, words
 
 # --- what is hot stands in requests -----------------------------------------------------------
 

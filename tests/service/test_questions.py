@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,12 +26,6 @@ QUESTIONS: dict[str, Callable[[Asking], Awaitable[SearchResult]]] = {
     "recall": lambda asked: asked.recall("the ledger migration", limit=100),
 }
 """Every way to ask, as broadly as it goes; each finds the page about the ledger."""
-
-
-@pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
-    async with pagefault.open(tmp_path / "m", window=8_000, sync="os") as memory:
-        yield memory
 
 
 async def talk(memory: Memory) -> Session:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pagefault.language.analyzer import analyze
 from pagefault.model.errors import StoreReadOnly
-from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.ids import FOREVER, NOTHING, Seq, SessionNo
 from pagefault.model.page import Scope
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.api import PageFilter, PageIndex
@@ -19,7 +19,6 @@ from pagefault.store.overlay.index import OverlayIndex
 from pagefault.store.overlay.log import FIRST
 from pagefault.testing.records import Records
 
-LAST = Seq(2**62)
 WORDS = "harbour tea ledger Lisbon 港口 plan index.py".split()
 SAID = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=8)
 
@@ -47,7 +46,7 @@ class Life:
             self.index = OverlayIndex(base)
             self.index.apply(upper.events)
         self.fork = opened.session
-        self.scope = Scope(((opened.session, LAST), (SessionNo(1), at)))
+        self.scope = Scope(((opened.session, FOREVER), (SessionNo(1), at)))
 
     def told(self) -> list[Any]:
         """All that can be asked of the fork, without the numbers of records."""

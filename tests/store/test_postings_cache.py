@@ -19,7 +19,7 @@ from pagefault.store.likely import Numbers
 from pagefault.store.place import Span, place_of
 from pagefault.testing.records import Records
 
-SESSION = Scope(((SessionNo(1), Seq(2**62)),))
+SESSION = Scope.whole(SessionNo(1))
 WORDS = ["tea", "cake", "mi*"]
 
 

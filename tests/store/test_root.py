@@ -53,7 +53,7 @@ def _fill(root: Path, texts: int = 60) -> None:
 
 
 def _pages(store: Store) -> int:
-    scope = Scope(((SessionNo(1), Seq(2**62)),))
+    scope = Scope.whole(SessionNo(1))
     return len(store.index.pages(scope, PageFilter(), limit=10**6))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pagefault.model.errors import StoreError
-from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.ids import FOREVER, Seq, SessionNo
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.store.api import VectorsUnusable
 from pagefault.store.embedded import connections as connections_module
@@ -20,7 +20,6 @@ from pagefault.store.place import place_of
 from pagefault.store.vector_cache import Vectors
 
 ONE, TWO = SessionNo(1), SessionNo(50)
-ALL = Seq(2**40)
 NONE = Seq(0)
 
 
@@ -50,7 +49,7 @@ def filled(file: Path) -> tuple[SqliteVectors, Vectors]:
 
 def test_the_nearest_page_of_a_session_is_found_by_its_order(file: Path) -> None:
     vectors, made = filled(file)
-    found = vectors.nearest("m", Scope(((ONE, ALL),)), made[3], limit=2)
+    found = vectors.nearest("m", Scope.whole(ONE), made[3], limit=2)
     assert found.places[0] == 3
     assert found.similarities[0] == pytest.approx(1, abs=1e-2)
     assert len(found.places) == 2
@@ -59,7 +58,7 @@ def test_the_nearest_page_of_a_session_is_found_by_its_order(file: Path) -> None
 
 def test_a_scope_sees_its_sessions_and_no_more_of_them_than_it_may(file: Path) -> None:
     vectors, made = filled(file)
-    scope = Scope(((TWO, ALL), (ONE, Seq(3))))
+    scope = Scope(((TWO, FOREVER), (ONE, Seq(3))))
     seen = vectors.nearest("m", scope, made[4], limit=50)
     assert sorted(seen.places.tolist()) == [0, 0, 1, 1, 2]
     assert seen.similarities.max() < 0.9
@@ -77,11 +76,11 @@ def test_over_everything_a_place_is_that_of_the_index(file: Path) -> None:
 def test_what_is_put_later_is_found_at_the_next_question(file: Path) -> None:
     vectors, _ = filled(file)
     later = rows(2, seed=9)
-    for scope in (Scope(((ONE, ALL),)), EVERYTHING):
+    for scope in (Scope.whole(ONE), EVERYTHING):
         vectors.nearest("m", scope, later[0], limit=1)
     beside = SqliteVectors.open(file, root_id="r")  # by another process, say
     assert beside.put("m", pages(ONE, 5, 6), later, forgotten=NONE)
-    assert vectors.nearest("m", Scope(((ONE, ALL),)), later[1], limit=1).places.tolist() == [6]
+    assert vectors.nearest("m", Scope.whole(ONE), later[1], limit=1).places.tolist() == [6]
     everywhere = vectors.nearest("m", EVERYTHING, later[0], limit=1)
     assert everywhere.places.tolist() == [place_of(ONE, 5)]
     assert vectors.last_order("m", ONE) == 6
@@ -108,7 +107,7 @@ def test_what_was_put_is_there_when_it_is_opened_again(file: Path) -> None:
     vectors.close()
     again = SqliteVectors.open(file, root_id="r", read_only=True)
     assert again.counts() == {"m": 8}
-    assert again.nearest("m", Scope(((TWO, ALL),)), made[7], limit=1).places.tolist() == [2]
+    assert again.nearest("m", Scope.whole(TWO), made[7], limit=1).places.tolist() == [2]
     again.close()
 
 
@@ -170,7 +169,7 @@ def test_what_was_made_before_a_forgetting_is_not_put_after_it(file: Path) -> No
 
 def test_what_another_process_forgot_is_not_found_in_memory_either(file: Path) -> None:
     vectors, made = filled(file)
-    scope = Scope(((ONE, ALL),))
+    scope = Scope.whole(ONE)
     assert vectors.nearest("m", scope, made[2], limit=1).places.tolist() == [2]
     beside = SqliteVectors.open(file, root_id="r")
     beside.forget(Seq(90), [Seq(ONE + 1 + 2)], [])
@@ -188,7 +187,7 @@ def test_a_model_that_takes_a_pruned_ones_code_gets_none_of_its_vectors(
     later = rows(2, seed=9)
     vectors.put("pruned", pages(ONE, 0, 1), later, forgotten=NONE)
     reader = SqliteVectors.open(file, root_id="r", read_only=True)
-    scope = Scope(((ONE, ALL),))
+    scope = Scope.whole(ONE)
     assert reader.nearest("pruned", scope, later[1], limit=1).places.tolist() == [1]
     vectors.keep_only("m")
     if is_weakened:  # who prunes does not say so
@@ -205,7 +204,7 @@ def test_a_model_that_takes_a_pruned_ones_code_gets_none_of_its_vectors(
 
 def test_of_some_pages_the_nearest_are_found_wherever_they_stand(file: Path) -> None:
     vectors, made = filled(file)
-    scope = Scope(((TWO, ALL), (ONE, Seq(3))))
+    scope = Scope(((TWO, FOREVER), (ONE, Seq(3))))
     near = vectors.nearest("m", scope, made[1], limit=1, only=np.array([2]))
     assert near.places.tolist() == [1, 2], "the nearest of all, and the nearest wanted"
     places = np.array(sorted(place_of(TWO, order) for order in (0, 2)))

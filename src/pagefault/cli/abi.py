@@ -6,14 +6,12 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, pass_app, session_argument
 from pagefault.cli.bench import number
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def abi(app: App, session_name: str | None, as_json: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from inspect import CORO_CREATED, getcoroutinestate
 from pathlib import Path
@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from pagefault.cli.outcome import worded
 from pagefault.cli.term import Term, named, spellings
-from pagefault.cli.wording import SESSION
+from pagefault.cli.wording import DRY_RUN, SESSION
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -82,6 +82,19 @@ class App:
             if getcoroutinestate(work) == CORO_CREATED:  # interrupted before it began
                 work.close()
 
+    def read(self, name: str | None, verb: Callable[[Session], Awaitable[T]]) -> T:
+        """What a verb reads of the named session (`find_row`)."""
+        return self.run(_of_session(self.reading(), name, verb))
+
+    def write(
+        self, name: str | None, verb: Callable[[Session], Awaitable[T]], *, dry_run: bool = False
+    ) -> T:
+        """The result of a verb that writes to the named session. The memory must exist; for a
+        `dry_run` it is opened for reading.
+        """
+        self.existing_directory()
+        return self.run(_of_session(self.reading() if dry_run else self.writing(), name, verb))
+
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Memory]:
         """The memory, for reading: works while another process writes. Raises `StoreMissing`."""
@@ -122,6 +135,22 @@ MAKE_ONE = (
     "`pagefault chat`, `pagefault replay FILE` or `pagefault import PATH` makes one; "
     "--root or PAGEFAULT_HOME says where"
 )
+
+
+async def _of_session(
+    opening: AbstractAsyncContextManager[Memory],
+    name: str | None,
+    verb: Callable[[Session], Awaitable[T]],
+) -> T:
+    async with opening as memory:
+        return await verb(await find_session(memory, name))
+
+
+def called(name: str) -> str:
+    """A session's name within a sentence: quoted, and what a proxy adds to it cut short."""
+    from pagefault.service.lookup.names import brief
+
+    return repr(brief(name))
 
 
 async def names_of(memory: Memory) -> dict[str, str]:
@@ -433,7 +462,52 @@ class WithDefault(Group):
 
 pass_app = click.make_pass_decorator(App, ensure=True)
 
+
+def number_option(
+    name: str, default: int, told: str, *, least: int = 0, metavar: str | None = None
+) -> Callable[[F], F]:
+    """A whole number of at least `least`, whose default the help shows."""
+    return click.option(
+        name,
+        type=click.IntRange(min=least),
+        default=default,
+        show_default=True,
+        metavar=metavar,
+        help=told,
+    )
+
+
+def options(*each: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order in the help."""
+
+    def declared(command: F) -> F:
+        for option in reversed(each):
+            command = option(command)
+        return command
+
+    return declared
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
+
+
+def completer(
+    of: str,
+) -> Callable[[click.Context, click.Parameter, str], list[str | CompletionItem]]:
+    """Completions by the function of `cli/completing.py` with this name, loaded when asked for."""
+
+    def complete(
+        ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[str | CompletionItem]:
+        from pagefault.cli import completing
+
+        return list(getattr(completing, of)(ctx, incomplete))
+
+    return complete
+
+
+complete_page = completer("pages")
+complete_session = completer("sessions")
 
 
 def page_argument(**more: Any) -> Callable[[F], F]:
@@ -450,23 +524,12 @@ def page_named(value: str) -> str:
     return f"msg_{int(value)}" if value.isascii() and value.isdecimal() else value
 
 
-def complete_page(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import pages
-
-    return list(pages(ctx, incomplete))
-
-
-def complete_session(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import sessions
-
-    return list(sessions(ctx, incomplete))
-
+dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 session_argument = click.argument(
+    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
+)
+session_either = click.argument(
     "session_named", metavar="[SESSION]", required=False, shell_complete=complete_session
 )
 """For commands that also take --session; `either` decides between them."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import click
 
-from pagefault.cli.app import App, find_session, json_option, names_of
+from pagefault.cli.app import App, called, find_session, json_option, names_of, options
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural, printable
-from pagefault.cli.wording import LIMIT, ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_SOURCE, ONLY_UNTIL
+from pagefault.cli.wording import LIMIT, ONLY_SOURCE
 from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
@@ -44,20 +44,50 @@ RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: h
     terminal, or else its beginning and what found it."""
 """The columns of a search's table, for the helps of those that search."""
 
-_OPTIONS = (
+
+def kinds_option(kinds: Iterable[Kind] = Kind) -> Callable[[F], F]:
+    return click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice([str(kind) for kind in kinds]),
+        help="Only pages of this kind. May be repeated.",
+    )
+
+
+origins_option = click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Only pages of this origin: user_typed, tool, tool:NAME … May be repeated.",
+)
+
+
+def period_options(of: str) -> Callable[[F], F]:
+    """--since and --until, for these `of` which there are times."""
+    return options(
+        click.option(
+            "--since",
+            metavar="WHEN",
+            help=f'Only {of} since WHEN: 2026-03-01, yesterday, "3 days ago".',
+        ),
+        click.option(
+            "--until",
+            metavar="WHEN",
+            help=f"Only {of} until WHEN. A day is included in full.",
+        ),
+    )
+
+
+asking_options = options(
     click.option(
         "-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help=LIMIT
     ),
     click.option(
         "--tokens", type=click.IntRange(min=0), help="Token budget: show the best pages that fit."
     ),
-    click.option(
-        "--kind",
-        "kinds",
-        multiple=True,
-        type=click.Choice([str(kind) for kind in Kind]),
-        help=ONLY_KIND,
-    ),
+    kinds_option(),
     click.option(
         "--modality",
         "modalities",
@@ -65,26 +95,16 @@ _OPTIONS = (
         type=click.Choice([str(modality) for modality in Modality]),
         help="Only pages of this modality. May be repeated.",
     ),
-    click.option(
-        "--origin",
-        "origins",
-        multiple=True,
-        metavar="ORIGIN",
-        help=ONLY_ORIGIN,
-    ),
-    click.option(
-        "--since",
-        metavar="WHEN",
-        help=ONLY_SINCE,
-    ),
+    origins_option,
+    period_options("pages"),
     click.option(
         "--history",
         is_flag=True,
         help="Include earlier versions of edited text, and closed claims.",
     ),
-    click.option("--until", metavar="WHEN", help=ONLY_UNTIL),
     json_option,
 )
+"""The options of all commands that find pages."""
 
 
 def _a_source(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
@@ -105,13 +125,6 @@ def in_option(told: str = ONLY_SOURCE) -> Callable[[F], F]:
         callback=_a_source,
         help=told,
     )
-
-
-def asking_options(command: F) -> F:
-    """The options of all commands that find pages."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 profile_option = click.option(
@@ -184,7 +197,9 @@ def ask(
             if everywhere and not as_json:
                 from pagefault.views.sources import sources_first
 
-                result = replace(result, hits=await sources_first(memory, result.hits))
+                # As printed: the ranking differs where few of the words cap a hit's relevance.
+                hits = sorted(result.hits, key=lambda hit: -round(hit.relevance, 2))
+                result = replace(result, hits=await sources_first(memory, hits))
             judging = await memory.reranking()
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
@@ -295,7 +310,7 @@ def instead_of(gone: Exception) -> str:
 
 
 def _print(app: App, found: dict[str, Any]) -> None:
-    hits, where = found["hits"], repr(found["session"]) if found["session"] else "any session"
+    hits, where = found["hits"], called(found["session"]) if found["session"] else "any session"
     if not hits:
         app.term.note(_nothing(found, where))
         return

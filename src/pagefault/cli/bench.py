@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, Group, json_option, pass_app
+from pagefault.cli.app import App, Group, json_option, number_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -20,14 +20,8 @@ def bench() -> None:
     """Measure the quality and cost of a memory."""
 
 
-@bench.command("kernel", cls=Command)
-@click.option(
-    "--pages",
-    type=click.IntRange(min=10),
-    default=10_000,
-    show_default=True,
-    help="Number of pages to write.",
-)
+@bench.command("kernel")
+@number_option("--pages", 10_000, "Number of pages to write.", least=10)
 @click.option(
     "--at",
     type=click.Path(path_type=Path, file_okay=False),
@@ -43,7 +37,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     from pagefault.lab.kernel import bench_kernel
 
     with app.term.progress() as progress:
-        figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, progress=progress))
+        figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, tell=progress))
     if as_json:
         app.term.data(figures)
         return
@@ -51,20 +45,13 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
-@bench.command("serve", cls=Command)
-@click.option(
-    "--sessions",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Number of concurrent sessions.",
-)
-@click.option(
+@bench.command("serve")
+@number_option("--sessions", 20, "Number of concurrent sessions.", least=1)
+@number_option(
     "--requests",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="Requests to send by each route. A session's first requests are reported separately.",
+    300,
+    "Requests to send by each route. A session's first requests are reported separately.",
+    least=1,
 )
 @click.option(
     "--rate",
@@ -74,20 +61,9 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     metavar="PER_S",
     help="Offered load in requests per second, both routes together.",
 )
-@click.option(
-    "--body-kb",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="Approximate size of a request body, in kB.",
-)
-@click.option(
-    "--window",
-    type=click.IntRange(min=1_000),
-    default=60_000,
-    show_default=True,
-    metavar="TOKENS",
-    help="Token limit of the proxy's requests.",
+@number_option("--body-kb", 300, "Approximate size of a request body, in kB.", least=1)
+@number_option(
+    "--window", 60_000, "Token limit of the proxy's requests.", least=1_000, metavar="TOKENS"
 )
 @json_option
 @pass_app
@@ -114,7 +90,7 @@ def serving(
                 rate=rate,
                 body_bytes=1_000 * body_kb,
                 window=window,
-                progress=progress,
+                tell=progress,
             )
         )
     if as_json:
@@ -129,14 +105,8 @@ def serving(
 NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof")
 
 
-@bench.command("northstar", cls=Command)
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Number of conversations per variant.",
-)
+@bench.command("northstar")
+@number_option("--seeds", 50, "Number of conversations per variant.", least=1)
 @click.option(
     "--windows",
     default="32000,4000",
@@ -240,7 +210,7 @@ def northstar(
         raise click.exceptions.Exit(PROBLEMS)
 
 
-@bench.command("ladder", cls=Command)
+@bench.command("ladder")
 @click.option(
     "--data",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -254,13 +224,7 @@ def northstar(
     show_default=True,
     help="File format.",
 )
-@click.option(
-    "--sessions",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Number of conversations to generate.",
-)
+@number_option("--sessions", 20, "Number of conversations to generate.", least=1)
 @json_option
 @pass_app
 def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
@@ -285,7 +249,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
-@bench.command("layout", cls=Command)
+@bench.command("layout")
 @click.option(
     "--data",
     "file",
@@ -299,13 +263,12 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     type=FORMATS,
     help=GUESSED_FORMAT,
 )
-@click.option(
+@number_option(
     "--window",
-    type=click.IntRange(min=1),
+    8_000,
+    "Token limit of every request, except in the full-history layout.",
+    least=1,
     metavar="TOKENS",
-    default=8_000,
-    show_default=True,
-    help="Token limit of every request, except in the full-history layout.",
 )
 @click.option(
     "--recall",
@@ -372,7 +335,7 @@ def layout(
     )
 
 
-@bench.command("retrieval", cls=Command)
+@bench.command("retrieval")
 @click.option(
     "--data",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option, pass_app
 from pagefault.cli.term import plural
 from pagefault.model.errors import BadInput
 
@@ -33,28 +33,11 @@ RECORDINGS: Final = Path("tests/proxy/recordings")
     show_default=True,
     help="Folder of recorded client requests, the source of system prompts and message shapes.",
 )
-@click.option(
-    "--tokens",
-    type=click.IntRange(min=10_000),
-    default=300_000,
-    show_default=True,
-    help="Tokens of work in a session.",
+@number_option("--tokens", 300_000, "Tokens of work in a session.", least=10_000)
+@number_option(
+    "--window", 40_000, "Token limit of the proxy's requests.", least=4_000, metavar="TOKENS"
 )
-@click.option(
-    "--window",
-    type=click.IntRange(min=4_000),
-    default=40_000,
-    show_default=True,
-    metavar="TOKENS",
-    help="Token limit of the proxy's requests.",
-)
-@click.option(
-    "--head-tokens",
-    type=click.IntRange(min=0),
-    default=12_000,
-    show_default=True,
-    help="Tokens of system prompt and tools.",
-)
+@number_option("--head-tokens", 12_000, "Tokens of system prompt and tools.")
 @click.option(
     "--seed",
     "seeds",

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option, pass_app
 from pagefault.cli.wording import WINDOW
 
 
@@ -34,14 +34,7 @@ from pagefault.cli.wording import WINDOW
     show_default=True,
     help="Model whose price list applies.",
 )
-@click.option(
-    "--window",
-    type=click.IntRange(min=4_000),
-    default=32_000,
-    show_default=True,
-    metavar="TOKENS",
-    help=WINDOW,
-)
+@number_option("--window", 32_000, WINDOW, least=4_000, metavar="TOKENS")
 @click.option(
     "--engine",
     "asks",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option, pass_app
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
 
@@ -43,13 +43,8 @@ MADE_UP = 4
     metavar="TOKENS,…",
     help="Window sizes to record at, in tokens.",
 )
-@click.option(
-    "--questions-max",
-    type=click.IntRange(min=0),
-    default=60,
-    show_default=True,
-    metavar="N",
-    help="Ask at most N questions at the end of a conversation.",
+@number_option(
+    "--questions-max", 60, "Ask at most N questions at the end of a conversation.", metavar="N"
 )
 @click.option(
     "--only",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, find_row, json_option, pass_app
+from pagefault.cli.app import App, Command, find_row, json_option, pass_app, session_argument
+from pagefault.cli.asking import period_options
 from pagefault.cli.term import plural
 from pagefault.cli.when import after_ms, first_ms
 from pagefault.model.errors import BadInput
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option(
     "--by",
     type=click.Choice(["session", "day", "model"]),
@@ -27,12 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Group rows by session, day (UTC) or model.",
 )
-@click.option(
-    "--since", metavar="WHEN", help='Only requests since WHEN: 2026-03-01, yesterday, "3 days ago".'
-)
-@click.option(
-    "--until", metavar="WHEN", help="Only requests until WHEN. A day is included in full."
-)
+@period_options("requests")
 @click.option(
     "--price",
     "worth",

@@ -8,12 +8,10 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
-    complete_session,
-    find_session,
     json_option,
     pass_app,
+    session_argument,
 )
 from pagefault.cli.claim_objects import told_elsewhere
 from pagefault.cli.term import plural
@@ -48,19 +46,16 @@ def cards() -> None:
 
 @cards.command(
     "ls",
-    cls=Command,
     help=f"""List the cards of a session, oldest first, with their status.
 
     {_JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
-    told = app.run(_read(app, session_name))
+    told = app.read(session_name, lambda s: s.cards())
     if as_json:
         app.term.data([one.to_dict() for one in told])
         return
@@ -75,7 +70,6 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 
 @cards.command(
     "review",
-    cls=Command,
     help=f"""List cards that wait for a person: proposed, stale, expired, failed or contradicted.
 
     Each comes with its evidence and what can be done; nothing is changed here.
@@ -83,13 +77,11 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     {_JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def review(app: App, session_name: str | None, as_json: bool) -> None:
-    told = [one for one in app.run(_read(app, session_name)) if _waits(one)]
+    told = [one for one in app.read(session_name, lambda s: s.cards()) if _waits(one)]
     if as_json:
         app.term.data([one.to_dict() for one in told])
         return
@@ -122,8 +114,3 @@ def _is_denied(card: Card) -> bool:
     upheld_at = checked.last_checked_at if checked.validator == "person" else ""
     closed = (one for one in card.elsewhere if one.status in ("retracted", "superseded"))
     return any(one.closed_at > upheld_at for one in closed)
-
-
-async def _read(app: App, session_name: str | None) -> list[Card]:
-    async with app.reading() as memory:
-        return await (await find_session(memory, session_name)).cards()

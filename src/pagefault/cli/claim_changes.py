@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from pagefault.cli.app import (
     App,
     Command,
-    complete_session,
-    find_session,
+    dry_run_option,
     json_option,
+    options,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.claim_objects import (
@@ -23,7 +25,6 @@ from pagefault.cli.claim_objects import (
     claim_numbered,
     claim_object,
     complete_claim,
-    dry_run_option,
     facts_of,
     find_claim,
     key_option,
@@ -34,14 +35,10 @@ from pagefault.cli.term import plural
 if TYPE_CHECKING:
     from pagefault.model.ids import PageId
     from pagefault.service.derived.claims import ClaimInfo
-    from pagefault.service.lookup.knowledge import Knowledge
     from pagefault.service.session import Session
     from pagefault.service.turn.claim_validators import ClaimCheck
-    from pagefault.service.turn.reflection import Lesson
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_CARD_OPTIONS: Final = (
+card_options = options(
     click.option(
         "--from",
         "derived_from",
@@ -71,13 +68,7 @@ _CARD_OPTIONS: Final = (
         "--max-age-days", type=int, default=None, help="Days it is trusted in all, even if checked."
     ),
 )
-
-
-def card_options(command: F) -> F:
-    """The options for a claim's facts."""
-    for option in reversed(_CARD_OPTIONS):
-        command = option(command)
-    return command
+"""The options for a claim's facts."""
 
 
 @click.command(cls=Command)
@@ -144,7 +135,7 @@ def edit(
             dry_run=dry_run,
         )
 
-    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -174,10 +165,10 @@ def merge(
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
-    _changed(
+    changed(
         app,
         session_name,
-        lambda session: session.merge_claims(
+        lambda s: s.merge_claims(
             claim_ids, value=value, subject=subject, origin=origin, key=key, dry_run=dry_run
         ),
         dry_run=dry_run,
@@ -209,10 +200,10 @@ def confirm(
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
-    _changed(
+    changed(
         app,
         session_name,
-        lambda session: session.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
+        lambda s: s.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
         dry_run=dry_run,
         as_json=as_json,
     )
@@ -237,7 +228,7 @@ def expire(
         await session.expire_claim(claim_id, origin=origin, dry_run=dry_run)
         return claim_id
 
-    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -266,7 +257,7 @@ def contradict(
         await session.contradict_claim(claim_id, other, origin=origin, dry_run=dry_run)
         return claim_id
 
-    _changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -297,15 +288,12 @@ def validate(
     [{validator, ref, outcome, why}].
     """
 
-    async def work() -> tuple[ClaimCheck, ...]:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.validate_claims(
-                claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=dry_run
-            )
+    async def work(session: Session) -> tuple[ClaimCheck, ...]:
+        return await session.validate_claims(
+            claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=dry_run
+        )
 
-    app.existing_directory()
-    found = app.run(work())
+    found = app.write(session_name, work, dry_run=dry_run)
     if as_json:
         app.term.data([_check_object(one) for one in found])
     else:
@@ -320,9 +308,7 @@ def validate(
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def graph(app: App, session_name: str | None, as_json: bool) -> None:
@@ -331,13 +317,10 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
     JSON is a list of objects: claim_id, status, why, value, derived_from, supports.
     """
 
-    async def read() -> list[ClaimInfo]:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).claims()
-
     from pagefault.views.claim_graph import EdgeKind, edges_of, tree
 
-    told = {one.claim_id: one for one in app.run(read()) if one.status != "closing"}
+    found = app.read(session_name, lambda s: s.claims())
+    told = {one.claim_id: one for one in found if one.status != "closing"}
     supports: dict[PageId, list[PageId]] = {}
     for edge in edges_of(list(told.values())):
         if edge.kind is EdgeKind.SUPPORTS:
@@ -391,12 +374,7 @@ def known(
     JSON: {known, reason, told, claims, pages}.
     """
 
-    async def read() -> Knowledge:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return await session.known(query, kinds=kinds)
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.known(query, kinds=kinds))
     if as_json:
         app.term.data(
             {
@@ -430,13 +408,7 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
     procedure), value, pages.
     """
 
-    async def work() -> tuple[Lesson, ...]:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.reflect(dry_run=dry_run)
-
-    app.existing_directory()
-    told = app.run(work())
+    told = app.write(session_name, lambda s: s.reflect(dry_run=dry_run), dry_run=dry_run)
     if as_json:
         app.term.data(
             [
@@ -458,54 +430,39 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
 CHANGES: Final = (edit, merge, confirm, validate, expire, contradict, graph, known, reflect)
 
 
-def would_be(app: App, claim_id: str, *, as_json: bool) -> None:
-    """The output of a dry run of a change."""
-    if as_json:
-        app.term.data({"claim_id": claim_id, "done": False})
-    else:
-        app.term.note(f"would be {claim_id}; nothing was changed")
+def _changed(one: ClaimInfo) -> tuple[str, str]:
+    return f"{one.claim_id}  {one.text}", f"{one.status}{f': {one.why}' if one.why else ''}"
 
 
-def _changed(
+def changed(
     app: App,
     session_name: str | None,
-    change: Callable[[Session], Coroutine[Any, Any, str]],
+    change: Callable[[Session], Awaitable[str]],
     *,
     dry_run: bool,
     as_json: bool,
+    told: Callable[[ClaimInfo], tuple[str, str]] = _changed,
 ) -> None:
-    """Change a claim, and print it as it is then."""
-    app.existing_directory()
+    """Make or change a claim, and print it as it is then: a line, and a note if there is one."""
 
-    async def work() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            claim_id = await change(session)
-            return claim_id if dry_run else await find_claim(session, claim_id)
+    async def work(session: Session) -> ClaimInfo | str:
+        claim_id = await change(session)
+        return claim_id if dry_run else await find_claim(session, claim_id)
 
-    done = app.run(work())
+    done = app.write(session_name, work, dry_run=dry_run)
     if isinstance(done, str):
-        would_be(app, done, as_json=as_json)
+        if as_json:
+            app.term.data({"claim_id": done, "done": False})
+        else:
+            app.term.note(f"would be {done}; nothing was changed")
     elif as_json:
         app.term.data(claim_object(done))
     else:
-        app.term.line(f"{done.claim_id}  {done.text}")
-        app.term.note(f"{done.status}{f': {done.why}' if done.why else ''}")
+        line, note = told(done)
+        app.term.line(line)
+        if note:
+            app.term.note(note)
 
 
 def _check_object(check: ClaimCheck) -> dict[str, Any]:
-    return {
-        "claim_id": check.claim_id,
-        "outcome": str(check.outcome),
-        "done": check.done,
-        "validators": [str(one) for one in check.validators],
-        "looks": [
-            {
-                "validator": str(one.validator),
-                "ref": one.ref,
-                "outcome": str(one.outcome),
-                "why": one.why,
-            }
-            for one in check.looks
-        ],
-    }
+    return asdict(check) | {"validators": check.validators}

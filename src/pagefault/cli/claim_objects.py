@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pagefault.cli.wording import DRY_RUN, KEY
+from pagefault.cli.app import completer
+from pagefault.cli.wording import KEY
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from pagefault.model.page import CardFacts
     from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.derived.elsewhere import ClaimElsewhere
@@ -30,7 +29,6 @@ origin_option = click.option(
     help="Channel it came through. Use model_generated for what a model proposes.",
 )
 key_option = click.option("--key", default="", help=KEY)
-dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 def claim_argument(*names: str, **more: Any) -> Callable[[F], F]:
@@ -50,12 +48,7 @@ def _numbered(value: str) -> str:
     return f"clm_{int(value)}" if value.isascii() and value.isdecimal() else value
 
 
-def complete_claim(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import claims
-
-    return list(claims(ctx, incomplete))
+complete_claim = completer("claims")
 
 
 async def find_claim(session: Session, claim_id: str) -> ClaimInfo:

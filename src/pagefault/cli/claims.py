@@ -11,21 +11,20 @@ from pagefault.cli.app import (
     Command,
     WithDefault,
     complete_page,
-    complete_session,
-    find_session,
+    dry_run_option,
     json_option,
     numbered,
     pass_app,
+    session_argument,
     session_option,
 )
-from pagefault.cli.claim_changes import CHANGES, card_options, would_be
+from pagefault.cli.claim_changes import CHANGES, card_options, changed
 from pagefault.cli.claim_objects import (
     KINDS,
     claim_argument,
     claim_numbered,
     claim_object,
     complete_claim,
-    dry_run_option,
     facts_of,
     find_claim,
     key_option,
@@ -35,7 +34,7 @@ from pagefault.cli.claim_objects import (
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.session import Session
@@ -50,10 +49,8 @@ def claims() -> None:
     """
 
 
-@claims.command("ls", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@claims.command("ls")
+@session_argument
 @json_option
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
@@ -68,7 +65,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     [{page_id, start, end, quote}], in bytes of the page's text, elsewhere (claims of the same
     user's other sessions that say it, too): [{session_id, claim_id, status, evidence, closed_at}].
     """
-    told = app.run(_read(app, session_name))
+    told = app.read(session_name, lambda s: s.claims())
     if as_json:
         app.term.data([claim_object(one) for one in told])
         return
@@ -91,7 +88,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     app.term.note(f"{plural(len(told), 'claim')}, {standing:,} standing")
 
 
-@claims.command("show", cls=Command)
+@claims.command("show")
 @claim_argument()
 @session_option
 @json_option
@@ -102,11 +99,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     JSON: one object of `claims ls`.
     """
 
-    async def read() -> ClaimInfo:
-        async with app.reading() as memory:
-            return await find_claim(await find_session(memory, session_name), claim_id)
-
-    claim = app.run(read())
+    claim = app.read(session_name, lambda session: find_claim(session, claim_id))
     told = claim_object(claim)
     if as_json:
         app.term.data(told)
@@ -128,7 +121,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
         term.line(told_elsewhere(other))
 
 
-@claims.command("add", cls=Command)
+@claims.command("add")
 @click.argument("value")
 @session_option
 @click.option(
@@ -202,7 +195,6 @@ def add(
     """
     from pagefault.model.page import NO_FACTS, FileQuote, Quote
 
-    app.existing_directory()
     words = quotes or (() if derived_from else (value,))
 
     def state(session: Session) -> Awaitable[str]:
@@ -219,7 +211,7 @@ def add(
             dry_run=dry_run,
         )
 
-    _state(app, session_name, state, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, state, dry_run=dry_run, as_json=as_json, told=_stated)
 
 
 @click.command("remember", cls=Command)
@@ -245,43 +237,17 @@ def remember(
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
-    app.existing_directory()
-
-    def state(session: Session) -> Awaitable[str]:
-        return session.remember(words, kind=kind, dry_run=dry_run)
-
-    _state(app, session_name, state, dry_run=dry_run, as_json=as_json)
-
-
-def _state(
-    app: App,
-    session_name: str | None,
-    state: Callable[[Session], Awaitable[str]],
-    *,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """State a claim, and print it; or the id that it would have."""
-
-    async def write() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            claim_id = await state(session)
-            return claim_id if dry_run else await find_claim(session, claim_id)
-
-    done = app.run(write())
-    if isinstance(done, str):
-        would_be(app, done, as_json=as_json)
-        return
-    told = claim_object(done)
-    if as_json:
-        app.term.data(told)
-        return
-    app.term.line(f"{told['claim_id']}  {told['text']}")
-    app.term.note(f"{told['status']}, authority: {told['authority']}")
+    changed(
+        app,
+        session_name,
+        lambda s: s.remember(words, kind=kind, dry_run=dry_run),
+        dry_run=dry_run,
+        as_json=as_json,
+        told=_stated,
+    )
 
 
-@claims.command("retract", cls=Command)
+@claims.command("retract")
 @claim_argument()
 @session_option
 @origin_option
@@ -302,28 +268,23 @@ def retract(
 
     JSON: one object of `claims ls`: the retracted claim.
     """
-    app.existing_directory()
 
-    async def write() -> ClaimInfo | str:
-        async with app.reading() if dry_run else app.writing() as memory:
-            session = await find_session(memory, session_name)
-            made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
-            return made if dry_run else await find_claim(session, claim_id)
+    async def retracted(session: Session) -> str:
+        made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
+        return made if dry_run else claim_id  # shown is the claim, not its retraction
 
-    done = app.run(write())
-    if isinstance(done, str):
-        would_be(app, done, as_json=as_json)
-        return
-    told = claim_object(done)
-    if as_json:
-        app.term.data(told)
-    else:
-        app.term.line(f"{told['claim_id']} is {told['status']} by {told['closed_by']}")
+    changed(
+        app,
+        session_name,
+        retracted,
+        dry_run=dry_run,
+        as_json=as_json,
+        told=lambda one: (f"{one.claim_id} is {one.status} by {one.closed_by}", ""),
+    )
 
 
-async def _read(app: App, session_name: str | None) -> list[ClaimInfo]:
-    async with app.reading() as memory:
-        return await (await find_session(memory, session_name)).claims()
+def _stated(one: ClaimInfo) -> tuple[str, str]:
+    return f"{one.claim_id}  {one.text}", f"{one.status}, authority: {one.authority}"
 
 
 for _change in CHANGES:

@@ -15,6 +15,7 @@ from pagefault.model.errors import PagefaultError
 
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
 
 PAGES_MAX: Final = 200  # the latest: a shell asks before it lists as many
 
@@ -26,7 +27,7 @@ def sessions(ctx: click.Context, incomplete: str) -> list[str]:
         rows = await memory.sessions()
         return list(dict.fromkeys(row.name or row.session_id for row in rows))
 
-    return [name for name in _read(ctx, read) if name.startswith(incomplete)]
+    return _begun(ctx, incomplete, read)
 
 
 def pages(ctx: click.Context, incomplete: str) -> list[str]:
@@ -37,41 +38,50 @@ def pages(ctx: click.Context, incomplete: str) -> list[str]:
         rows = await memory.pages(session, limit=PAGES_MAX, newest_first=True)
         return [row.page_id for row in rows]
 
-    return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
+    return _begun(ctx, incomplete, read)
 
 
 def claims(ctx: click.Context, incomplete: str) -> list[str]:
     """The ids of claims with this prefix; the latest first."""
 
-    async def read(memory: Memory) -> list[str]:
-        session = await find_session(memory, ctx.params.get("session_name"))
+    async def read(session: Session) -> list[str]:
         told = [str(one.claim_id) for one in await session.claims() if one.status != "closing"]
         return told[::-1][:PAGES_MAX]
 
-    return [claim_id for claim_id in _read(ctx, read) if claim_id.startswith(incomplete)]
+    return _begun_in_session(ctx, incomplete, read)
 
 
 def proposals(ctx: click.Context, incomplete: str) -> list[str]:
     """The ids of core memory proposals with this prefix; the latest first."""
 
-    async def read(memory: Memory) -> list[str]:
-        session = await find_session(memory, ctx.params.get("session_name"))
+    async def read(session: Session) -> list[str]:
         return [str(one.page_id) for one in await session.core(proposed=True)][::-1]
 
-    return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
+    return _begun_in_session(ctx, incomplete, read)
 
 
 def items(ctx: click.Context, incomplete: str) -> list[str]:
     """The ids of hot items with this prefix."""
 
-    async def read(memory: Memory) -> list[str]:
-        session = await find_session(memory, ctx.params.get("session_name"))
+    async def read(session: Session) -> list[str]:
         return [str(item.id) for item in await session.heat_hot()]
 
-    return [page_id for page_id in _read(ctx, read) if page_id.startswith(incomplete)]
+    return _begun_in_session(ctx, incomplete, read)
 
 
-def _read(ctx: click.Context, read: Callable[[Memory], Awaitable[list[str]]]) -> list[str]:
+def _begun_in_session(
+    ctx: click.Context, incomplete: str, read: Callable[[Session], Awaitable[list[str]]]
+) -> list[str]:
+    async def of_session(memory: Memory) -> list[str]:
+        return await read(await find_session(memory, ctx.params.get("session_name")))
+
+    return _begun(ctx, incomplete, of_session)
+
+
+def _begun(
+    ctx: click.Context, incomplete: str, read: Callable[[Memory], Awaitable[list[str]]]
+) -> list[str]:
+    """Those of the words read that begin so."""
     app = App(root=ctx.ensure_object(App).root)
     app.term.loudness = -1
 
@@ -80,6 +90,6 @@ def _read(ctx: click.Context, read: Callable[[Memory], Awaitable[list[str]]]) ->
             return await read(memory)
 
     try:
-        return app.run(work())
+        return [word for word in app.run(work()) if word.startswith(incomplete)]
     except (PagefaultError, OSError):
         return []

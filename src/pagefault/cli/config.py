@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, Group, json_option, pass_app
+from pagefault.cli.app import App, Group, json_option, pass_app
 
 if TYPE_CHECKING:
     from pagefault.service.config import Config
@@ -23,7 +23,7 @@ def config() -> None:
     """
 
 
-@config.command("show", cls=Command)
+@config.command("show")
 @click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @json_option
 @pass_app
@@ -55,7 +55,7 @@ def _object(loaded: Config, key: str, origin: str) -> dict[str, Any]:
     return {"value": shown, "origin": origin}
 
 
-@config.command("path", cls=Command)
+@config.command("path")
 @json_option
 @pass_app
 def path(app: App, as_json: bool) -> None:

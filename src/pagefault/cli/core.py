@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,21 +10,18 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
-    complete_session,
-    find_session,
+    completer,
+    dry_run_option,
     json_option,
     pass_app,
+    session_argument,
     session_option,
 )
-from pagefault.cli.heat import dry_run_option, written
 from pagefault.cli.term import plural
 from pagefault.cli.wording import KEY, LIMIT
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from pagefault.service.session import Session
     from pagefault.service.turn.core_memory import CoreSection
 
@@ -36,12 +34,7 @@ _area_option = click.option(
 )
 
 
-def _complete_proposal(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import proposals
-
-    return list(proposals(ctx, incomplete))
+_complete_proposal = completer("proposals")
 
 
 @click.group(cls=WithDefault, default="show")
@@ -49,10 +42,8 @@ def core() -> None:
     """Core memory, which every request shows, and archival memory, which is searched."""
 
 
-@core.command("show", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@core.command("show")
+@session_argument
 @click.option("--proposed", is_flag=True, help="Show proposals that wait for `core accept`.")
 @json_option
 @pass_app
@@ -63,11 +54,7 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
     proposed, archived.
     """
 
-    async def read() -> list[CoreSection]:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).core(proposed=proposed)
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.core(proposed=proposed))
     if as_json:
         app.term.data([section_object(one) for one in told])
         return
@@ -80,7 +67,7 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
     app.term.note(plural(len(told), "proposal" if proposed else "section") + begin)
 
 
-@core.command("append", cls=Command)
+@core.command("append")
 @click.argument("section")
 @click.argument("text")
 @session_option
@@ -94,11 +81,11 @@ def append(
 
     JSON: one object of `core show`.
     """
-    told = written(app, session_name, lambda s: s.core_append(section, text, dry_run=dry_run))
+    told = app.write(session_name, lambda s: s.core_append(section, text, dry_run=dry_run))
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
-@core.command("replace", cls=Command)
+@core.command("replace")
 @click.argument("section")
 @click.argument("old")
 @click.argument("new")
@@ -119,11 +106,11 @@ def replace(
 
     JSON: one object of `core show`.
     """
-    told = written(app, session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run))
+    told = app.write(session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run))
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
-@core.command("accept", cls=Command)
+@core.command("accept")
 @click.argument("proposal", metavar="ID", shell_complete=_complete_proposal)
 @session_option
 @dry_run_option
@@ -155,10 +142,10 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
             raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
         return await session.core_accept(named[0], dry_run=dry_run)
 
-    _print(app, written(app, session_name, take), as_json=as_json, dry_run=dry_run)
+    _print(app, app.write(session_name, take), as_json=as_json, dry_run=dry_run)
 
 
-@core.command("insert", cls=Command)
+@core.command("insert")
 @click.argument("text")
 @session_option
 @_area_option
@@ -182,10 +169,7 @@ def insert(
     JSON: {page_id, session_id, session, text, type, area, origin, created_at, quarantined,
     contradicts (notes that say otherwise about the same thing, by their form)}.
     """
-    from dataclasses import asdict
-
-    told = written(
-        app,
+    told = app.write(
         session_name,
         lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key, dry_run=dry_run),
     )
@@ -197,7 +181,7 @@ def insert(
         app.term.note(f"may contradict {', '.join(told.contradicts)}: --replaces closes one")
 
 
-@core.command("search", cls=Command)
+@core.command("search")
 @click.argument("query")
 @session_option
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
@@ -211,14 +195,9 @@ def search(
 
     JSON is a list of objects as `core insert` prints, with relevance (0 to 1).
     """
-    from dataclasses import asdict
+    from pagefault.service.lookup.names import brief
 
-    async def read() -> Any:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return await session.archival_search(query, limit=limit, area=area)
-
-    found = app.run(read())
+    found = app.read(session_name, lambda s: s.archival_search(query, limit=limit, area=area))
     if as_json:
         app.term.data([asdict(one) for one in found])
         return
@@ -226,7 +205,12 @@ def search(
         app.term.table(
             ["id", "session", "relevance", "says"],
             [
-                [one.page_id, one.session or one.session_id, f"{one.relevance:.2f}", one.text]
+                [
+                    one.page_id,
+                    brief(one.session) or one.session_id,
+                    f"{one.relevance:.2f}",
+                    one.text,
+                ]
                 for one in found
             ],
             right="relevance",
@@ -234,7 +218,7 @@ def search(
     app.term.note(plural(len(found), "note"))
 
 
-@core.command("import", cls=Command)
+@core.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @session_option
 @click.option(
@@ -259,16 +243,14 @@ def import_(
 
     JSON: {sections, notes, known (rows that exist already), left_out: [{what, why}]}.
     """
-    from dataclasses import asdict
-
     from pagefault.model.errors import BadInput
 
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"{file} cannot be read: {problem}") from None
-    told = written(
-        app, session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run)
+    told = app.write(
+        session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run)
     )
     if as_json:
         app.term.data(asdict(told))

@@ -14,9 +14,11 @@ from pagefault.cli.app import (
     either,
     find_row,
     json_option,
+    number_option,
     pass_app,
-    session_argument,
+    session_either,
 )
+from pagefault.cli.asking import period_options
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import after_ms, first_ms
 from pagefault.cli.wording import LIMIT, ONLY_SESSION
@@ -29,7 +31,7 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 
 
 @click.command(cls=Command)
-@session_argument
+@session_either
 @click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option(
@@ -45,13 +47,8 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 )
 @click.option("--failed", is_flag=True, help="Only test runs that failed.")
 @click.option("--last-passed", is_flag=True, help="Only the last test run that passed.")
-@click.option(
-    "--since", metavar="WHEN", help='Only events since WHEN: 2026-03-01, yesterday, "3 days ago".'
-)
-@click.option("--until", metavar="WHEN", help="Only events until WHEN. A day is included in full.")
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=50, show_default=True, help=LIMIT, metavar="N"
-)
+@period_options("events")
+@number_option("--limit", 50, LIMIT, metavar="N")
 @json_option
 @pass_app
 def events(

@@ -8,15 +8,11 @@ from pathlib import Path
 import click
 
 from pagefault.cli.app import App, Command, find_row, json_option, pass_app
-from pagefault.cli.asking import filter_of, in_option
+from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.wording import (
-    ONLY_KIND,
-    ONLY_ORIGIN,
     ONLY_SESSION,
-    ONLY_SINCE,
-    ONLY_UNTIL,
 )
 from pagefault.model.kinds import Kind
 
@@ -31,23 +27,10 @@ from pagefault.model.kinds import Kind
     help="snapshot: a zip archive. events: JSON lines. markdown: a folder of documents.",
 )
 @click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice([str(kind) for kind in (Kind.TRANSCRIPT, Kind.ARTIFACT)]),
-    help=ONLY_KIND,
-)
-@click.option(
-    "--origin",
-    "origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help=ONLY_ORIGIN,
-)
+@kinds_option((Kind.TRANSCRIPT, Kind.ARTIFACT))
+@origins_option
 @in_option()
-@click.option("--since", metavar="WHEN", help=ONLY_SINCE)
-@click.option("--until", metavar="WHEN", help=ONLY_UNTIL)
+@period_options("pages")
 @click.option("--dry-run", is_flag=True, help="Only show what would be exported.")
 @json_option
 @pass_app

@@ -14,7 +14,7 @@ from pagefault.cli.app import (
     find_row,
     json_option,
     pass_app,
-    session_argument,
+    session_either,
     session_option,
 )
 from pagefault.cli.term import iso, plural
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@session_argument
+@session_either
 @session_option
 @click.option("--forks", is_flag=True, help="Include the faults of this session's forks.")
 @click.option(

@@ -18,10 +18,8 @@ from pagefault.cli.app import (
     page_argument,
     pass_app,
 )
-from pagefault.cli.asking import filter_of, in_option
+from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.term import plural
-from pagefault.cli.wording import ONLY_KIND, ONLY_ORIGIN, ONLY_SINCE, ONLY_UNTIL
-from pagefault.model.kinds import Kind
 
 if TYPE_CHECKING:
     from pagefault.service.forget import Forgetting
@@ -33,23 +31,10 @@ if TYPE_CHECKING:
     "--all", "--session-whole", "whole", is_flag=True, help="Erase all of --session, not one page."
 )
 @click.option("--query", metavar="WORDS", help="Only pages that contain all of WORDS.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice([str(kind) for kind in Kind]),
-    help=ONLY_KIND,
-)
-@click.option(
-    "--origin",
-    "origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help=ONLY_ORIGIN,
-)
+@kinds_option()
+@origins_option
 @in_option()
-@click.option("--since", metavar="WHEN", help=ONLY_SINCE)
-@click.option("--until", metavar="WHEN", help=ONLY_UNTIL)
+@period_options("pages")
 @click.option(
     "--session",
     "session_name",

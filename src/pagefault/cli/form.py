@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    called,
+    find_session,
+    json_option,
+    pass_app,
+    session_argument,
+)
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -16,9 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option(
     "--by",
     type=click.Choice(["model", "rules"]),
@@ -100,7 +106,9 @@ def form(
     count = plural(len(told["formed"]), "range")
     tokens = sum(one["tokens"] for one in told["formed"])
     asked = f", {tokens:,} tokens of requests" if tokens else ""
-    app.term.note(f"{count} {'would be ' if dry_run else ''}formed of {told['session']!r}{asked}")
+    app.term.note(
+        f"{count} {'would be ' if dry_run else ''}formed of {called(told['session'])}{asked}"
+    )
     if not told["ranges"] and not rest:
         app.term.note("no range is closed yet; --rest also forms the last turns")
 

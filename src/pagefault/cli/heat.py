@@ -9,29 +9,26 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
     complete_page,
-    complete_session,
-    find_session,
+    completer,
+    dry_run_option,
     json_option,
+    number_option,
     numbered,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.term import plural
-from pagefault.cli.wording import DRY_RUN, KEY, LIMIT
+from pagefault.cli.wording import KEY, LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from click.shell_completion import CompletionItem
+    from collections.abc import Sequence
 
     from pagefault.service.derived.heat import HeatItem
-    from pagefault.service.session import Session
 
 TYPES = ["message", "fact", "decision", "entity", "context"]
-dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 _type_option = click.option(
     "--type",
     "types",
@@ -41,12 +38,7 @@ _type_option = click.option(
 )
 
 
-def _complete_hot(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    from pagefault.cli.completing import items
-
-    return list(items(ctx, incomplete))
+_complete_hot = completer("items")
 
 
 @click.group(cls=WithDefault, default="status")
@@ -54,10 +46,8 @@ def heat() -> None:
     """Hot, warm and cold memory of a session: what every request shows, and what has cooled."""
 
 
-@heat.command("status", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@heat.command("status")
+@session_argument
 @json_option
 @pass_app
 def status(app: App, session_name: str | None, as_json: bool) -> None:
@@ -67,11 +57,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
     archived, suggestions: [{type (spill, recall or prune), reason, itemIds}]}.
     """
 
-    async def read() -> Any:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).heat_status()
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.heat_status())
     if as_json:
         app.term.data(told.as_dict())
         return
@@ -85,10 +71,8 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
         app.term.note(f"{one['type']}: {one['reason']} ({', '.join(one['itemIds'])})")
 
 
-@heat.command("hot", cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@heat.command("hot")
+@session_argument
 @json_option
 @pass_app
 def hot(app: App, session_name: str | None, as_json: bool) -> None:
@@ -98,11 +82,7 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
     createdAt, relevanceScore, tokens, origin, area, metadata, quarantined}.
     """
 
-    async def read() -> list[HeatItem]:
-        async with app.reading() as memory:
-            return await (await find_session(memory, session_name)).heat_hot()
-
-    told = app.run(read())
+    told = app.read(session_name, lambda s: s.heat_hot())
     if as_json:
         app.term.data([item.as_dict() for item in told])
         return
@@ -110,7 +90,7 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
     app.term.note(plural(len(told), "item"))
 
 
-@heat.command("add", cls=Command)
+@heat.command("add")
 @click.argument("text")
 @session_option
 @click.option(
@@ -141,8 +121,7 @@ def add(
     JSON: one item of `heat hot`.
     """
     given = _object(metadata) if metadata else {}
-    item = written(
-        app,
+    item = app.write(
         session_name,
         lambda s: s.heat_add(text, type=type_, metadata=given, key=key, dry_run=dry_run),
     )
@@ -152,16 +131,10 @@ def add(
         app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
 
 
-@heat.command("spill", cls=Command)
+@heat.command("spill")
 @click.argument("item_ids", metavar="[ID]...", nargs=-1, shell_complete=_complete_hot)
 @session_option
-@click.option(
-    "--count",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="Move this many items, least needed first, if no ID is given.",
-)
+@number_option("--count", 4, "Move this many items, least needed first, if no ID is given.")
 @dry_run_option
 @json_option
 @pass_app
@@ -177,9 +150,7 @@ def spill(
 
     JSON: {spilledCount, spilledIds, targetTier (warm or cold, where most went), targets}.
     """
-    told = written(
-        app, session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run)
-    )
+    told = app.write(session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run))
     if as_json:
         app.term.data(told.as_dict())
         return
@@ -188,7 +159,7 @@ def spill(
     app.term.note(plural(len(told.spilled), "item"))
 
 
-@heat.command("recall", cls=Command)
+@heat.command("recall")
 @click.argument("query")
 @session_option
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
@@ -221,8 +192,7 @@ def recall(
 
     JSON: {items, promoted, relevanceScores}, with items as in `heat hot`.
     """
-    told = written(
-        app,
+    told = app.write(
         session_name,
         lambda s: s.heat_recall(
             query,
@@ -243,7 +213,7 @@ def recall(
         app.term.note(f"{page_id} {'would be' if dry_run else 'is'} hot now")
 
 
-@heat.command("promote", cls=Command)
+@heat.command("promote")
 @click.argument("item_id", metavar="ID", callback=numbered, shell_complete=complete_page)
 @session_option
 @dry_run_option
@@ -254,14 +224,14 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
 
     JSON: one item of `heat hot`.
     """
-    item = written(app, session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run))
+    item = app.write(session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run))
     if as_json:
         app.term.data(item.as_dict())
     else:
         app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
 
 
-@heat.command("prune", cls=Command)
+@heat.command("prune")
 @click.argument("item_ids", metavar="[ID]...", nargs=-1)
 @session_option
 @click.option(
@@ -285,9 +255,7 @@ def prune(
 
     JSON: {archivedCount, archivedIds}.
     """
-    gone = written(
-        app, session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run)
-    )
+    gone = app.write(session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run))
     if as_json:
         app.term.data({"archivedCount": len(gone), "archivedIds": gone})
     else:
@@ -311,17 +279,6 @@ def _print(app: App, items: Sequence[HeatItem]) -> None:
             ],
             right="used relevance",
         )
-
-
-def written(app: App, session_name: str | None, verb: Callable[[Session], Awaitable[Any]]) -> Any:
-    """The result of a verb that writes to the named session."""
-    app.existing_directory()
-
-    async def write() -> Any:
-        async with app.writing() as memory:
-            return await verb(await find_session(memory, session_name))
-
-    return app.run(write())
 
 
 def _object(text: str) -> dict[str, Any]:

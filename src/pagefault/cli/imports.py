@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, WithDefault, find_row, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, find_row, json_option, pass_app
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -33,7 +33,7 @@ def import_() -> None:
     """
 
 
-@import_.command(cls=Command)
+@import_.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--yes", is_flag=True, help="Import without asking first.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
@@ -165,14 +165,10 @@ def _state(paths: Sequence[Path]) -> dict[str, tuple[int, int]]:
 
 
 def _object(report: ImportReport) -> dict[str, Any]:
-    names = ("source", "files", "conversations", "sessions", "messages", "known", "attachments")
     return {
         "done": report.done,
         "import": report.run,
-        "sources": [
-            {name: getattr(one, name) for name in (*names, "first_at", "last_at")}
-            for one in report.sources
-        ],
+        "sources": [asdict(one) for one in report.sources],
         "messages": report.messages,
         "sessions": report.sessions,
         "known": report.known,
@@ -180,7 +176,7 @@ def _object(report: ImportReport) -> dict[str, Any]:
         "last_at": report.last_at,
         "secrets": dict(report.secrets),
         "secret_places": list(report.secret_places),
-        "flaws": [{"place": f.place, "why": f.why, "kept": f.kept} for f in report.flaws],
+        "flaws": [asdict(one) for one in report.flaws],
         "flaws_left_out": report.flaws_left_out,
         "ignored": report.ignored,
         "ignored_places": list(report.ignored_places),
@@ -265,7 +261,7 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 # --- approving ------------------------------------------------------------------------------------
 
 
-@import_.command("list", cls=Command)
+@import_.command("list")
 @in_option("Only sessions imported from SOURCE.")
 @json_option
 @pass_app
@@ -286,7 +282,7 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
         return await memory.imports(source)
 
 
-@import_.command(cls=Command)
+@import_.command()
 @click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")
@@ -301,7 +297,7 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
     _rule(app, run, session_name, imported_from, as_json=as_json, approves=True)
 
 
-@import_.command(cls=Command)
+@import_.command()
 @click.option("--import", "run", metavar="IMPORT", default="", help="All sessions of one import.")
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")

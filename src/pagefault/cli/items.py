@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, called, json_option, pass_app, session_argument
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.service.inspection.received import ConversationItem
+    from pagefault.service.session import Session
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option(
     "--message",
     metavar="SEQ",
@@ -40,15 +39,13 @@ def items(app: App, session_name: str | None, message: int | None, as_json: bool
     message_seq, json}, `json` being the message itself.
     """
 
-    async def read() -> tuple[str, list[ConversationItem], str]:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            name = session.name or session.session_id
-            if message is not None:
-                return name, [], await session.client_json(message)
-            return name, await session.items(), ""
+    async def read(session: Session) -> tuple[str, list[ConversationItem], str]:
+        name = session.name or session.session_id
+        if message is not None:
+            return name, [], await session.client_json(message)
+        return name, await session.items(), ""
 
-    name, found, sent = app.run(read())
+    name, found, sent = app.read(session_name, read)
     if message is not None:
         value = json.loads(sent)
         told = {"session": name, "message_seq": message, "json": value}
@@ -73,7 +70,7 @@ def items(app: App, session_name: str | None, message: int | None, as_json: bool
     )
     kept = len({one.message_seq for one in found if one.message_seq})
     app.term.note(
-        f"{plural(len(found), 'item')} in {name!r}; {plural(kept, 'message')} of a client"
+        f"{plural(len(found), 'item')} in {called(name)}; {plural(kept, 'message')} of a client"
     )
 
 

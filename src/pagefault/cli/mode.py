@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.app import App, Command, find_row, json_option, names_of, pass_app
 from pagefault.cli.wording import ONLY_SESSION
 from pagefault.model.kinds import ControlMode
 
@@ -41,7 +41,7 @@ def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) ->
             only = (await find_row(memory, session_name)).session_id if session_name else ""
             if mode is not None:
                 await memory.set_control(mode, session=only)
-            names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+            names = await names_of(memory)
             return {
                 "mode": await memory.control(),
                 "sessions": [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, WithDefault, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, json_option, pass_app
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def models() -> None:
     """
 
 
-@models.command("ls", cls=Command)
+@models.command("ls")
 @click.argument("names", nargs=-1)
 @json_option
 @pass_app
@@ -69,7 +69,7 @@ def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
     app.term.note(f"{plural(len(chosen), 'model')}, as of {AS_OF}; --json has notes and the rest")
 
 
-@models.command("calibrate", cls=Command)
+@models.command("calibrate")
 @json_option
 @pass_app
 def calibrate(app: App, as_json: bool) -> None:

@@ -11,12 +11,14 @@ import click
 from pagefault.cli.app import (
     App,
     Command,
+    called,
     complete_session,
     find_session,
     json_option,
     page_argument,
     page_named,
     pass_app,
+    session_argument,
 )
 from pagefault.cli.proxied import window_of
 from pagefault.cli.term import iso, local, plural
@@ -44,27 +46,23 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
     faulted or stub. `relayed` is null, or the request that a proxy passed on.
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.argument("when", metavar="WHEN", required=False)
 @json_option
 @pass_app
 def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> None:
     named, when = _named("WHEN", session_name, when)
 
-    async def read() -> tuple[str, Moment]:
-        async with app.reading() as memory:
-            session = await find_session(memory, named)
-            return session.name or session.session_id, await _moment(session, when)
+    async def read(session: Session) -> tuple[str, Moment]:
+        return session.name or session.session_id, await _moment(session, when)
 
-    name, moment = app.run(read())
+    name, moment = app.read(named, read)
     if as_json:
         app.term.data({"session": name} | _object(moment))
         return
     cells = map(_cells, moment.pages)
     app.term.table(["id", "level", "tokens", "place"], cells, right="tokens")
-    app.term.note(f"{name}, {_told(moment)}")
+    app.term.note(f"{called(name)}, {_told(moment)}")
 
 
 @click.command(
@@ -79,9 +77,7 @@ def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> N
     and so is a page.
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.argument("before", metavar="A", required=False)
 @click.argument("after", metavar="B", required=False)
 @json_option
@@ -93,13 +89,11 @@ def diff(
 
     named, before, after = _named("A and B", session_name, before, after)
 
-    async def read() -> tuple[str, Moment, Moment]:
-        async with app.reading() as memory:
-            session = await find_session(memory, named)
-            name = session.name or session.session_id
-            return name, await _moment(session, before), await _moment(session, after)
+    async def read(session: Session) -> tuple[str, Moment, Moment]:
+        name = session.name or session.session_id
+        return name, await _moment(session, before), await _moment(session, after)
 
-    name, old, new = app.run(read())
+    name, old, new = app.read(named, read)
     change = difference(old, new)
     if as_json:
         told = {"before": _object(old), "after": _object(new)}
@@ -202,7 +196,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
             ],
             right="seq turn",
         )
-    app.term.note(f"{plural(len(found), 'movement')} in {name!r}")
+    app.term.note(f"{plural(len(found), 'movement')} in {called(name)}")
 
 
 def _named(wanted: str, session_name: str | None, *times: str | None) -> tuple[Any, ...]:

@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, page_argument, pass_app
+from pagefault.cli.app import (
+    App,
+    Command,
+    dry_run_option,
+    find_row,
+    json_option,
+    names_of,
+    page_argument,
+    pass_app,
+    session_option,
+)
 from pagefault.cli.term import plural
-from pagefault.cli.wording import DRY_RUN, SESSION
 
 if TYPE_CHECKING:
-    from pagefault.service.memory import Memory
     from pagefault.service.root.warden import Descendants, PageOrigin
 
 _JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title,
     text, descendants: [{session, session_id, pages}]}."""
-
-_session_option = click.option("--session", "session_name", metavar="NAME", help=SESSION)
-_dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 @click.group()
@@ -36,7 +41,7 @@ def origins() -> None:
     {_JSON}
     """)  # fmt: skip
 @page_argument()
-@_session_option
+@session_option
 @json_option
 @pass_app
 def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
@@ -45,7 +50,7 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
     async def work() -> tuple[PageOrigin, dict[str, str]]:
         async with app.reading() as memory:
             row = await find_row(memory, session_name)
-            return await memory.origins(row.session_id, page_id), await _names(memory)
+            return await memory.origins(row.session_id, page_id), await names_of(memory)
 
     _print(app, *app.run(work()), as_json=as_json)
 
@@ -59,8 +64,8 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
     """)  # fmt: skip
 @page_argument()
 @click.argument("digest")
-@_session_option
-@_dry_run_option
+@session_option
+@dry_run_option
 @json_option
 @pass_app
 def raise_(
@@ -72,7 +77,7 @@ def raise_(
         async with app.reading() if dry_run else app.writing() as memory:
             row = await find_row(memory, session_name)
             told = await memory.raise_origin(row.session_id, page_id, digest, dry_run=dry_run)
-            return told, await _names(memory)
+            return told, await names_of(memory)
 
     told, names = app.run(work())
     _print(app, told, names, as_json=as_json)
@@ -83,10 +88,10 @@ def raise_(
 
 @origins.command(cls=Command)
 @page_argument(required=False)
-@_session_option
+@session_option
 @click.option("--origin", metavar="ORIGIN", help="All pages of this origin: web, tool, tool:NAME …")
 @click.option("--all", "--session-whole", "whole", is_flag=True, help="All pages of --session.")
-@_dry_run_option
+@dry_run_option
 @json_option
 @pass_app
 def revoke(
@@ -121,7 +126,7 @@ def revoke(
             found = await memory.revoke_origin(
                 session, page_id or "", origin=origin or "", dry_run=dry_run
             )
-            return found, await _names(memory)
+            return found, await names_of(memory)
 
     found, names = app.run(work())
     if as_json:
@@ -133,10 +138,6 @@ def revoke(
         app.term.line(f"{names[one.session_id]}: {', '.join(one.pages)}")
     pages = plural(sum(len(one.pages) for one in found), "page")
     app.term.note(f"{pages} would be withdrawn" if dry_run else f"{pages} withdrawn")
-
-
-async def _names(memory: Memory) -> dict[str, str]:
-    return {row.session_id: row.name or row.session_id for row in await memory.sessions()}
 
 
 def _descendants(one: Descendants, names: dict[str, str]) -> dict[str, Any]:

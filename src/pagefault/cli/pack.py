@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +16,8 @@ from pagefault.cli.app import (
     complete_session,
     find_row,
     json_option,
+    number_option,
+    options,
     pass_app,
     session_option,
 )
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _FORMS: Final = ("md", "json", "claude", "codex")
 _JSON: Final = """JSON: {query, generated_at, pack_type, a list of {text, cites} for each section
     (summary, active_tasks, recent_decisions, changed_files, open_questions …), matched, fallback,
@@ -43,15 +43,8 @@ _BUDGET_FIRST: Final = 128
 _BUDGET_LAST: Final = 1 << 16
 """Budgets between which the smallest is sought that would hold something."""
 _EMPTY: Final = {"digest": "nothing changed"}
-_OPTIONS: Final = (
-    click.option(
-        "--budget",
-        type=click.IntRange(min=0),
-        default=2_000,
-        show_default=True,
-        metavar="N",
-        help="Token budget of the text.",
-    ),
+_packing = options(
+    number_option("--budget", 2_000, "Token budget of the text.", metavar="N"),
     click.option(
         "--format",
         "form",
@@ -92,12 +85,6 @@ _only_session = click.option(
     shell_complete=complete_session,
     help=ONLY_SESSION,
 )
-
-
-def _packing(command: F) -> F:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command(

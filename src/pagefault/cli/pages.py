@@ -9,14 +9,14 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     Group,
+    called,
     either,
     find_session,
     json_option,
     page_argument,
     pass_app,
-    session_argument,
+    session_either,
     session_option,
 )
 from pagefault.cli.asking import (
@@ -57,8 +57,8 @@ def pages() -> None:
     """
 
 
-@pages.command("ls", cls=Command)
-@session_argument
+@pages.command("ls")
+@session_either
 @session_option
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help=LIMIT
@@ -130,12 +130,12 @@ def ls(
     )
     shown = len(found["pages"])
     more = f" of {found['total']:,}; --all shows them all" if shown < found["total"] else ""
-    app.term.note(f"{plural(shown, 'page')}{more} in {found['session']!r}")
+    app.term.note(f"{plural(shown, 'page')}{more} in {called(found['session'])}")
     if found["proxied"]:
         app.term.note(f"{CLIENT_DECIDES}; `pagefault status` shows what was left out")
 
 
-@pages.command("show", cls=Command)
+@pages.command("show")
 @page_argument()
 @session_option
 @click.option(
@@ -233,12 +233,7 @@ def _details(page: Page) -> dict[str, Any]:
 
 
 def _write_bytes(app: App, page_id: str, session_name: str | None, out: Path) -> None:
-    async def read() -> bytes:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return await session.artifact_bytes(page_id)
-
-    data = app.run(read())
+    data = app.read(session_name, lambda s: s.artifact_bytes(page_id))
     try:
         with out.open("xb") as file:
             file.write(data)
@@ -279,7 +274,6 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 
 @pages.command(
     "search",
-    cls=Command,
     help=f"""Find pages that bear on some WORDS, best first.
 
     Like `pagefault recall search`, but optionally limited to a topic or task. To list all of these
@@ -301,7 +295,7 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     search_words(app, words, **options)
 
 
-@pages.command("pin", cls=Command)
+@pages.command("pin")
 @page_argument()
 @session_option
 @json_option
@@ -315,7 +309,7 @@ def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None
     _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
 
 
-@pages.command("unpin", cls=Command)
+@pages.command("unpin")
 @page_argument()
 @session_option
 @json_option

@@ -9,6 +9,7 @@ import click
 from pagefault.cli.app import (
     App,
     Command,
+    called,
     complete_session,
     find_session,
     json_option,
@@ -60,7 +61,7 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
         app.term.line("no goal is set")
     elif text is None:
         app.term.text(told["text"])
-        app.term.note(f"{told['goal']} of {told['session']!r}")
+        app.term.note(f"{told['goal']} of {called(told['session'])}")
     else:
         app.term.line(f"{told['goal']} is the goal")
     if told["proxied"] and text is not None and not as_json:
@@ -161,17 +162,15 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
         _list_checkpoints(app, session, as_json=as_json)
         return
 
-    async def write() -> dict[str, Any]:
-        async with app.writing() as memory:
-            found = await find_session(memory, session)
-            seq = await found.checkpoint(name)
-            return {"session": found.name or found.session_id, "name": name, "seq": seq}
+    async def write(session: Session) -> dict[str, Any]:
+        seq = await session.checkpoint(name)
+        return {"session": session.name or session.session_id, "name": name, "seq": seq}
 
-    told = app.run(write())
+    told = app.write(session, write)
     if as_json:
         app.term.data(told)
         return
-    app.term.line(f"{told['name']!r} is record {told['seq']:,} of {told['session']!r}")
+    app.term.line(f"{told['name']!r} is record {told['seq']:,} of {called(told['session'])}")
 
 
 @click.command(
@@ -196,36 +195,30 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
 @json_option
 @pass_app
 def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> None:
-    app.existing_directory()
+    async def write(session: Session) -> dict[str, Any]:
+        made = await session.fork(name, **(time_of(when) if when else {}))
+        return {
+            "session": made.name,
+            "session_id": made.session_id,
+            "fork_of": session.session_id,
+            "pages": (await made.status()).pages,
+        }
 
-    async def write() -> dict[str, Any]:
-        async with app.writing() as memory:
-            found = await find_session(memory, session)
-            made = await found.fork(name, **(time_of(when) if when else {}))
-            return {
-                "session": made.name,
-                "session_id": made.session_id,
-                "fork_of": found.session_id,
-                "pages": (await made.status()).pages,
-            }
-
-    told = app.run(write())
+    told = app.write(session, write)
     if as_json:
         app.term.data(told)
         return
-    called = f"{told['session']!r}" if told["session"] else "a session without a name"
-    app.term.line(f"{called}, {told['session_id']}: {plural(told['pages'], 'page')}")
+    made = called(told["session"]) if told["session"] else "a session without a name"
+    app.term.line(f"{made}, {told['session_id']}: {plural(told['pages'], 'page')}")
 
 
 def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
     from pagefault.service.inspection.checkpoints import Checkpoint
 
-    async def read() -> tuple[str, list[Checkpoint]]:
-        async with app.reading() as memory:
-            found = await find_session(memory, session)
-            return found.name or found.session_id, await found.checkpoints()
+    async def read(session: Session) -> tuple[str, list[Checkpoint]]:
+        return session.name or session.session_id, await session.checkpoints()
 
-    called, made = app.run(read())
+    name, made = app.read(session, read)
     if as_json:
         told = [
             {
@@ -238,7 +231,7 @@ def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
             }
             for one in made
         ]
-        app.term.data({"session": called, "checkpoints": told})
+        app.term.data({"session": name, "checkpoints": told})
         return
     if made:
         app.term.table(
@@ -256,4 +249,4 @@ def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
             ],
             right="seq turn pages epoch",
         )
-    app.term.note(f"{plural(len(made), 'checkpoint')} of {called!r}")
+    app.term.note(f"{plural(len(made), 'checkpoint')} of {called(name)}")

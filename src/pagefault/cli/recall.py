@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, Group, complete_session, pass_app
+from pagefault.cli.app import App, Group, complete_session, pass_app, session_argument
 from pagefault.cli.asking import (
     JSON,
     RELEVANCE,
@@ -29,7 +29,6 @@ def recall() -> None:
 
 @recall.command(
     "recent",
-    cls=Command,
     help=f"""List the latest pages, newest first.
 
     Without SESSION, from every session.
@@ -37,9 +36,7 @@ def recall() -> None:
     {JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @asking_options
 @pass_app
 def recent(app: App, /, session_name: str | None, **options: Any) -> None:
@@ -53,7 +50,6 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
 
 @recall.command(
     "timeline",
-    cls=Command,
     help=f"""List what was said from --since until --until, in order.
 
     Without SESSION, from every session.
@@ -61,9 +57,7 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
     {JSON}
     """,
 )
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @asking_options
 @pass_app
 def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
@@ -95,7 +89,6 @@ def _named(
 
 @recall.command(
     "topic",
-    cls=Command,
     help=f"""Find pages with TOPIC among their topics, most relevant first.
 
     Without SESSION, from every session.
@@ -118,7 +111,6 @@ def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 
 @recall.command(
     "task",
-    cls=Command,
     help=f"""Find pages that name TASK (#42 or 42, ABC-7), most relevant first.
 
     Without SESSION, from every session.
@@ -141,8 +133,7 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 
 @recall.command(
     "search",
-    cls=Command,
-    help=f"""Find pages of SESSION that bear on some WORDS, best first.
+    help=f"""Find pages of SESSION that bear on some WORDS: up to three claims, then the best first.
 
     `pagefault search` searches every session.
 

@@ -9,15 +9,13 @@ from pathlib import Path
 import click
 
 from pagefault import __version__
-from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_argument
 from pagefault.cli.term import plural, printable, redacted
 from pagefault.views.files import place
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option(
     "-o",
     "--output",

@@ -9,7 +9,6 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
     find_kept,
     json_option,
@@ -50,7 +49,7 @@ _session_option = click.option(
 )
 
 
-@retention.command("show", cls=Command, help=f"""Show the rules, and what is past its time.
+@retention.command("show", help=f"""Show the rules, and what is past its time.
 
     {_JSON}
     """)  # fmt: skip
@@ -67,7 +66,7 @@ def show(app: App, as_json: bool) -> None:
     _print(app, *app.run(work()), as_json=as_json)
 
 
-@retention.command("set", cls=Command, help=f"""Set how long pages are kept: 7d, 30d, 90d, any
+@retention.command("set", help=f"""Set how long pages are kept: 7d, 30d, 90d, any
     number of days, or forever; none removes the rule.
 
     The most specific rule applies: for a session and a kind, a session, a kind, or all.
@@ -103,7 +102,7 @@ def set_(
     _print(app, *app.run(work()), as_json=as_json)
 
 
-@retention.command("apply", cls=Command, help=f"""Forget what is past its time, now.
+@retention.command("apply", help=f"""Forget what is past its time, now.
 
     {_JSON}
     """)  # fmt: skip

@@ -11,17 +11,17 @@ import click
 
 from pagefault.cli.app import (
     App,
-    Command,
     WithDefault,
+    dry_run_option,
     find_kept,
     find_row,
-    find_session,
     json_option,
     page_argument,
     pass_app,
+    session_option,
 )
 from pagefault.cli.term import iso, plural
-from pagefault.cli.wording import DRY_RUN, LIMIT, SESSION
+from pagefault.cli.wording import LIMIT
 from pagefault.model.defaults import TEXT_BYTES
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Consent, MountMode, RegionScope
@@ -39,11 +39,9 @@ _WHY = {
     "gone": "closed: the region no longer exists",
 }
 
-_dry_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 _by_option = click.option(
     "--by", metavar="USER", default="", help="User who asks, who must be the region's owner."
 )
-_session_option = click.option("--session", "session_name", metavar="NAME", help=SESSION)
 
 
 def _grant_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +74,7 @@ def scopes() -> None:
     """
 
 
-@scopes.command("list", cls=Command, help=f"""List every region.
+@scopes.command("list", help=f"""List every region.
 
     JSON: a list of what `scopes show` prints: {_REGION.removeprefix("JSON: ")}
     """)  # fmt: skip
@@ -102,7 +100,7 @@ def list_(app: App, as_json: bool) -> None:
         app.term.line("no regions: each session sees only itself")
 
 
-@scopes.command("show", cls=Command, help=f"""Show a region: its policy, and who mounts it.
+@scopes.command("show", help=f"""Show a region: its policy, and who mounts it.
 
     {_REGION}
     """)  # fmt: skip
@@ -125,7 +123,7 @@ def show(app: App, region: str, as_json: bool) -> None:
     _print_region(app, app.run(work()), as_json=as_json)
 
 
-@scopes.command("pages", cls=Command, help="""Show the pages of a region in full, newest first.
+@scopes.command("pages", help="""Show the pages of a region in full, newest first.
 
     JSON: {region, total, pages: [{page_id, role, speaker, origin, said_at, tokens, text}]}.
     """)  # fmt: skip
@@ -171,7 +169,7 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
         app.term.line("no pages in this region")
 
 
-@scopes.command("create", cls=Command, help=f"""Create a region.
+@scopes.command("create", help=f"""Create a region.
 
     Its scope determines whom it is for: the sessions of a project, those of its owner, or all. They
     may read it; the owner's may write and promote, unless these rights are granted to others.
@@ -198,7 +196,7 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
     show_default=True,
     help="Mounts that also need the owner's consent: none, writable ones, or all.",
 )
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def create(
@@ -232,7 +230,7 @@ def create(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("fork", cls=Command, help=f"""Fork a region: a new one with its current pages.
+@scopes.command("fork", help=f"""Fork a region: a new one with its current pages.
 
     Pages are shared, not copied. Pages added to either later are not in the other.
 
@@ -241,7 +239,7 @@ def create(
 @click.argument("region")
 @click.argument("name")
 @_by_option
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool) -> None:
@@ -253,7 +251,7 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("policy", cls=Command, help=f"""Change who may do what in a region.
+@scopes.command("policy", help=f"""Change who may do what in a region.
 
     It takes effect at once: a session that loses access shows nothing of it from its next request
     on. What is not given stays.
@@ -269,7 +267,7 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
 )
 @click.option("--owner", metavar="USER", help="New owner of the region.")
 @_by_option
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def policy(
@@ -301,46 +299,37 @@ def policy(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("mount", cls=Command, help=f"""Mount a region in a session.
+@scopes.command("mount", help=f"""Mount a region in a session.
 
     The session then finds and recalls the region's pages like its own.
 
     {_MOUNT}
     """)  # fmt: skip
 @click.argument("region")
-@_session_option
+@session_option
 @click.option("--rw", is_flag=True, help="Mount it for writing as well. Default: for reading only.")
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def mount(
     app: App, region: str, session_name: str | None, rw: bool, dry_run: bool, as_json: bool
 ) -> None:
-    async def work() -> Mount:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.mount(region, "rw" if rw else "ro", dry_run=dry_run)
-
-    _print_mount(app, app.run(work()), as_json=as_json)
+    made = app.write(session_name, lambda s: s.mount(region, "rw" if rw else "ro", dry_run=dry_run))
+    _print_mount(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("unmount", cls=Command, help=f"""Unmount a region from a session.
+@scopes.command("unmount", help=f"""Unmount a region from a session.
 
     {_MOUNT} It describes the mount that was; without a `mode`, there was none.
     """)  # fmt: skip
 @click.argument("region")
-@_session_option
-@_dry_option
+@session_option
+@dry_run_option
 @json_option
 @pass_app
 def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
-    async def work() -> Mount:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.unmount(region, dry_run=dry_run)
-
-    was = app.run(work())
+    was = app.write(session_name, lambda s: s.unmount(region, dry_run=dry_run))
     if as_json:
         app.term.data(_mount_object(was, region=True))
     elif was.mode:
@@ -350,16 +339,16 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("consent", cls=Command, help=f"""Grant or withdraw a session's access, as the
+@scopes.command("consent", help=f"""Grant or withdraw a session's access, as the
     owner of a region.
 
     {_MOUNT} null if the session does not mount it.
     """)  # fmt: skip
 @click.argument("region")
 @click.argument("mode", type=click.Choice([*map(str, MountMode), "none"]))
-@_session_option
+@session_option
 @_by_option
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def consent(
@@ -386,7 +375,7 @@ def consent(
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("promote", cls=Command, help=f"""Copy a page of a session into a region.
+@scopes.command("promote", help=f"""Copy a page of a session into a region.
 
     All parts of its text are copied, with origin, speaker and time. A page is copied once.
 
@@ -394,23 +383,19 @@ def consent(
     """)  # fmt: skip
 @page_argument(metavar="PAGE")
 @click.argument("region")
-@_session_option
-@_dry_option
+@session_option
+@dry_run_option
 @json_option
 @pass_app
 def promote(
     app: App, page_id: str, region: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    async def work() -> Promotion:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.promote(page_id, region, dry_run=dry_run)
-
-    _print_brought(app, app.run(work()), as_json=as_json)
+    made = app.write(session_name, lambda s: s.promote(page_id, region, dry_run=dry_run))
+    _print_brought(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
-@scopes.command("share", cls=Command, help=f"""Write a text into a region, as typed by the user.
+@scopes.command("share", help=f"""Write a text into a region, as typed by the user.
 
     If TEXT is "-", it is read from stdin.
 
@@ -418,9 +403,9 @@ def promote(
     """)  # fmt: skip
 @click.argument("region")
 @click.argument("text")
-@_session_option
+@session_option
 @click.option("--title", default="", help="Title of the text.")
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def share(
@@ -434,12 +419,8 @@ def share(
 ) -> None:
     text = _read_in() if text == "-" else text
 
-    async def work() -> Promotion:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            return await session.share(text, region, title=title, dry_run=dry_run)
-
-    _print_brought(app, app.run(work()), as_json=as_json)
+    made = app.write(session_name, lambda s: s.share(text, region, title=title, dry_run=dry_run))
+    _print_brought(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
 
@@ -454,11 +435,11 @@ def _read_in() -> str:
         raise BadInput("standard input is not UTF-8 text") from None
 
 
-@scopes.command("assign", cls=Command)
-@_session_option
+@scopes.command("assign")
+@session_option
 @click.option("--project", metavar="NAME", help="Project of the session.")
 @click.option("--user", metavar="NAME", help="User of the session.")
-@_dry_option
+@dry_run_option
 @json_option
 @pass_app
 def assign(

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, find_session, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, pass_app, session_argument
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
     from pagefault.service.inspection.timetravel import Sent
+    from pagefault.service.session import Session
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.argument("turn", metavar="[TURN]", type=click.IntRange(min=0), required=False)
 @click.option(
     "--request",
@@ -47,12 +46,10 @@ def sent(
     if (turn is None) == (number is None):
         raise click.UsageError("Name a TURN, or give --request N.")
 
-    async def read() -> tuple[str, Sent]:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            return session.name or session.session_id, await session.sent(turn, request=number)
+    async def read(session: Session) -> tuple[str, Sent]:
+        return session.name or session.session_id, await session.sent(turn, request=number)
 
-    name, told = app.run(read())
+    name, told = app.read(session_name, read)
     request = told.request
     if as_json:
         app.term.data(

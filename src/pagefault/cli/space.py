@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option, pass_app
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
 
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Folder for the archive, the first time. Default: in the memory's own folder.",
 )
-@click.option(
-    "--keep",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Leave the newest N full segments as they are.",
-)
+@number_option("--keep", 1, "Leave the newest N full segments as they are.", metavar="N")
 @click.option("--dry-run", is_flag=True, help="Only show what would be moved, and what that saves.")
 @json_option
 @pass_app

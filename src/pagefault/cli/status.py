@@ -11,10 +11,11 @@ import click
 from pagefault.cli.app import (
     App,
     Command,
-    complete_session,
+    called,
     find_session,
     json_option,
     pass_app,
+    session_argument,
     shown_titles,
 )
 from pagefault.cli.bench import number
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pagefault.service.inspection.status import Status
     from pagefault.service.inspection.targets import Judged
     from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
     from pagefault.service.turn.formation import Formed
     from pagefault.store.allowance import QuotaUse
 
@@ -77,9 +79,7 @@ _SHOWN = {  # the figures for people; JSON has them all
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option("--all", "every", is_flag=True, help="Show every figure, and its target.")
 @click.option("--per-turn", is_flag=True, help="Include the figures of each turn (JSON only).")
 @json_option
@@ -306,9 +306,7 @@ def _met(one: Judged) -> str:
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @json_option
 @pass_app
 def ledger(app: App, session_name: str | None, as_json: bool) -> None:
@@ -326,13 +324,11 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     from pagefault.pack.ledger import summary
     from pagefault.service.inspection.ledger import prices_of
 
-    async def read() -> tuple[str, Any, Entries]:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            entries = await session.ledger()
-            return session.name or session.session_id, prices_of(entries, session.prices), entries
+    async def read(session: Session) -> tuple[str, Any, Entries]:
+        entries = await session.ledger()
+        return session.name or session.session_id, prices_of(entries, session.prices), entries
 
-    name, prices, entries = app.run(read())
+    name, prices, entries = app.read(session_name, read)
     lines = [entry.line(prices) for entry in entries]
     if as_json:
         calls = entries.to_dicts(prices)
@@ -360,7 +356,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     reports = [line.reported_cost for line in lines if line.reported_cost is not None]
     said = f"{sum(reports):,.0f} as reported by the provider for {len(reports):,}"
     app.term.note(
-        f"{plural(len(lines), 'call')} in {name!r}, {cost:,.0f} by {prices.name!r}; "
+        f"{plural(len(lines), 'call')} in {called(name)}, {cost:,.0f} by {prices.name!r}; "
         + (said if reports else "the provider reported no cache use")
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, find_session, pass_app
+from pagefault.cli.app import App, Command, find_session, pass_app, session_argument
 from pagefault.cli.term import printable, redacted
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument(
-    "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session
-)
+@session_argument
 @click.option(
     "--theme",
     metavar="NAME",

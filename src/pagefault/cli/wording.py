@@ -13,12 +13,8 @@ MODE: Final = (
     "passive: the model has no tools, and pages are brought in for it. active: it may search and "
     "load pages. strict: likewise, and its answers must cite their evidence."
 )
-ONLY_KIND: Final = "Only pages of this kind. May be repeated."
-ONLY_ORIGIN: Final = "Only pages of this origin: user_typed, tool, tool:NAME … May be repeated."
 ONLY_SESSION: Final = "Only this session: name, id, or an unambiguous prefix of either."
-ONLY_SINCE: Final = 'Only pages since WHEN: 2026-03-01, yesterday, "3 days ago".'
 ONLY_SOURCE: Final = "Only pages imported from SOURCE."
-ONLY_UNTIL: Final = "Only pages until WHEN. A day is included in full."
 SESSION: Final = (
     "Session: name, id, or an unambiguous prefix of either. Default: the last one used (forks "
     "excluded)."

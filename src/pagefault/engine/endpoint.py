@@ -27,11 +27,11 @@ from pagefault.engine import chat_completions as wire
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import (
     BadInput,
-    CallerError,
     EngineError,
     EngineGarbled,
     EngineRefused,
     EngineUnreachable,
+    not_installed,
 )
 
 if TYPE_CHECKING:
@@ -534,10 +534,7 @@ def _client(base_url: str, key: str, timeouts: Timeouts) -> httpx2.AsyncClient:
     try:
         import httpx2
     except ImportError:
-        raise CallerError(
-            "a remote model needs the package httpx2, which is not installed",
-            hint="pip install 'pagefault[remote]'",
-        ) from None
+        raise not_installed("a remote model needs the package httpx2", "remote") from None
     parts = urlsplit(base_url)
     secure = parts.scheme == "https"
     return httpx2.AsyncClient(

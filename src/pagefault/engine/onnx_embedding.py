@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
-from pagefault.model.errors import BadInput, CallerError
+from pagefault.model.errors import BadInput, not_installed
 from pagefault.model.signatures import checked
 
 if TYPE_CHECKING:
@@ -136,11 +136,7 @@ def _load(source: Path, prompts: Mapping[str, str | None]) -> _Model:
         import onnxruntime
         from tokenizers import Tokenizer
     except ImportError as missing:
-        raise CallerError(
-            f"encoders need the packages onnxruntime and tokenizers: {missing.name} is not"
-            " installed",
-            hint="pip install 'pagefault[onnx]'",
-        ) from None
+        raise not_installed(f"an encoder needs the package {missing.name}", "onnx") from None
     options = onnxruntime.SessionOptions()
     # Pages are embedded in the background: the other half of the cores is left for requests.
     options.intra_op_num_threads = max(1, (os.cpu_count() or 1) // 2)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
-from pagefault.model.errors import BadInput, CallerError
+from pagefault.model.errors import BadInput, not_installed
 from pagefault.model.signatures import checked
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def _load(source: str) -> Any:
     try:
         from model2vec import StaticModel
     except ImportError:
-        raise CallerError(
-            "static embeddings need the package model2vec, which is not installed",
-            hint="pip install 'pagefault[embeddings]'",
-        ) from None
+        raise not_installed("static embeddings need the package model2vec", "embeddings") from None
     try:
         return StaticModel.from_pretrained(source)
     except Exception as failure:  # from hub, disk or format: anything

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pagefault.integrations.documents import Documents
 from pagefault.integrations.entries import Entries
 from pagefault.integrations.pager import Pager, Root, session_name
-from pagefault.model.errors import CallerError, SessionNotFound
+from pagefault.model.errors import SessionNotFound, not_installed
 from pagefault.proxy.wires.messages import Messages
 
 try:
@@ -28,10 +28,7 @@ try:
         SessionStoreListEntry,
     )
 except ImportError as missing:
-    raise CallerError(
-        "the session store needs the Claude Agent SDK, which is not installed",
-        hint="pip install 'pagefault[claude-agent-sdk]'",
-    ) from missing
+    raise not_installed("this needs the Claude Agent SDK", "claude-agent-sdk") from missing
 
 _TRANSCRIPTS: Final = "claude-agent-sdk"
 _NOT_SAID: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pagefault.integrations.documents import OF_ITSELF, Documents
 from pagefault.integrations.pager import Fitted, Originals, Pager, Root, session_name
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import CallerError, not_installed
 from pagefault.model.kinds import Role
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.gemini import Gemini
@@ -24,10 +24,7 @@ try:
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai import types
 except ImportError as missing:
-    raise CallerError(
-        "this needs Google's Agent Development Kit, which is not installed",
-        hint="pip install 'pagefault[google-adk]'",
-    ) from missing
+    raise not_installed("this needs Google's Agent Development Kit", "google-adk") from missing
 
 _SESSIONS: Final = "google-adk"  # the session that lists the others
 _FOUND_MAX: Final = 10

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from pagefault.integrations.pager import Fitted, Originals, Pager, Root
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import not_installed
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.chat import Chat
 
@@ -22,10 +22,7 @@ try:
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.config import get_config
 except ImportError as missing:
-    raise CallerError(
-        "the middleware needs LangChain 1, which is not installed",
-        hint="pip install 'pagefault[langchain]'",
-    ) from missing
+    raise not_installed("the middleware needs LangChain 1", "langchain") from missing
 
 
 class PagefaultMiddleware(AgentMiddleware[Any, Any, Any]):

@@ -13,16 +13,13 @@ from typing import Any
 
 from pagefault.integrations.documents import Document, Documents
 from pagefault.integrations.pager import Root
-from pagefault.model.errors import BadInput, CallerError
+from pagefault.model.errors import BadInput, not_installed
 
 try:
     from langgraph.store.base import BaseStore, Item, Op, PutOp, Result, SearchItem, SearchOp
     from langgraph.store.memory import InMemoryStore
 except ImportError as missing:
-    raise CallerError(
-        "the store needs LangGraph 1, which is not installed",
-        hint="pip install 'pagefault[langgraph]'",
-    ) from missing
+    raise not_installed("the store needs LangGraph 1", "langgraph") from missing
 
 
 class PagefaultStore(BaseStore):

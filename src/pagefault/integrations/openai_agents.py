@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pagefault.integrations.entries import Entries
 from pagefault.integrations.pager import Pager, Root, session_name
-from pagefault.model.errors import BadInput, CallerError, SessionNotFound
+from pagefault.model.errors import BadInput, SessionNotFound, not_installed
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.responses import Responses
 
@@ -26,10 +26,7 @@ try:
     from agents import RunConfig
     from agents.run import CallModelData, ModelInputData
 except ImportError as missing:
-    raise CallerError(
-        "the session needs OpenAI's Agents SDK, which is not installed",
-        hint="pip install 'pagefault[openai-agents]'",
-    ) from missing
+    raise not_installed("the session needs OpenAI's Agents SDK", "openai-agents") from missing
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pagefault.integrations.pager import Fitted, Originals, Pager, Root
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import not_installed
 from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.chat import Chat
 
@@ -31,10 +31,7 @@ try:
     )
     from pydantic_ai.models import ModelRequestContext
 except ImportError as missing:
-    raise CallerError(
-        "the capability needs Pydantic AI 2, which is not installed",
-        hint="pip install 'pagefault[pydantic-ai]'",
-    ) from missing
+    raise not_installed("the capability needs Pydantic AI 2", "pydantic-ai") from missing
 
 
 class Pagefault(AbstractCapability[Any]):

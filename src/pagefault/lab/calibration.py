@@ -7,7 +7,7 @@ piece of the answer is the prefill, the rest is decoding. Other load on the engi
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from pagefault.engine.api import Engine
@@ -28,7 +28,6 @@ async def timed_calls(
     *,
     seed: int,
     now_s: Callable[[], float],
-    lengths: Sequence[int] = LENGTHS,
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Measured]:
     """Call an engine once to warm it up, then once for each length, timed with a steady clock.
@@ -37,11 +36,11 @@ async def timed_calls(
     """
     chance = random.Random(seed)
     measured = []
-    for number, words in enumerate((lengths[0], *lengths)):
+    for number, words in enumerate((LENGTHS[0], *LENGTHS)):
         one = await _timed(engine, _prompt(words, chance), now_s)
         if number:
             measured.append(one)
-        told(number + 1, len(lengths) + 1)
+        told(number + 1, len(LENGTHS) + 1)
     return measured
 
 

@@ -138,15 +138,13 @@ async def compare(
     *,
     window: int,
     limits: Limits | None = None,
-    prices: Sequence[PriceList] = PRICES,
-    counter: TokenCounter | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> dict[str, Any]:
     """Every layout on every conversation, under every price list, as plain values."""
-    counting = Remembering(counter or O200k())
+    counting = Remembering(O200k())
     limits = limits or Limits()
     measured: dict[str, list[list[Seen]]] = {}
-    runs: dict[str, dict[str, list[Run]]] = {one.name: {} for one in prices}
+    runs: dict[str, dict[str, list[Run]]] = {one.name: {} for one in PRICES}
     every_call: list[Call] = []
     played: list[list[Call]] = []
     for conversation in conversations:
@@ -164,8 +162,8 @@ async def compare(
         for number, (name, layout) in enumerate(layouts.items(), 1):
             progress(f"laying out {conversation.name}", number, len(layouts))
             measured.setdefault(name, []).append(measure(layout, calls, counting))
-        for number, one in enumerate(prices, 1):
-            progress(f"weighing {conversation.name}", number, len(prices))
+        for number, one in enumerate(PRICES, 1):
+            progress(f"weighing {conversation.name}", number, len(PRICES))
             for name, rule in RULES.items():
                 run = play(
                     calls, rule(one), system=system, window=window, limits=limits, counter=counting
@@ -191,7 +189,7 @@ async def compare(
                 ),
                 "rules": _rules(runs[one.name], measured, one),
             }
-            for one in prices
+            for one in PRICES
         },
     }
 

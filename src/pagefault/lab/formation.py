@@ -94,16 +94,12 @@ async def bench_formation(
     window: int,
     engine: Engine | None = None,
     other: Engine | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
     """A row per arm. `prices_of` is the model whose price list and cache are applied."""
-    rows = []
-    every = arms(engine, other)
-    for done, arm in enumerate(every):
-        if progress is not None:
-            progress(arm.name, done, len(every))
-        rows.append(await _played(conversation, arm, prices_of=prices_of, window=window))
-    return rows
+    return [
+        await _played(conversation, arm, prices_of=prices_of, window=window)
+        for arm in arms(engine, other)
+    ]
 
 
 async def _played(

@@ -43,6 +43,7 @@ from pagefault.store.embedded.root import open_store, rebuild
 WORDS: Final = 60
 VOCABULARY: Final = 20_000
 STOP_WORDS: Final = 50
+_SEED: Final = 7
 SAMPLES: Final = 1_000  # per latency
 SEARCHES: Final = 200
 BATCH: Final = 500  # turns per call when ingesting
@@ -79,20 +80,18 @@ _TELLING: Final = list(accumulate(1 / rank for rank in range(STOP_WORDS + 1, VOC
 
 async def bench_kernel(
     *,
-    pages: int = 10_000,
-    root: Path | None = None,
-    seed: int = 7,
-    progress: StageProgress | None = None,
+    pages: int,
+    root: Path | None,
+    tell: StageProgress,
 ) -> dict[str, Any]:
-    """Ingest `pages` turns under `root` (default: a temporary directory), in sessions of up to
+    """Ingest `pages` turns under `root` (None: a temporary directory), in sessions of up to
     10,000, then measure each verb there. Latencies in milliseconds, rates per second.
     """
-    tell = progress or (lambda label, done, total: None)
     async with AsyncExitStack() as stack:
         if root is None:
             root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pagefault-bench-")))
         home = root / "kernel"
-        chance = random.Random(seed)
+        chance = random.Random(_SEED)
         watch = Stopwatch()
         result: dict[str, Any] = {"pages": pages, "words": WORDS, "window_tokens": WINDOW}
         result |= {"load_before": _load()} | _fsync(root)
@@ -125,7 +124,7 @@ async def bench_kernel(
             result["rss_growth_mb"] = round(_resident_mb() - before, 1)
         result["bytes_on_disk_per_text_byte"] = round(_bytes_under(home) / text_bytes, 3)
         result["first_request_ms"] = await _first_request(home)
-        await asyncio.to_thread(_die_before_applying, home, min(UNAPPLIED, pages), seed)
+        await asyncio.to_thread(_die_before_applying, home, min(UNAPPLIED, pages), _SEED)
         result["first_request_after_kill_ms"] = await _first_request(home)
         records, took = _rebuild(home, tell)
         result["rebuild_per_s"] = round(records / took.wall_s)
@@ -348,14 +347,14 @@ def _latency(what: str, watch: Stopwatch) -> dict[str, float | None]:
     return {f"{what}_{name}_ms": watch.quantile_ms(what, share) for name, share in shares.items()}
 
 
-def _fsync(root: Path, count: int = 500) -> dict[str, float | None]:
+def _fsync(root: Path) -> dict[str, float | None]:
     """The bare cost of syncing a turn's worth of bytes to this disk."""
     watch, line = Stopwatch(), b"x" * 700
     root.mkdir(parents=True, exist_ok=True)
     path = root / "fsync-probe"
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        for _ in range(count):
+        for _ in range(500):
             began = time.perf_counter()
             os.write(fd, line)
             os.fsync(fd)

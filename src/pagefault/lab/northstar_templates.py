@@ -108,38 +108,6 @@ UNDO: Final = (
     "{v} is off the table.",
 )
 
-PREFER: Final = (  # value, then the sentence
-    ("dark mode", "I prefer dark mode over light mode."),
-    ("tabs", "Personally I prefer tabs to spaces for indentation."),
-    ("Neovim", "My favorite editor is Neovim."),
-    ("window seats", "I'd rather have window seats."),
-    ("bullet points", "I like bullet points better than long paragraphs."),
-    ("Emma", "Please call me Emma."),
-    ("metric units", "From now on, use metric units in every answer."),
-    ("oat milk", "I always take oat milk in my coffee."),
-    ("meetings before ten", "I can't stand meetings before ten."),
-    ("British spelling", "Please always write in British spelling."),
-    ("short answers", "I would prefer short answers."),
-    ("Kotlin", "I'm a big fan of Kotlin."),
-)
-
-TELL: Final = (
-    ("$50K", "Our budget is $50K."),
-    ("March 14", "The launch date is March 14."),
-    ("Priya", "My name is Priya."),
-    ("Lisbon", "I live in Lisbon."),
-    ("8443", "The staging server listens on port 8443."),
-    ("12 engineers", "We have 12 engineers."),
-    ("Siemens", "I work at Siemens."),
-    ("Rex", "My dog is called Rex."),
-    ("Frankfurt", "Our team is based in Frankfurt."),
-    ("June 3rd", "Anna's birthday is June 3rd."),
-    ("peanuts", "I'm allergic to peanuts."),
-    ("eu-west-1", "Our production region is eu-west-1."),
-    ("30 seconds", "The request timeout is set to 30 seconds."),
-    ("Okta", "We use Okta for single sign-on."),
-)
-
 NOTHING: Final = (  # sentences that yield no claim
     "Should we use {v} for the {s}?",
     "What do you think about {v} for the {s}?",

@@ -24,42 +24,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.lab.kernel import words
-from pagefault.model.errors import CallerError, PagefaultError
+from pagefault.model.errors import PagefaultError, not_installed
 from pagefault.model.progress import StageProgress
 
 if TYPE_CHECKING:
     import httpx2
 
-RATE: Final = 5.0  # requests per second
-REQUESTS: Final = 300
-BODY_BYTES: Final = 300_000
-WINDOW: Final = 60_000
 TURNS_MAX: Final = 40  # after which a session starts over
 PASSES_ON: Final = "pass-through"
 PROXY: Final = "proxy"
 _UPSTREAM: Final = "upstream"
 _HOP_BY_HOP: Final = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection"})
-_START_S: Final = 60.0
 
 
 async def bench_serve(
     *,
-    sessions: int = 20,
-    requests: int = REQUESTS,
-    rate: float = RATE,
-    body_bytes: int = BODY_BYTES,
-    window: int = WINDOW,
-    seed: int = 7,
-    progress: StageProgress | None = None,
+    sessions: int,
+    requests: int,
+    rate: float,
+    body_bytes: int,
+    window: int,
+    tell: StageProgress,
 ) -> dict[str, Any]:
     """Figures for `requests` requests each way. Raises `CallerError` without the extra `proxy`."""
-    tell = progress or (lambda label, done, total: None)
     with tempfile.TemporaryDirectory(prefix="pagefault-bench-") as home, ExitStack() as ended:
         upstream = ended.enter_context(_child(_UPSTREAM))
         plain = ended.enter_context(_child(PASSES_ON, upstream))
         served = ended.enter_context(_served(Path(home), upstream, window))
         async with _client() as http:
-            chance = random.Random(seed)
+            chance = random.Random(7)
             ways = {PASSES_ON: plain, PROXY: served}
             talks = {
                 name: [Talk(f"{name}-{n}", body_bytes, chance) for n in range(sessions)]
@@ -255,10 +248,7 @@ async def _client() -> AsyncIterator[httpx2.AsyncClient]:
     try:
         import httpx2
     except ImportError:
-        raise CallerError(
-            "this bench needs the packages httpx2 and uvicorn, which are not installed",
-            hint="pip install 'pagefault[proxy]'",
-        ) from None
+        raise not_installed("this bench needs the package httpx2", "proxy") from None
     async with httpx2.AsyncClient(timeout=120, trust_env=False) as http:
         yield http
 

@@ -120,7 +120,6 @@ async def calls_of(
     conversation: Conversation,
     *,
     window: int,
-    mode: str = "active",
     limits: Limits | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> list[Call]:
@@ -128,7 +127,7 @@ async def calls_of(
     clock = ConversationClock()
     clock.begin(conversation)
     async with open_memory(
-        MEMORY, clock=clock, window=window, mode=mode, limits=limits, seed=0
+        MEMORY, clock=clock, window=window, mode="active", limits=limits, seed=0
     ) as memory:
         session = await memory.session("replayed", window=window, system=conversation.system)
         recorder = Recorder(session, memory.limits, clock)

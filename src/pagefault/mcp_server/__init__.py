@@ -21,13 +21,10 @@ Invariants:
 
 from importlib.util import find_spec
 
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import not_installed
 
 
 def check_installed() -> None:
     """Raise `CallerError` where the package `mcp` is not there."""
     if find_spec("mcp") is None:
-        raise CallerError(
-            "serving MCP needs the package mcp, which is not installed",
-            hint="pip install 'pagefault[mcp]'",
-        )
+        raise not_installed("serving MCP needs the package mcp", "mcp")

@@ -41,6 +41,11 @@ class CallerError(PagefaultError):
     """The program or the person asked for something impossible. Nothing was changed."""
 
 
+def not_installed(needs: str, extra: str) -> CallerError:
+    """The error for what `needs` a package that is not there, and which extra brings it."""
+    return CallerError(f"{needs}, which is not installed", hint=f"pip install 'pagefault[{extra}]'")
+
+
 class BadInput(CallerError):
     """A value is malformed: a transcript line, an option, a level, a name."""
 

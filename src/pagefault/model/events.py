@@ -1047,6 +1047,15 @@ Body = (
 Ruling = RegionSet | SessionAssigned | MountSet | ConsentSet
 """Records that determine which session may see what of which region."""
 
+RecallRuling = ImportApproved | ImportRevoked | OriginRaised | OriginRevoked
+"""Records that determine which imported or untrusted pages may be recalled."""
+
+Upkeep = ForgetBegun | ForgetDone | ScrubBegun | ScrubDone | RetentionSet | ControlSet
+"""Records of what is done to the whole store."""
+
+Unreadable = Erased | Lost | Opaque | SetAside
+"""Records whose content is lost, or not known to this version."""
+
 _TYPES: Final[dict[type, str]] = {
     SessionOpened: "session_opened",
     SessionConfigured: "session_configured",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.ids import FOREVER, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_STEMS, PAGE_PREFIX, Kind, Modality, Origin, Role
 from pagefault.model.reprs import counted, minute, outline
 
@@ -319,6 +319,11 @@ class Scope:
     is_everything: bool = False  # including derived pages
     of_derived: bool = False
     is_several: bool = False
+
+    @classmethod
+    def whole(cls, *sessions: SessionNo) -> Scope:
+        """These sessions to their ends, without their ancestors."""
+        return cls(tuple((session, FOREVER) for session in sessions))
 
     @property
     def is_wide(self) -> bool:

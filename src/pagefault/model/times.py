@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from pagefault.model.errors import BadInput
@@ -28,14 +28,11 @@ def iso_text(at: datetime) -> str:
         ) from failure
 
 
-def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:
-    """An ISO 8601 time in milliseconds, or None. Without a zone of its own it is in `zone`.
-
-    `zone` is UTC by default.
-    """
+def iso_ms(text: str) -> int | None:
+    """An ISO 8601 time in milliseconds, or None. Without a zone of its own it is in UTC."""
     try:
         at = datetime.fromisoformat(text)
-        at = at if at.tzinfo else at.replace(tzinfo=zone or UTC)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
         return (at.astimezone(UTC) - _EPOCH) // _MS
     except (ValueError, OverflowError):  # the first and last days of the calendar have no UTC
         return None

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from pagefault.pack.context_forms import PackDiff
 
 EVIDENCE: Final = "evidence"
-COMMON: Final = (
-    "summary",
-    "active_tasks",
-    "recent_decisions",
-    "changed_files",
-    "open_questions",
-)
-"""The sections that packs can have, by their names in the JSON."""
 
 
 @dataclass(frozen=True, slots=True)

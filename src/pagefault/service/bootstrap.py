@@ -181,7 +181,7 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "compaction": config.compaction if config.origins.get("compaction") else None,
         "profile": config.recall.profile,
         "limits": Limits(**asdict(config.limits)),
-        "quotas": Quotas(**asdict(config.quotas)),
+        "quotas": config.quotas,
         "redact": config.redact.level,
         "redact_paths": config.redact.paths,
         "redact_allow": config.redact.allow.split(),

@@ -44,6 +44,7 @@ from pagefault.model.kinds import (
     Sync,
 )
 from pagefault.model.prices import PriceList
+from pagefault.model.quotas import Quotas
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.rerankers import RerankerSpec
 
@@ -134,22 +135,7 @@ class LimitsConfig:
     hostile_notes: HostileNotes = setting(HostileNotes.QUARANTINE, trust=True)  # noqa: RUF009
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotasConfig:
-    """What a session, tenant, project (the whole memory) and tool may write; 0 means no limit."""
-
-    session_pages_max: int = setting(0, trust=True, at_least=0)
-    session_bytes_max: int = setting(0, trust=True, at_least=0)
-    session_pages_per_minute: int = setting(0, trust=True, at_least=0)
-    tenant_pages_max: int = setting(0, trust=True, at_least=0)
-    tenant_bytes_max: int = setting(0, trust=True, at_least=0)
-    tenant_pages_per_minute: int = setting(0, trust=True, at_least=0)
-    project_pages_max: int = setting(0, trust=True, at_least=0)
-    project_bytes_max: int = setting(0, trust=True, at_least=0)
-    project_pages_per_minute: int = setting(0, trust=True, at_least=0)
-    tool_bytes_max: int = setting(defaults.TOOL_BYTES, trust=True, at_least=0)
-    tool_pages_per_minute: int = setting(0, trust=True, at_least=0)
-    tool_bytes_per_minute: int = setting(defaults.TOOL_BYTES_PER_MINUTE, trust=True, at_least=0)
+_OF_EACH_QUOTA: Final = setting(0, trust=True, at_least=0).metadata
 
 
 class EpochRuleName(StrEnum):
@@ -226,7 +212,7 @@ class Config:
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
-    quotas: QuotasConfig = field(default_factory=QuotasConfig)
+    quotas: Quotas = field(default_factory=Quotas, metadata=_OF_EACH_QUOTA)
     claims: ClaimsConfig = field(default_factory=ClaimsConfig)
     compress: CompressConfig = field(default_factory=CompressConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
@@ -302,22 +288,25 @@ def schema() -> Mapping[str, Setting]:
     return {item.key: item for item in _settings(Config, "")}
 
 
-def _settings(owner: type[Any], prefix: str) -> Iterator[Setting]:
+def _settings(
+    owner: type[Any], prefix: str, of_each: Mapping[str, Any] | None = None
+) -> Iterator[Setting]:
+    """The settings in a class; `of_each` are the rules of fields that have none."""
     types = get_type_hints(owner)
     for one in fields(owner):
         key, kind = prefix + one.name, types[one.name]
         if isinstance(kind, type) and is_dataclass(kind):
-            yield from _settings(kind, key + ".")
-        elif one.metadata:
+            yield from _settings(kind, key + ".", one.metadata)
+        elif rules := one.metadata or of_each:
             yield Setting(
                 key=key,
                 type=kind,
-                trust=one.metadata["trust"],
-                secret=one.metadata["secret"],
-                at_least=one.metadata["at_least"],
-                flag=one.metadata["flag"] or "--" + re.sub(r"[._]", "-", key),
-                variable=one.metadata["variable"] or "PAGEFAULT_" + key.upper().replace(".", "__"),
-                fallback=one.metadata["fallback"],
+                trust=rules["trust"],
+                secret=rules["secret"],
+                at_least=rules["at_least"],
+                flag=rules["flag"] or "--" + re.sub(r"[._]", "-", key),
+                variable=rules["variable"] or "PAGEFAULT_" + key.upper().replace(".", "__"),
+                fallback=rules["fallback"],
             )
 
 

@@ -46,7 +46,7 @@ from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.lookup.imported import Exported, ExportForm, is_from
 from pagefault.service.restore import restore
-from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import page_of
 from pagefault.store.api import PageFilter
 
@@ -153,7 +153,7 @@ class Exporter:
         """Current pages, in order, each after the one it follows; then those they replaced; then
         claims.
         """
-        own = Scope(((session.session, LAST),))
+        own = Scope.whole(session.session)
         last, history = "", list[tuple[PageRow, str]]()
         for row in self._rows(own):
             if own.is_history(row):
@@ -216,7 +216,7 @@ class Exporter:
     def _text(self, row: PageRow, body: PageBody, session: SessionRow) -> str:
         if row.parts == 1:
             return body.text
-        parts = self._runtime.parts_of(Scope(((session.session, LAST),)), row)
+        parts = self._runtime.parts_of(Scope.whole(session.session), row)
         return "".join(self._runtime.pages.read(part).text for part in parts)
 
     def _line(self, event: Event, body: PageBody, session: SessionRow, text: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
 from pagefault.pack.citations import cited_pages
 from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
 from pagefault.service.regions import bare
-from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 from pagefault.store.store import STORE
 
@@ -157,7 +157,7 @@ def _whole_texts(
 ) -> list[PageRow]:
     """These pages of a session, and the other parts of their texts."""
     found = dict(rows)
-    own = Scope(((session, LAST),))
+    own = Scope.whole(session)
     for row in rows.values():
         first = row.order - row.part
         others = [at for at in range(first, first + row.parts) if at != row.order]

@@ -56,7 +56,7 @@ from pagefault.model.times import iso_utc
 from pagefault.pack.count import BLOCK_CHARS
 from pagefault.service.lookup.imported import IMPORT_PREFIX, ImportReport, SourceCount, project_id
 from pagefault.service.ownership import Owned
-from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.runtime import Runtime
 from pagefault.service.turn.artifacts import NAME_CHARS_MAX, describe
 from pagefault.service.turn.drafts import Incoming, pages_of
 from pagefault.service.turn.split import split
@@ -450,7 +450,7 @@ class Importer:
             return None
         target = _Target(name=name, number=row.session)
         self._look(target, row)
-        own = Scope(((row.session, LAST),))
+        own = Scope.whole(row.session)
         last = self._runtime.index.pages(own, PageFilter(), limit=1, newest_first=True)
         if last:
             target.tip_seq = Seq(last[0].seq - last[0].part)

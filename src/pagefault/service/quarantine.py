@@ -33,7 +33,7 @@ from pagefault.model.events import (
     OriginRaised,
     OriginRevoked,
 )
-from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.ids import FOREVER, NOTHING, Seq, SessionNo
 from pagefault.model.kinds import IMPORT, PAGE_PREFIX, USER_APPROVED, Origin
 from pagefault.model.page import Page, PageRow
 from pagefault.model.trust import is_untrusted
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 _NOTE: Final = PAGE_PREFIX["note"] + "_"
 _CORE: Final = PAGE_PREFIX["core"] + "_"
 RULINGS: Final = ("import_approved", "import_revoked", *ORIGIN_RULINGS)
-_INFINITE: Final = Seq(2**63)
 
 
 class Quarantine:
@@ -118,7 +117,7 @@ class Quarantine:
         ranges = self._withdrawn
         if not ranges:
             return False
-        at = bisect_right(ranges, (seq, _INFINITE)) - 1
+        at = bisect_right(ranges, (seq, FOREVER)) - 1
         return at >= 0 and seq <= ranges[at][1] and seq not in self._raised
 
     def withdraw(self, targets: Iterable[tuple[Seq, Seq]]) -> None:

@@ -23,7 +23,7 @@ from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.times import DAY_MS
-from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 from pagefault.store.store import STORE
 
@@ -121,7 +121,7 @@ def _older(
     runtime: Runtime, session: SessionRow, cuts: dict[Kind, int]
 ) -> tuple[list[PageRow], bool]:
     """The session's own pages that are past their time, and whether no other is left."""
-    own = Scope(((session.session, LAST),))
+    own = Scope.whole(session.session)
     old: list[PageRow] = []
     last_cut = max(cuts.values())
     is_all = session.opened_at_ms < cuts[Kind.TRANSCRIPT]

@@ -23,7 +23,7 @@ from pagefault.model.errors import (
     StoreCorrupt,
 )
 from pagefault.model.events import Event, PageBody, SessionOpened
-from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.ids import FOREVER, PageId, Seq, SessionNo
 from pagefault.model.kinds import Compaction, Profile
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LAST: Final = Seq(2**62)
 """Later than any record: for the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
@@ -249,7 +248,7 @@ class Runtime:
     def scope(self, session: SessionNo) -> Scope:
         """What a session can see: itself and its ancestors, each up to where it was forked."""
         parts: list[tuple[SessionNo, Seq]] = []
-        upto = LAST
+        upto = FOREVER
         while session:
             parts.append((session, upto))
             row = self.index.session(session)

@@ -10,46 +10,34 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     ClaimRuled,
-    ConsentSet,
-    ControlSet,
     EpochBegun,
     Erased,
     Event,
     Faulted,
-    ForgetBegun,
-    ForgetDone,
     FormationBegun,
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    ImportApproved,
     Imported,
-    ImportRevoked,
-    Lost,
     MemoryCalled,
-    MountSet,
-    Opaque,
-    OriginRaised,
-    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
     Priced,
+    RecallRuling,
     Received,
-    RegionSet,
     Relayed,
     Reported,
-    RetentionSet,
-    ScrubBegun,
-    ScrubDone,
+    Ruling,
     Searched,
-    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
     SetAside,
     Taken,
     Unpinned,
+    Unreadable,
+    Upkeep,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType
@@ -176,23 +164,14 @@ class SessionTally:
             case Packed() | Reported() | Priced() | Relayed() | Received() | Checkpointed():
                 pass  # none of these affects a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned() | ClaimRuled():
-                pass  # nor have these
-            case HeatMoved() | HeatRecalled() | MemoryCalled():
+                pass  # nor do these
+            case HeatMoved() | HeatRecalled() | MemoryCalled() | Imported():
                 pass  # nor these
             case FormationBegun() | FormationEnded():
                 pass  # nor these
-            case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # nor these
-            case ScrubBegun() | ScrubDone():
-                pass  # nor do records of the whole store
-            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
-                pass  # nor do records of the whole store
-            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # likewise
-            case Opaque() | SetAside():
-                pass  # nor do records of the whole store, or unreadable ones
-            case undecided:
-                assert_never(undecided)
+            case undecided:  # nor do records of the whole store, or unreadable ones
+                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                    assert_never(undecided)
 
     def row(self) -> SessionRow:
         return SessionRow(

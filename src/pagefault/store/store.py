@@ -42,6 +42,7 @@ from pagefault.model.events import (
     SetAside,
     Shared,
     Taken,
+    Upkeep,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
@@ -649,12 +650,7 @@ class Store:
         self.check_writable()
         return self._note(body)
 
-    def _note(
-        self,
-        body: (
-            RetentionSet | ControlSet | Ruling | ForgetBegun | ForgetDone | ScrubBegun | ScrubDone
-        ),
-    ) -> Event:
+    def _note(self, body: Upkeep | Ruling) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         with self._noticing:  # or a reader here would take it for another process's
             events = self.append([draft])

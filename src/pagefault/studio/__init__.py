@@ -23,13 +23,10 @@ Invariants:
 
 from importlib.util import find_spec
 
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import not_installed
 
 
 def check_installed() -> None:
     """Raise `CallerError` if the package `textual` is not installed."""
     if find_spec("textual") is None:
-        raise CallerError(
-            "the studio needs the package textual, which is not installed",
-            hint="pip install 'pagefault[studio]'",
-        )
+        raise not_installed("the studio needs the package textual", "studio")

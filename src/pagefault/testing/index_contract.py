@@ -30,7 +30,7 @@ from pagefault.model.events import (
     Taken,
     erased,
 )
-from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.ids import FOREVER, NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Role
 from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
@@ -41,8 +41,6 @@ from pagefault.store.said import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.tokens import COUNT_MAX
 from pagefault.testing.records import Records
 
-LAST = Seq(2**62)
-
 WORDS = st.sampled_from(
     "plan plans Database index.py café 東京タワー 3.5 1,200 fooBar the a naïve x don't".split()
 )
@@ -51,7 +49,7 @@ TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
 
 def whole(*sessions: int) -> Scope:
     """The scope of whole sessions."""
-    return Scope(tuple((SessionNo(session), LAST) for session in sessions))
+    return Scope.whole(*map(SessionNo, sessions))
 
 
 def containing(index: PageIndex, scope: Scope, term: str) -> frozenset[Seq]:
@@ -345,7 +343,7 @@ class PageIndexContract:
         assert places(whole(1), since="2024-03-06", until="2024-03-07") == [2, 3]
         assert places(whole(1), until="2024-03-07T23:30:00Z") == [0, 3]
         assert places(whole(1), since="2024-03-07T23:30:00Z", kinds=("transcript",)) == [2]
-        fork = Scope(((SessionNo(6), LAST), (SessionNo(1), Seq(4))))
+        fork = Scope(((SessionNo(6), FOREVER), (SessionNo(1), Seq(4))))
         assert places(fork) == [0, 1, 2, 3]
         assert places(fork, since="2024-03-07", kinds=("transcript",)) == [2, 3]
         assert len(places(EVERYTHING)) == 6
@@ -360,7 +358,7 @@ class PageIndexContract:
         kept = records.say(1, "tea before the fork")
         later = records.say(1, "tea after it")
         fork = records.open("variant", parent=1, parent_seq=kept.seq)
-        scope = Scope(((SessionNo(fork.seq), LAST), (SessionNo(1), kept.seq)))
+        scope = Scope(((SessionNo(fork.seq), FOREVER), (SessionNo(1), kept.seq)))
         index.apply(records.events)
         row = index.session(SessionNo(fork.seq))
         assert row is not None
@@ -562,7 +560,7 @@ class PageIndexContract:
         records.say(fork.seq, "juice", order=1)
         index.apply(records.events)
         ids = [PageId(one) for one in ("msg_2", "msg_1", "clm_1", "msg_7", "msg_2")]
-        scopes = whole(1), Scope(((SessionNo(fork.seq), LAST), (SessionNo(1), first.seq)))
+        scopes = whole(1), Scope(((SessionNo(fork.seq), FOREVER), (SessionNo(1), first.seq)))
         for scope in scopes:
             alone = {one: index.find_page(scope, one) for one in ids}
             assert dict(index.find_pages(scope, ids)) == {k: v for k, v in alone.items() if v}

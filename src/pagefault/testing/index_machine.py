@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pagefault.model.events import Event, PageBody, SessionOpened, erased
-from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.ids import FOREVER, Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
@@ -18,7 +18,7 @@ from pagefault.store.api import PageFilter
 from pagefault.store.embedded.connections import MEMORY
 from pagefault.store.embedded.index import SqliteIndex
 from pagefault.store.in_memory.index import MemoryIndex
-from pagefault.testing.index_contract import LAST, TEXTS, told
+from pagefault.testing.index_contract import TEXTS, told
 from pagefault.testing.records import Records
 
 CHANCE = st.integers(0, 2**16)
@@ -186,7 +186,7 @@ class IndexMachine(RuleBasedStateMachine):
     def _opened(self, event: Event, above: tuple[tuple[SessionNo, Seq], ...], order: int) -> None:
         assert isinstance(event.body, SessionOpened)
         self.pending.append(event)
-        self.scopes[event.seq] = Scope(((SessionNo(event.seq), LAST), *above))
+        self.scopes[event.seq] = Scope(((SessionNo(event.seq), FOREVER), *above))
         self.orders[event.seq] = order
 
     def _apply(self) -> None:

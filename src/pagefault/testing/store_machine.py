@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
 from pagefault.model.events import Draft, ForgetBegun, PageBody, Said, SessionOpened, Taken
-from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.ids import FOREVER, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Mode, Role
 from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter, PageIndex
@@ -31,8 +31,6 @@ from pagefault.testing.store_life import StoreLife, close_whole
 from pagefault.testing.store_model import Forgetting, StoreModel
 
 T = TypeVar("T")
-
-LAST: Final = Seq(2**62)
 
 # --- what may happen --------------------------------------------------------------------------
 
@@ -619,7 +617,7 @@ def agree(index: PageIndex, model: PageIndex) -> None:
 def scope_of(index: PageIndex, session: SessionNo) -> Scope:
     """A session's scope: itself, and its ancestors up to where it was forked."""
     parts: list[tuple[SessionNo, Seq]] = []
-    upto = LAST
+    upto = FOREVER
     while session:
         parts.append((session, upto))
         row = index.session(session)

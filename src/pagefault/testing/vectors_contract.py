@@ -8,16 +8,15 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.ids import FOREVER, NOTHING, Seq, SessionNo
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.store.api import VectorPlace, VectorStore
 from pagefault.store.place import place_of
 
-LAST = Seq(2**62)
 ONE, TWO = SessionNo(1), SessionNo(2)
 
 
-def scope(*sessions: SessionNo, upto: Seq = LAST) -> Scope:
+def scope(*sessions: SessionNo, upto: Seq = FOREVER) -> Scope:
     return Scope(tuple((session, upto) for session in sessions))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.errors import SessionNotFound
 from pagefault.model.ids import PageId
 from pagefault.model.page import SessionRow
 from pagefault.pack.bill import BillItem, BillRow
@@ -77,14 +77,8 @@ async def picture_of(
     session: Session,
     *,
     clean: Clean,
-    rows: int = ROWS,
-    columns: int = COLUMNS,
 ) -> Picture:
-    """The picture of a session, including its forks' answers. `clean` is applied to every text.
-    Raises `BadInput` for fewer than one row or column.
-    """
-    if min(rows, columns) < 1:
-        raise BadInput("a map needs at least one row and one column")
+    """The picture of a session, including its forks' answers. `clean` is applied to every text."""
     await session.owned.caught_up()
     claims = await session.claims()
     forks = [one for one in await memory.sessions() if one.parent == session.session]
@@ -94,10 +88,10 @@ async def picture_of(
         row = runtime.index.session(session.session)
         if row is None:
             raise SessionNotFound(session.session_id)
-        fold = SessionFold(runtime, row, columns=columns, judged_max=sys.maxsize)
+        fold = SessionFold(runtime, row, columns=COLUMNS, judged_max=sys.maxsize)
         fold.advance()
         items = fold.items()
-        return _drawn(fold, items, state, claims, forks, clean, rows)
+        return _drawn(fold, items, state, claims, forks, clean)
 
     return await asyncio.to_thread(draw)
 
@@ -109,11 +103,10 @@ def _drawn(
     claims: Sequence[ClaimInfo],
     forks: Sequence[SessionRow],
     clean: Clean,
-    rows: int,
 ) -> Picture:
     runtime, row = fold.runtime, fold.row
     texts = SessionTexts(runtime, row, clean)
-    told, bill, folded = fold.map(items, rows=rows), fold.bill(items), fold.folded()
+    told, bill, folded = fold.map(items, rows=ROWS), fold.bill(items), fold.folded()
     assert folded is not None, "it was asked to be judged"
     metrics, proxied = report(folded, runtime, state, per_turn=False), folded.proxied
     excerpts = [texts.excerpt(one.first) for one in told.rows]

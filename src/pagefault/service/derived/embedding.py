@@ -62,7 +62,6 @@ REST_S: Final = 5.0
 
 REST_S_MAX: Final = 300.0
 
-_LAST: Final = Seq(2**62)
 _CONTRACT: Final = (
     "`pagefault.Embedder` documents what an embedder does; "
     "`pagefault.testing.embedder_contract` tests one"
@@ -212,7 +211,7 @@ class Embedding:
             if self._whole.get(session.session) == known:
                 continue
             rows = self._store.index.pages(
-                Scope(((session.session, _LAST),)),
+                Scope.whole(session.session),
                 PageFilter(after_order=vectors.last_order(name, session.session)),
                 limit=BATCH,
             )
@@ -352,7 +351,7 @@ class Embedding:
         """All pages that were said or handed in."""
         index = self._store.index
         return sum(
-            index.candidates(Scope(((one.session, _LAST),)), (), limit=0).pages
+            index.candidates(Scope.whole(one.session), (), limit=0).pages
             for one in index.sessions()
         )
 

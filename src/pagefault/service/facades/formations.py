@@ -49,8 +49,11 @@ class Formations(SessionParts):
         """
         state = self._state
         if state.is_relayed:
+            asks_model = engine is not None or (former is not None and former.reads_window)
             raise BadInput(
-                "the requests of this session are those of a proxy's client, on its user's account",
+                "the requests of this session are those of a proxy's client, on its user's account"
+                if asks_model
+                else "this session is a proxy's, which decides what is formed of it",
                 hint="where its user agrees the proxy forms memory: `serve --form`, or the header "
                 "x-pagefault-form",
             )

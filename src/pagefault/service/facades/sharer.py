@@ -18,7 +18,6 @@ from pagefault.service.arguments import a_short_text, one_of
 from pagefault.service.derived.labels import Labels
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.regions import Mount, Promotion, bare, refusal
-from pagefault.service.runtime import LAST
 from pagefault.service.turn.split import split
 
 _STEM = PAGE_PREFIX["shared"]
@@ -220,7 +219,7 @@ class Sharer(SessionParts):
 
     def _text_of(self, row: PageRow) -> list[Page]:
         """Every part of the text that a page is part of, in order."""
-        own = Scope(((row.session, LAST),))
+        own = Scope.whole(row.session)
         return [self._runtime.pages.read(one) for one in self._runtime.parts_of(own, row)]
 
     def _check_own(self, pages: Sequence[Page]) -> None:

@@ -18,45 +18,31 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     ClaimRuled,
-    ConsentSet,
-    ControlSet,
     EpochBegun,
-    Erased,
     Event,
     Faulted,
-    ForgetBegun,
-    ForgetDone,
     FormationBegun,
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    ImportApproved,
     Imported,
-    ImportRevoked,
-    Lost,
     MemoryCalled,
-    MountSet,
-    Opaque,
-    OriginRaised,
-    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
     Priced,
+    RecallRuling,
     Received,
-    RegionSet,
     Relayed,
     Reported,
-    RetentionSet,
-    ScrubBegun,
-    ScrubDone,
+    Ruling,
     Searched,
-    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
-    SetAside,
     Unpinned,
+    Unreadable,
+    Upkeep,
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
@@ -249,18 +235,9 @@ class Ledger:
                 pass  # likewise
             case FormationBegun() | FormationEnded():
                 pass  # a request outside the conversation: no later one continues it
-            case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # permission to recall, not recall
-            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # permission to recall, not recall
-            case ScrubBegun() | ScrubDone():
-                pass  # about the whole store
-            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
-                pass  # the store's own
-            case Opaque() | SetAside():
-                pass  # unreadable
-            case undecided:
-                assert_never(undecided)
+            case undecided:  # none of these is a request
+                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                    assert_never(undecided)
 
     def _fold_packed(self, event: Event, packed: Packed) -> None:
         before = self._before

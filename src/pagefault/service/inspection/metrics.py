@@ -36,49 +36,35 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     ClaimRuled,
-    ConsentSet,
-    ControlSet,
     DerivedBody,
     EpochBegun,
-    Erased,
     Event,
     Faulted,
-    ForgetBegun,
-    ForgetDone,
     FormationBegun,
     FormationEnded,
     HeatMove,
     HeatMoved,
     HeatRecalled,
-    ImportApproved,
     Imported,
-    ImportRevoked,
-    Lost,
     MemoryCalled,
-    MountSet,
-    Opaque,
-    OriginRaised,
-    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
     Priced,
+    RecallRuling,
     Received,
-    RegionSet,
     Relayed,
     Reported,
-    RetentionSet,
-    ScrubBegun,
-    ScrubDone,
+    Ruling,
     Searched,
-    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
-    SetAside,
     Stored,
     Summarised,
     Unpinned,
+    Unreadable,
+    Upkeep,
     row_of,
 )
 from pagefault.model.ids import PageId, SessionNo
@@ -296,24 +282,15 @@ class Meter:
                 tally.heat_recalls_found += bool(hits)
             case CallRefused() | MemoryCalled() | ClaimRuled() | Checkpointed():
                 pass  # no metric counts them
-            case Received() | Imported():
+            case Received() | Imported() | SessionLeased():
                 pass  # no metric counts them
             case FormationBegun() | FormationEnded():
                 pass  # the pages made have records of their own
             case Reported() | Priced():
                 pass  # the ledger has the cost of requests
-            case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # permission to recall, not recall
-            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # permission to recall, not recall
-            case ScrubBegun() | ScrubDone():
-                pass  # about the whole store
-            case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
-                pass  # the store's own bookkeeping: it only weighs
-            case Erased() | Lost() | Opaque() | SetAside():
-                pass  # its content is lost, or not written yet
-            case undecided:
-                assert_never(undecided)
+            case undecided:  # these only weigh
+                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                    assert_never(undecided)
         if is_own:
             line, _ = encode(event, more=0, salt=_SALT, previous=b"")
             tally.record_bytes += len(line)

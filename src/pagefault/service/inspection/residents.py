@@ -15,46 +15,32 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     ClaimRuled,
-    ConsentSet,
-    ControlSet,
     DerivedBody,
     EpochBegun,
-    Erased,
     Event,
     Faulted,
-    ForgetBegun,
-    ForgetDone,
     FormationBegun,
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    ImportApproved,
     Imported,
-    ImportRevoked,
-    Lost,
     MemoryCalled,
-    MountSet,
-    Opaque,
-    OriginRaised,
-    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
     Priced,
+    RecallRuling,
     Received,
-    RegionSet,
     Relayed,
     Reported,
-    RetentionSet,
-    ScrubBegun,
-    ScrubDone,
+    Ruling,
     Searched,
-    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
-    SetAside,
     Unpinned,
+    Unreadable,
+    Upkeep,
 )
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import IMPORT, Level
@@ -97,22 +83,15 @@ class Residents:
                 pass  # the client decides which pages are in it
             case Searched() | CallRefused() | Pinned() | Unpinned() | ClaimRuled() | Checkpointed():
                 pass  # it moves no page: the next request moves pins
+            case Imported():
+                pass  # likewise
             case HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # hot items are in the next request
-            case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-                pass  # records of imports move no page
             case Reported() | Priced() | SessionLeased() | FormationBegun() | FormationEnded():
                 pass  # no page is part of it, or moves by it
-            case ScrubBegun() | ScrubDone():
-                pass  # about the whole store
-            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
-                pass  # not of a page
-            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # permissions move no page
-            case Erased() | Lost() | Opaque() | SetAside():
-                pass  # its effect is lost, or not written yet
-            case undecided:
-                assert_never(undecided)
+            case undecided:  # none of these moves a page
+                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                    assert_never(undecided)
 
     def _fold_epoch(self, body: EpochBegun) -> None:
         in_place = {p: seq for p, seq in self.pages.items() if seq and seq >= body.verbatim_from}

@@ -18,48 +18,35 @@ from pagefault.model.events import (
     Checkpointed,
     Claimed,
     ClaimRuled,
-    ConsentSet,
-    ControlSet,
     DerivedBody,
     EpochBegun,
-    Erased,
     Event,
     Faulted,
     ForgetBegun,
-    ForgetDone,
     FormationBegun,
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    ImportApproved,
     Imported,
-    ImportRevoked,
-    Lost,
     MemoryCalled,
-    MountSet,
-    Opaque,
     OriginalBody,
-    OriginRaised,
-    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
     Priced,
+    RecallRuling,
     Received,
-    RegionSet,
     Relayed,
     Reported,
     Represented,
-    RetentionSet,
-    ScrubBegun,
-    ScrubDone,
+    Ruling,
     Searched,
-    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
-    SetAside,
     Unpinned,
+    Unreadable,
+    Upkeep,
     row_of,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
@@ -593,18 +580,9 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # about the session, not a page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
-        case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
-            pass  # permission to recall, not recall
-        case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-            pass  # permission to recall, not recall
-        case ScrubBegun() | ScrubDone():
-            pass  # about the whole store
-        case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
-            pass  # its page is unknown
-        case Opaque() | SetAside():
-            pass  # its content cannot be read here
-        case undecided:
-            assert_never(undecided)
+        case undecided:  # none of these moves a page that is known
+            if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                assert_never(undecided)
 
 
 def _made(body: PageBody) -> Iterator[_Movement]:

@@ -14,7 +14,7 @@ from pagefault.model.events import Imported
 from pagefault.model.ids import NOTHING, SessionNo
 from pagefault.model.page import EVERYTHING, Scope, SessionRow
 from pagefault.model.wanted import ANY, SearchFilter
-from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 from pagefault.store.place import place_of
 
@@ -159,7 +159,7 @@ def _imported(runtime: Runtime, row: SessionRow) -> ImportedSession | None:
     if not told:
         return None  # its first batch was never written
     last = told[-1]
-    own = Scope(((row.session, LAST),))
+    own = Scope.whole(row.session)
     oldest = runtime.index.pages(own, PageFilter(), limit=1)
     newest = runtime.index.pages(own, PageFilter(), limit=1, newest_first=True)
     return ImportedSession(

@@ -22,7 +22,7 @@ from pagefault.model.wanted import SearchFilter
 from pagefault.service.derived.labels import Labels, closure
 from pagefault.service.restore import restore
 from pagefault.service.root.parts import MemoryParts, check_open, written
-from pagefault.service.runtime import LAST, Runtime
+from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
 from pagefault.store.store import STORE
@@ -209,7 +209,7 @@ class Warden(MemoryParts):
         return [
             row
             for runtime, one in self._conversations(target)
-            for own in (Scope(((one.session, LAST),)),)
+            for own in (Scope.whole(one.session),)
             for scope in (own, own.derived)
             for row in runtime.index.pages(scope, PageFilter(), limit=_ALL)
             if not origin or wanted.admits_origin(row.origin)

@@ -5,7 +5,7 @@ Never raises for the model's mistakes: a refusal is a result too.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from pagefault.model.kinds import Actor, Level, Modality
 from pagefault.model.request import ToolCall
 from pagefault.pack.envelope import refusal, told_level
 from pagefault.pack.tools import PAGE_FAULT
-from pagefault.recall.search import SearchResult
+from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.levels import Levels
 from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.ownership import Owned
@@ -157,19 +157,24 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
     told = [hit for hit in hits if not hit.archive]  # the others could not be shown
     found = replace(
         asked,
-        hits=tuple(
-            Hit(
-                page_id=hit.page.page_id,
-                relevance=round(hit.relevance, 3),
-                lapse=hit.lapse or state.closures.lapse_of(hit.page.page_id),
-            )
-            for hit in told[: action.limit]
-        ),
+        hits=as_recorded(told[: action.limit], state),
         total=result.total - (len(result.hits) - len(hits)),
     )
     while found.hits and not fits(state, found):
         found = replace(found, hits=found.hits[:-1])
     return found
+
+
+def as_recorded(hits: Sequence[SearchHit], state: SessionState) -> tuple[Hit, ...]:
+    """The hits of a search as its record has them."""
+    return tuple(
+        Hit(
+            page_id=hit.page.page_id,
+            relevance=round(hit.relevance, 3),
+            lapse=hit.lapse or state.closures.lapse_of(hit.page.page_id),
+        )
+        for hit in hits
+    )
 
 
 def _fault(

@@ -20,7 +20,7 @@ from pagefault.model.errors import (
     PagefaultError,
     RecordGone,
 )
-from pagefault.model.events import CallRefused, Draft, Faulted, Hit, MemoryCalled, Searched
+from pagefault.model.events import CallRefused, Draft, Faulted, MemoryCalled, Searched
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, Actor, Level
 from pagefault.model.page import Page
@@ -29,7 +29,7 @@ from pagefault.pack.envelope import refusal, told_level
 from pagefault.recall.search import SearchResult
 from pagefault.service.derived.levels import Levels
 from pagefault.service.ownership import Owned
-from pagefault.service.turn.call_server import ARGUMENTS_MAX
+from pagefault.service.turn.call_server import ARGUMENTS_MAX, as_recorded
 from pagefault.service.turn.memory_calls import MemoryCalls, memory_result
 from pagefault.service.turn.turn import Refuse, ServeFault, ServeSearch, as_kept, read_call
 from pagefault.service.window.results import fault_result, search_result
@@ -207,18 +207,7 @@ class RelayedCalls:
             and not hit.archive
             and (action.modality is None or hit.page.modality is action.modality)
         ]
-        told = replace(
-            asked,
-            hits=tuple(
-                Hit(
-                    page_id=hit.page.page_id,
-                    relevance=round(hit.relevance, 3),
-                    lapse=hit.lapse or state.closures.lapse_of(hit.page.page_id),
-                )
-                for hit in hits[: action.limit]
-            ),
-            total=len(hits),
-        )
+        told = replace(asked, hits=as_recorded(hits[: action.limit], state), total=len(hits))
         counter = self._owned.runtime.counter
         while told.hits and counter.count(await self.result(told)) > room:
             told = replace(told, hits=told.hits[:-1])

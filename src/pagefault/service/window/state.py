@@ -28,51 +28,38 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     ClaimRuled,
-    ConsentSet,
-    ControlSet,
     CoreWritten,
     EpochBegun,
     Erased,
     Event,
     Faulted,
-    ForgetBegun,
-    ForgetDone,
     FormationBegun,
     FormationEnded,
     HeatMove,
     HeatMoved,
     HeatRecalled,
-    ImportApproved,
     Imported,
-    ImportRevoked,
-    Lost,
     MemoryCalled,
-    MountSet,
-    Opaque,
-    OriginRaised,
-    OriginRevoked,
     Packed,
     PageBody,
     PagedIn,
     Pinned,
     Priced,
+    RecallRuling,
     Received,
-    RegionSet,
     Relayed,
     Reported,
     Represented,
-    RetentionSet,
     Returned,
+    Ruling,
     Said,
-    ScrubBegun,
-    ScrubDone,
     Searched,
-    SessionAssigned,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
-    SetAside,
     Unpinned,
+    Unreadable,
+    Upkeep,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
@@ -339,20 +326,9 @@ class SessionState:
                 self.ranges.fold(body, event.turn)
             case Checkpointed() | Imported():
                 pass  # a name for a moment, or an import's source
-            case ImportApproved() | ImportRevoked():
-                pass  # about the whole store: `service/quarantine.py` folds permission to recall
-            case OriginRaised() | OriginRevoked():
-                pass  # likewise: the state asks whether pages are withdrawn
-            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
-                pass  # about the whole store: `restore` checks whom they concern
-            case RegionSet() | SessionAssigned() | MountSet() | ConsentSet():
-                pass  # likewise: `service/regions.py` folds them
-            case ScrubBegun() | ScrubDone():
-                pass  # likewise
-            case Opaque() | SetAside():
-                pass  # its content cannot be read here
-            case undecided:
-                assert_never(undecided)
+            case undecided:  # `restore` checks whom these concern; some have folds of their own
+                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                    assert_never(undecided)
 
     def _fold_content(self, event: Event, page: Page, body: PageBody) -> None:
         stem, _, number = page.page_id.rpartition("_")

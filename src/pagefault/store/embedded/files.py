@@ -72,7 +72,7 @@ def _walk(path: str) -> int:
     return fd
 
 
-def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+def open_file(path: Path | str, flags: int = os.O_RDONLY) -> int:
     """Open a plain file. `NotPlain` if it is something else, or if it is to be written in place and
     has another name (a hard link), whose readers would see the change.
     """
@@ -82,7 +82,7 @@ def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> 
             _check_file(os.lstat(name, dir_fd=fd), path, flags)
         try:
             file = os.open(
-                name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=fd
+                name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=fd
             )
         except OSError as failure:
             raise OSError(failure.errno, failure.strerror, str(path)) from None

@@ -33,7 +33,7 @@ from pagefault.model.events import (
     SetAside,
     row_of,
 )
-from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.ids import FOREVER, NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.times import MINUTE_MS
 from pagefault.model.wanted import SearchFilter
@@ -178,7 +178,6 @@ def _united(lists: Sequence[Numbers]) -> Numbers:
     return distinct(np.concatenate(lists)) if lists else _NONE
 
 
-_LAST: Final = Seq(2**62)
 _NOTHING_WRITTEN: Final = Written(SessionNo(0), "", 0, 0, 0)
 _NONE: Final = np.empty(0, dtype=np.int64)
 _P = ParamSpec("_P")
@@ -375,7 +374,7 @@ class MemoryIndex:
         """The parts of a scope, each with its last record and the offset from orders to places."""
         if scope.is_everything:
             return [
-                (self._parts[session, is_derived], _LAST, place_of(session, 0))
+                (self._parts[session, is_derived], FOREVER, place_of(session, 0))
                 for session, is_derived in sorted(self._parts)
             ]
         kinds = (False, True) if scope.is_several else (scope.of_derived,)
@@ -398,7 +397,7 @@ class MemoryIndex:
         uptos = dict(scope.parts)
         for place in sorted(places):
             if scope.is_everything:
-                seqs = {self._at.get(place): _LAST}
+                seqs = {self._at.get(place): FOREVER}
             elif scope.is_several:
                 seqs = {self._at.get(place): uptos.get(SessionNo(place >> ORDER_BITS), NOTHING)}
             elif 0 <= place <= ORDER_MAX and (place >= DERIVED_ORDER) == scope.of_derived:
@@ -417,7 +416,7 @@ class MemoryIndex:
     def _find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         parts = scope.parts
         if scope.is_everything:
-            parts = tuple((session, _LAST) for session in self._sessions)
+            parts = tuple((session, FOREVER) for session in self._sessions)
         for session, upto in parts:
             seq = self._ids.get((session, page_id))
             row = None if seq is None or seq > upto else self._pages[seq].row
@@ -538,7 +537,7 @@ class MemoryIndex:
         where = scope
         if scope.is_everything:
             sessions = dict.fromkeys(session for session, _ in self._parts)  # each has two parts
-            where = Scope(tuple((session, _LAST) for session in sessions))
+            where = Scope(tuple((session, FOREVER) for session in sessions))
         elif scope.is_several:
             where = Scope(scope.parts)
         lengths = [part.lengths_seen(upto) for part, upto, _ in self._parts_of(where)]

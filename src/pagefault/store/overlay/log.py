@@ -7,11 +7,10 @@ from itertools import chain
 from typing import Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import StoreError, StoreReadOnly
-from pagefault.model.events import Draft, Event
-from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
-from pagefault.model.progress import Progress
-from pagefault.store.api import BlobStore, EventLog, LogReport
+from pagefault.model.errors import StoreReadOnly
+from pagefault.model.events import Event
+from pagefault.model.ids import NOTHING, IdMinter, Seq
+from pagefault.store.api import BlobStore, EventLog
 from pagefault.store.in_memory.log import MemoryBlobs, MemoryLog
 
 FIRST: Final = Seq(1 << 34)
@@ -31,8 +30,8 @@ def check_above(seqs: Collection[int]) -> None:
         raise StoreReadOnly("what lies below an overlay is read-only", hint="use the memory itself")
 
 
-class OverlayLog:
-    """An `EventLog`: what the lower log held when this was made, and what was appended here."""
+class OverlayLog(MemoryLog):
+    """What the lower log held when this was made, and what was appended here."""
 
     def __init__(
         self,
@@ -43,25 +42,17 @@ class OverlayLog:
         minter: IdMinter,
         after: Seq = Seq(FIRST - 1),
     ) -> None:
+        super().__init__(secret=secret, clock=clock, minter=minter, after=after)
         self._base = base
         self._upto = base.head()
-        self._own = MemoryLog(secret=secret, clock=clock, minter=minter, after=after)
-
-    def append(self, drafts: Sequence[Draft]) -> list[Event]:
-        return self._own.append(drafts)
-
-    def sync(self) -> None: ...
 
     def get(self, seq: Seq) -> Event:
-        return (self._own if seq >= FIRST else self._base).get(seq)
+        return super().get(seq) if seq >= FIRST else self._base.get(seq)
 
     def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
         last = self._upto if upto is None else min(upto, self._upto)
         old = self._base.read(after, last) if after < last else iter(())
-        return chain(old, self._own.read(after, upto))
-
-    def head(self) -> Seq:
-        return self._own.head()
+        return chain(old, super().read(after, upto))
 
     def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
         return self._base.out_of_reach(below(seqs))
@@ -69,87 +60,47 @@ class OverlayLog:
     def archived(self, seqs: Collection[Seq]) -> frozenset[Seq]:
         return self._base.archived(below(seqs))
 
-    def is_current(self) -> bool:
-        return True  # the upper layer is private, and later records of the lower are not read
-
-    def refresh(self, acknowledged: Seq | None = None) -> None: ...
-
-    @property
-    def refusal(self) -> StoreError | None:
-        return None
-
-    def check_writable(self) -> None: ...
-
-    def recover(self, acknowledged: Seq) -> bool:
-        return True
-
     def check_reach(self, seqs: Collection[Seq]) -> None:
         self._base.check_reach(below(seqs))
 
-    def known(self) -> LogReport:
-        return LogReport()
-
-    def audit(self, progress: Progress | None = None) -> LogReport:
-        return LogReport()
-
     def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
-        return self._own.read(after)
+        return super().read(after)
 
     def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event]:
-        return self._own.read(after)
+        return super().read(after)
 
     def of_type(self, type: str, after: Seq = NOTHING) -> Iterator[Event]:
         old = (event for event in self._base.of_type(type, after) if event.seq <= self._upto)
-        return chain(old, self._own.of_type(type, after))
+        return chain(old, super().of_type(type, max(after, Seq(FIRST - 1))))
 
     def lines(self, seqs: Sequence[Seq]) -> Iterator[tuple[Seq, bytes]]:
         old = below(seqs)
-        return chain(self._base.lines(old), self._own.lines(seqs[len(old) :]))
-
-    def beside(self, acknowledged: Seq) -> OverlayLog:
-        return self
-
-    def hash_key(self, session: SessionNo, key: str) -> str:
-        return self._base.hash_key(session, key)
+        return chain(self._base.lines(old), super().lines(seqs[len(old) :]))
 
     def erase(self, seqs: Collection[Seq]) -> int:
         check_above(seqs)
-        return self._own.erase(seqs)
+        return super().erase(seqs)
 
     def payload(self, seq: Seq) -> bytes:
-        return (self._own if seq >= FIRST else self._base).payload(seq)
+        return super().payload(seq) if seq >= FIRST else self._base.payload(seq)
 
     def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
         check_above([event.seq for event in events])
-        return self._own.stage(events, going)
-
-    def revise(self, vouched: str) -> list[str]:
-        return self._own.revise(vouched)
-
-    def unstage(self) -> None:
-        self._own.unstage()
-
-    def close(self) -> None: ...
+        return super().stage(events, going)
 
 
-class OverlayBlobs:
-    """A `BlobStore` whose new blobs stay in memory."""
+class OverlayBlobs(MemoryBlobs):
+    """New blobs in memory over those of a store."""
 
     def __init__(self, base: BlobStore, secret: bytes) -> None:
+        super().__init__(secret)
         self._base = base
-        self._own = MemoryBlobs(secret)
-
-    def put(self, data: bytes) -> str:
-        return self._own.put(data)
 
     def get(self, name: str) -> bytes:
-        return self._own.get(name) if self._own.holds(name) else self._base.get(name)
+        return super().get(name) if super().holds(name) else self._base.get(name)
 
     def holds(self, name: str) -> bool:
-        return self._own.holds(name) or self._base.holds(name)
-
-    def delete(self, name: str) -> bool:
-        return self._own.delete(name)
+        return super().holds(name) or self._base.holds(name)
 
     def names(self) -> Iterator[str]:
-        return iter(sorted({*self._own.names(), *self._base.names()}))
+        return iter(sorted({*super().names(), *self._base.names()}))
