@@ -26,7 +26,6 @@ from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.reply import THE_MEMORY, UNREAD, Told
 from pagefault.proxy.unnamed import Chain
 from pagefault.proxy.wires.wire import Unreadable, Wire
-from pagefault.service.memory import Memory
 
 _TOO_DEEP: Final = "not read: its JSON is nested too deeply"
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
@@ -50,7 +49,6 @@ class Intake:
 
     def __init__(
         self,
-        memory: Memory,
         conversations: Conversations,
         keeping: Keeping,
         desk: Desk,
@@ -59,7 +57,6 @@ class Intake:
         marks: bool,
         body_bytes_max: int,
     ) -> None:
-        self._memory = memory
         self._conversations = conversations
         self._keeping = keeping
         self._desk = desk
@@ -136,7 +133,7 @@ class Intake:
                 )
                 if is_withdrawn:
                     conversation.withdraw_consent()
-                mode = mode.within(ControlMode(await self._memory.control_of(conversation.name)))
+                mode = mode.within(await conversation.control())
             if not mode.captures:
                 told.words = f"{mode}: passed on, not kept"
                 return None

@@ -109,6 +109,10 @@ class Conversation:
         session = self._state.session
         return None if session is None else hot_utilisation(session.owned.state)
 
+    async def control(self) -> ControlMode:
+        """The control mode of its session."""
+        return await self._state.control()
+
     def written(self, body: Json) -> bytes:
         """A body as it is sent. Raises ValueError for numbers that JSON does not have."""
         return self._state.verbatim.weights.known.written(body)
@@ -263,7 +267,7 @@ class Conversation:
         """
 
         async def check() -> None:
-            if ControlMode(await self._memory.control_of(self.name)).captures:
+            if (await self.control()).captures:
                 await self._state.catch_up()
                 await check_writable(self._memory, self._state.session)
 
