@@ -83,10 +83,8 @@ class Intake:
         assert passed.logging is not None
         try:
             await passed.logging
-        except RecursionError:
-            told.words, told.not_logged = _TOO_DEEP, UNREAD
-        except Exception as bug:
-            told.words, told.not_logged = f"not logged: {type(bug).__name__}", THE_MEMORY
+        except Exception as failure:
+            told.words, told.not_logged = _why_not(failure, "not logged")
         if problem := passed.logged.problem:
             told.words += f" · not logged: {problem}"
             told.not_logged = passed.logged.full or THE_MEMORY
@@ -142,20 +140,10 @@ class Intake:
             passed = await conversation.receive(
                 document, history, pages=mode.recalls, marks=marks, will_end=True
             )
-        except Unreadable as why:
-            told.words, told.not_logged = f"not read: {why}", UNREAD
-            return None
-        except PagefaultError as error:  # the memory was asked which conversation it is
-            self._keeping.problem = error.message
-            told.words = f"not logged: {error.message}"
-            told.not_logged = THE_MEMORY
-            return None
-        except RecursionError:  # its words may be logged by then; nothing behind them is
-            told.words, told.not_logged = _TOO_DEEP, UNREAD
-            return None
-        except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
-            told.words = f"not read: {type(bug).__name__}"
-            told.not_logged = THE_MEMORY
+        except Exception as failure:
+            if isinstance(failure, PagefaultError):  # the memory was asked whose it is
+                self._keeping.problem = failure.message
+            told.words, told.not_logged = _why_not(failure, "not read")
             return None
         self._desk.passed(conversation.name, passed, self._window_tokens)
         told.words = access_log.of_request(conversation, passed, len(history.messages))
@@ -164,3 +152,16 @@ class Intake:
             told.words += f", {mode}"
         self._conversations.under_way[conversation.name] += 1  # until `AnswerLog` has its end
         return AcceptedRequest(conversation, passed, chain, mark)
+
+
+def _why_not(failure: Exception, what: str) -> tuple[str, str]:
+    """Words for the access log, and for the answer's header, on a request that met a failure."""
+    match failure:
+        case Unreadable():
+            return f"{what}: {failure}", UNREAD
+        case PagefaultError():
+            return f"not logged: {failure.message}", THE_MEMORY
+        case RecursionError():  # its words may be logged by then; nothing behind them is
+            return _TOO_DEEP, UNREAD
+        case _:  # a shape that nobody foresaw: no reason to keep it back
+            return f"{what}: {type(failure).__name__}", THE_MEMORY

@@ -97,7 +97,7 @@ class ConversationState:
         alone writes to the session, and follows the modes that others set.
         """
         session = self.session
-        if session is not None and session.overlay is None:
+        if session is not None:
             if (heeding := session.owned.runtime.journal.ready()) is not None:
                 await heeding
             if session.overlay is None and session.owned.is_certain:
