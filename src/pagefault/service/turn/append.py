@@ -129,13 +129,10 @@ class Saying:
 
     def _is_next(self, item: Incoming) -> bool:
         """Whether an item with a key follows the newest page of the session, so that it cannot have
-        been written before: its key is of the page that it follows. What was forgotten meanwhile is
-        not new.
+        been written before: its key is of the page that it follows. A page that was forgotten
+        meanwhile still counts in the order.
         """
-        journal, session = self._runtime.journal, self._owned.session
-        if not item.follows or (item.follows, self._owned.state.order_next) != self._newest:
-            return False
-        return not journal.was_forgotten(session, self._runtime.hash_key(session, item.key))
+        return (item.follows, self._owned.state.order_next) == self._newest
 
 
 def _blocks(drafts: Sequence[Draft], items: Sequence[Incoming]) -> set[PageId]:
