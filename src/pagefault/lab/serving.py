@@ -35,6 +35,7 @@ PASSES_ON: Final = "pass-through"
 PROXY: Final = "proxy"
 _UPSTREAM: Final = "upstream"
 _HOP_BY_HOP: Final = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection"})
+_NUMBER: Final = b"x-bench-messages"
 
 
 async def bench_serve(
@@ -128,6 +129,11 @@ class Talk:
     def _user(content: Any) -> dict[str, Any]:
         return {"role": "user", "content": content}
 
+    @property
+    def messages(self) -> int:
+        """How many messages the newest request has."""
+        return len(self._messages)
+
     def next(self) -> bytes:
         """The body of the next request."""
         if self._turns == TURNS_MAX:
@@ -147,7 +153,9 @@ class Talk:
 
 
 def _answer(messages: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The provider's answer to a request of `messages` messages: text, and a call."""
+    """The provider's answer to a client that has `messages` messages: text, and a call. The client
+    says how many, as a proxy may leave some out: it resends the answer that it was given.
+    """
     arguments = {"path": f"src/part{messages % 97}.py"}
     used = {"type": "tool_use", "id": f"toolu_{messages:06}", "name": "Read", "input": arguments}
     return {"type": "text", "text": "I look at the next one. " * 5}, used
@@ -195,7 +203,7 @@ async def _ask(http: httpx2.AsyncClient, url: str, name: str, talk: Talk, seen: 
     seen.sent += 1
     seen.sent_bytes += len(body)
     headers = {"x-claude-code-session-id": talk.session_id, "x-api-key": "bench"}
-    headers["content-type"] = "application/json"
+    headers |= {"content-type": "application/json", _NUMBER.decode(): str(talk.messages)}
     asked = time.perf_counter()
     try:
         path = f"{url}/v1/messages"
@@ -295,13 +303,9 @@ def _running(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 async def _answers(scope: Any, receive: Any, send: Any) -> None:
     """The provider: reads the request, and streams a short answer."""
-    messages = 0
-    while True:
-        message = await receive()
-        messages += message.get("body", b"").count(b'"role"')
-        if not message.get("more_body", False):
-            break
-    said, used = _answer(messages)
+    while (await receive()).get("more_body", False):
+        pass
+    said, used = _answer(int(dict(scope["headers"])[_NUMBER]))
     started = {"type": "http.response.start", "status": 200}
     await send({**started, "headers": [(b"content-type", b"text/event-stream")]})
     usage = {"input_tokens": 10, "output_tokens": 12}

@@ -26,13 +26,11 @@ from pagefault.proxy.keeping import Keeping
 from pagefault.proxy.reply import THE_MEMORY, UNREAD, Told
 from pagefault.proxy.unnamed import Chain
 from pagefault.proxy.wires.wire import Unreadable, Wire
-from pagefault.service.memory import Memory
 
-STALLED_S: Final = 30.0
+STALLED_S: Final = 60.0
 """How long a request, or its answer, waits for the memory: a disk that hangs raises nothing. What
 is not logged by then may be later.
 """
-_STALLED: Final = "not logged: the memory does not answer"
 _TOO_DEEP: Final = "not read: its JSON is nested too deeply"
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
 
@@ -55,7 +53,6 @@ class Intake:
 
     def __init__(
         self,
-        memory: Memory,
         conversations: Conversations,
         keeping: Keeping,
         desk: Desk,
@@ -64,7 +61,6 @@ class Intake:
         marks: bool,
         body_bytes_max: int,
     ) -> None:
-        self._memory = memory
         self._conversations = conversations
         self._keeping = keeping
         self._desk = desk
@@ -83,8 +79,8 @@ class Intake:
         try:
             async with asyncio.timeout(STALLED_S):
                 taken = await self._read(wire, head, principal, body, told)
-        except TimeoutError:
-            told.words, told.not_logged = _STALLED, THE_MEMORY
+        except TimeoutError as failure:
+            told.words, told.not_logged = _why_not(failure, "not logged")
         if taken is not None and taken.passed.logging is not None:
             told.logging = asyncio.create_task(self._logged(taken.passed, told))
         elif taken is not None or told.not_logged:
@@ -97,12 +93,8 @@ class Intake:
         try:
             async with asyncio.timeout(STALLED_S):
                 await asyncio.shield(passed.logging)
-        except TimeoutError:
-            told.words, told.not_logged = _STALLED, THE_MEMORY
-        except RecursionError:
-            told.words, told.not_logged = _TOO_DEEP, UNREAD
-        except Exception as bug:
-            told.words, told.not_logged = f"not logged: {type(bug).__name__}", THE_MEMORY
+        except Exception as failure:
+            told.words, told.not_logged = _why_not(failure, "not logged")
         if problem := passed.logged.problem:
             told.words += f" · not logged: {problem}"
             told.not_logged = passed.logged.full or THE_MEMORY
@@ -149,7 +141,7 @@ class Intake:
                 )
                 if is_withdrawn:
                     conversation.withdraw_consent()
-                mode = mode.within(ControlMode(await self._memory.control_of(conversation.name)))
+                mode = mode.within(await conversation.control())
             if not mode.captures:
                 told.words = f"{mode}: passed on, not kept"
                 return None
@@ -158,20 +150,10 @@ class Intake:
             passed = await conversation.receive(
                 document, history, pages=mode.recalls, marks=marks, will_end=True
             )
-        except Unreadable as why:
-            told.words, told.not_logged = f"not read: {why}", UNREAD
-            return None
-        except PagefaultError as error:  # the memory was asked which conversation it is
-            self._keeping.problem = error.message
-            told.words = f"not logged: {error.message}"
-            told.not_logged = THE_MEMORY
-            return None
-        except RecursionError:  # its words may be logged by then; nothing behind them is
-            told.words, told.not_logged = _TOO_DEEP, UNREAD
-            return None
-        except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back
-            told.words = f"not read: {type(bug).__name__}"
-            told.not_logged = THE_MEMORY
+        except Exception as failure:
+            if isinstance(failure, PagefaultError):  # the memory was asked whose it is
+                self._keeping.problem = failure.message
+            told.words, told.not_logged = _why_not(failure, "not read")
             return None
         self._desk.passed(conversation.name, passed, self._window_tokens)
         told.words = access_log.of_request(conversation, passed, len(history.messages))
@@ -180,3 +162,18 @@ class Intake:
             told.words += f", {mode}"
         self._conversations.under_way[conversation.name] += 1  # until `AnswerLog` has its end
         return AcceptedRequest(conversation, passed, chain, mark)
+
+
+def _why_not(failure: Exception, what: str) -> tuple[str, str]:
+    """Words for the access log, and for the answer's header, on a request that met a failure."""
+    match failure:
+        case Unreadable():
+            return f"{what}: {failure}", UNREAD
+        case PagefaultError():
+            return f"not logged: {failure.message}", THE_MEMORY
+        case TimeoutError():
+            return "not logged: the memory does not answer", THE_MEMORY
+        case RecursionError():  # its words may be logged by then; nothing behind them is
+            return _TOO_DEEP, UNREAD
+        case _:  # a shape that nobody foresaw: no reason to keep it back
+            return f"{what}: {type(failure).__name__}", THE_MEMORY

@@ -141,7 +141,6 @@ class Proxy:
         self._keeping = Keeping(memory, clock, log, self._metrics.recovered)
         self._answers = AnswerLog(self._conversations, self._desk, self._metrics, log)
         self._intake = Intake(
-            memory,
             self._conversations,
             self._keeping,
             self._desk,

@@ -169,6 +169,13 @@ class Owned:
             if row is None or row.last_seq > self.folded:
                 await self._restore()
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether nobody else can have changed the session since it was folded, as far as we
+        know.
+        """
+        return self._is_leased and not self._is_outdated and self._ended is None
+
     async def lease(self) -> bool:
         """Lease this session for writing. Returns whether others had changed it, so that it was
         folded again.

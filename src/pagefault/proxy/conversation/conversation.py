@@ -12,18 +12,26 @@ was forgotten is not quoted from the next request on. Nothing here stops a reque
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pagefault.model.clock import Clock
+from pagefault.model.events import Relayed
+from pagefault.model.ids import Seq
 from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.conversation.forming import Fork, RelayedFormation
 from pagefault.proxy.conversation.history_log import HistoryLog
 from pagefault.proxy.conversation.item_drafts import ItemDrafts
 from pagefault.proxy.conversation.passed import Logged, Passed, Window
-from pagefault.proxy.conversation.request_layout import lay_out, planned
+from pagefault.proxy.conversation.request_layout import (
+    PagedLayout,
+    RequestPlan,
+    lay_out,
+    planned,
+)
 from pagefault.proxy.conversation.request_log import RequestLog
 from pagefault.proxy.conversation.state import ConversationState
 from pagefault.proxy.conversation.write_health import WriteHealth
@@ -38,6 +46,8 @@ from pagefault.service.memory import Memory
 from pagefault.service.recovery import check_writable
 from pagefault.service.turn.formation import Told
 from pagefault.service.window.room import hot_utilisation
+
+_Record = Callable[[], Awaitable[tuple[Relayed | None, Seq]]]
 
 
 class Conversation:
@@ -109,6 +119,10 @@ class Conversation:
         session = self._state.session
         return None if session is None else hot_utilisation(session.owned.state)
 
+    async def control(self) -> ControlMode:
+        """The control mode of its session."""
+        return await self._state.control()
+
     def written(self, body: Json) -> bytes:
         """A body as it is sent. Raises ValueError for numbers that JSON does not have."""
         return self._state.verbatim.weights.known.written(body)
@@ -133,58 +147,43 @@ class Conversation:
         returns, and the request is sent, while that is written.
         """
         await self._lock.acquire()
-        holds_lock = True  # until a task of its own writes the log
+        logging: asyncio.Task[None] | None = None  # it releases the lock
         try:
-            state, placed = self._state, history.placed
+            state = self._state
             self._formation.stop()
             await self._requests.flush()
             match = await self._match(history)
-            is_aside = bool(placed) and placed[-1].asks_for_summary
             await state.unquote_forgotten()
             known = state.verbatim.weights.known
             marks = marks and not known.is_marked(body) and may_be_marked(self._wire, body)
-            pages = pages and bool(state.verbatim.window_tokens)
-            plan = planned(state, body, history, match, is_aside=is_aside) if pages else None
-            logs_later = will_end and not (marks or self.problem)
-            logs_later = logs_later and (plan is None or await plan.quotes_nothing(state))
-            if not logs_later:
-                await self._history.write(match.path, placed)
-                if plan is not None:  # what was just logged can leave
-                    plan = planned(state, body, history, match, is_aside=is_aside)
-            layout = None
-            if plan is not None:
-                layout = await lay_out(state, plan, quotes_nothing=logs_later)
+            may_log_later = will_end and not (marks or self.problem)
+            is_aside = bool(history.placed) and history.placed[-1].asks_for_summary
+            plan: Callable[[], RequestPlan] | None = None
+            if pages and state.verbatim.window_tokens:
+                plan = partial(planned, state, body, history, match, is_aside=is_aside)
+            layout, logs_later = await self._lay_out(plan, match, history, may_log_later)
             put = layout.put(self._wire, body) if layout is not None else None
             self._faults.is_begun = True
+            record = partial(
+                self._requests.record,
+                *(put or body, history, match, layout),
+                is_marked_here=marks,
+                may_wait=will_end and bool(match.new),
+            )
             logged = Logged()
-
-            async def record() -> None:
-                logged.relayed, logged.record = await self._requests.record(
-                    put or body,
-                    history,
-                    match,
-                    layout,
-                    is_marked_here=marks,
-                    may_wait=will_end and bool(match.new),
-                )
-                logged.problem, logged.full = self.problem, self.full
-
-            async def write() -> None:
-                await self._history.write(match.path, placed)
-                await record()
-
             if not logs_later:
-                await record()
-            sent = marked(put or body, state.prefix.again) if marks else put or body
+                await self._note_logged(logged, record)
             passed = Passed(
                 match=match,
-                body=sent if marks else put,
-                sent=sent,
-                plain=(put or body) if marks else None,
+                body=put,
+                sent=put or body,
                 aside=is_aside,
                 logged=logged,
                 model=self._drafts.model_name(self._wire.model(body)),
             )
+            if marks:
+                sent = marked(passed.sent, state.prefix.again)
+                passed = replace(passed, body=sent, sent=sent, plain=passed.sent)
             if layout is not None:
                 passed = replace(
                     passed,
@@ -197,15 +196,45 @@ class Conversation:
                     serving=layout.serving(state),
                 )
             if logs_later:
-                self._logging = asyncio.create_task(write())
+                work = self._log_later(match, history, logged, record)
+                logging = self._logging = asyncio.create_task(work)
                 # Also if it is cancelled before it begins.
-                self._logging.add_done_callback(lambda _: self._lock.release())
-                holds_lock = False
-                passed = replace(passed, logging=self._logging)
-            return passed
+                logging.add_done_callback(lambda _: self._lock.release())
+            return replace(passed, logging=logging)
         finally:
-            if holds_lock:
+            if logging is None:
                 self._lock.release()
+
+    async def _lay_out(
+        self,
+        plan: Callable[[], RequestPlan] | None,
+        match: Match,
+        history: History,
+        may_log_later: bool,
+    ) -> tuple[PagedLayout | None, bool]:
+        """The layout of a request, if it is paged, and whether what is new in it is still to be
+        logged: it may be, if nothing of the layout depends on that. Else it is logged first, as
+        what was just logged can leave.
+        """
+        if may_log_later:
+            if plan is None:
+                return None, True
+            first = plan()
+            if await first.quotes_nothing(self._state):
+                return await lay_out(self._state, first, quotes_nothing=True), True
+        await self._history.write(match.path, history.placed)
+        return None if plan is None else await lay_out(self._state, plan()), False
+
+    async def _log_later(
+        self, match: Match, history: History, logged: Logged, record: _Record
+    ) -> None:
+        """Log what is new in a request that is being sent, then the request."""
+        await self._history.write(match.path, history.placed)
+        await self._note_logged(logged, record)
+
+    async def _note_logged(self, logged: Logged, record: _Record) -> None:
+        logged.relayed, logged.record = await record()
+        logged.problem, logged.full = self.problem, self.full
 
     async def keep(self, history: History) -> str:
         """Log what was said and no request brings: a program hands it in. Returns the problem, or
@@ -263,7 +292,7 @@ class Conversation:
         """
 
         async def check() -> None:
-            if ControlMode(await self._memory.control_of(self.name)).captures:
+            if (await self.control()).captures:
                 await self._state.catch_up()
                 await check_writable(self._memory, self._state.session)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from pagefault.model.errors import PagefaultError, SessionNotFound
 from pagefault.model.events import Event, Relayed
+from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.conversation.first_sent import FirstSent
 from pagefault.proxy.conversation.item_drafts import ItemDrafts
@@ -90,6 +91,18 @@ class ConversationState:
         if self.session is None:
             self.session = await self.memory.session(self.name, mode="passive")
         return self.session
+
+    async def control(self) -> ControlMode:
+        """The control mode of the session. The log need not be asked for it while this process
+        alone writes to the session, and follows the modes that others set.
+        """
+        session = self.session
+        if session is not None:
+            if (heeding := session.owned.runtime.journal.ready()) is not None:
+                await heeding
+            if session.overlay is None and session.owned.is_certain:
+                return session.owned.state.control
+        return ControlMode(await self.memory.control_of(self.name))
 
     def pins(self) -> frozenset[str]:
         """The pages that somebody pinned."""

@@ -26,6 +26,8 @@ class Saying:
         self._owned = owned
         self._runtime = runtime
         self._claims = claims
+        # The first page of the newest text that was logged here, and the order of the next page.
+        self._newest: tuple[str, int] = "", 0
 
     async def say(
         self,
@@ -73,6 +75,8 @@ class Saying:
             if event.body.part == 0:
                 texts.append([])
             texts[-1].append(event.body.page_id)
+        if texts:
+            self._newest = texts[-1][0], self._owned.state.order_next
         written = iter(texts)
         by_key: dict[str, list[PageId]] = {}
         made: list[list[PageId]] = []
@@ -109,8 +113,9 @@ class Saying:
             pages = []
             if item.key:
                 self._runtime.journal.clean(item.key)
-                find = self._runtime.pages_of_key
-                pages = await asyncio.to_thread(find, self._owned.session, item.key)
+                if not self._is_next(item):
+                    find = self._runtime.pages_of_key
+                    pages = await asyncio.to_thread(find, self._owned.session, item.key)
                 if pages and is_derived(pages[0]):
                     raise BadInput(
                         f"this key was used for {pages[0]}, which is not a message",
@@ -121,6 +126,13 @@ class Saying:
                 fresh.append(item)
             keys |= {item.key} if item.key else set()
         return known, fresh
+
+    def _is_next(self, item: Incoming) -> bool:
+        """Whether an item with a key follows the newest page of the session, so that it cannot have
+        been written before: its key is of the page that it follows. A page that was forgotten
+        meanwhile still counts in the order.
+        """
+        return (item.follows, self._owned.state.order_next) == self._newest
 
 
 def _blocks(drafts: Sequence[Draft], items: Sequence[Incoming]) -> set[PageId]:
