@@ -149,8 +149,8 @@ def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         others = _told(text[begin:end])
         for chunk in _WRITTEN.finditer(text, begin, end):
             written = chunk[0]
-            if written.isascii() and written.isalnum():  # as most are: nothing to take apart
-                yield *chunk.span(), _terms_in(written, others)
+            if written.isascii() and written.isalnum() and len(written) <= TERM_CHARS_MAX:
+                yield *chunk.span(), _remembered(written, others)  # nothing to take apart
             else:
                 yield from _spans_of(written, chunk.start(), others)
         begin = end

@@ -69,12 +69,13 @@ def _matches(text: str, sought: Sequence[Sought]) -> Iterator[tuple[int, int, st
         if here.isdisjoint(alternatives(sought[at]))
         for one in kin
     )
+    telling = terms.union(term for term in here if term.startswith(begins))
     for start, end, found in spans:
-        if not terms.isdisjoint(found):
-            yield start, end, min(terms.intersection(found))
-        elif any(term.startswith(begins) for term in found):
-            kin = (one for one in begins if any(term.startswith(one) for term in found))
-            yield start, end, min(kin)
+        if not telling.isdisjoint(found):
+            shared = terms.intersection(found) or {
+                one for one in begins if any(term.startswith(one) for term in found)
+            }
+            yield start, end, min(shared)
 
 
 def _within(text: str, matches: Sequence[tuple[int, int, str]], chars_max: int) -> Excerpt:
