@@ -70,6 +70,15 @@ def test_marks_lie_in_the_excerpt_whatever_is_said(text: str, query: str, chars:
     assert len(shown.text) <= chars
 
 
+@given(st.text(st.sampled_from("ab ctéx.-_'漢か\u200d"), max_size=400), st.integers(3, 90))
+def test_a_line_reads_the_same_whichever_way_it_is_made(text: str, chars: int) -> None:
+    plain = " ".join(text.split())
+    broken = plain.replace(" ", "\n")  # read character by character
+    assert excerpt(plain, "ab cté x", chars_max=chars) == excerpt(
+        broken, "ab cté x", chars_max=chars
+    )
+
+
 async def test_hits_say_what_they_were_found_by() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("talk")

@@ -148,7 +148,11 @@ def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     for end in (*(found.end() for found in _PARAGRAPH.finditer(text)), len(text)):
         others = _told(text[begin:end])
         for chunk in _WRITTEN.finditer(text, begin, end):
-            yield from _spans_of(chunk[0], chunk.start(), others)
+            written = chunk[0]
+            if written.isascii() and written.isalnum() and len(written) <= TERM_CHARS_MAX:
+                yield *chunk.span(), _remembered(written, others)  # nothing to take apart
+            else:
+                yield from _spans_of(written, chunk.start(), others)
         begin = end
 
 

@@ -69,12 +69,13 @@ def _matches(text: str, sought: Sequence[Sought]) -> Iterator[tuple[int, int, st
         if here.isdisjoint(alternatives(sought[at]))
         for one in kin
     )
+    telling = terms.union(term for term in here if term.startswith(begins))
     for start, end, found in spans:
-        shared = terms.intersection(found)
-        if shared:
+        if not telling.isdisjoint(found):
+            shared = terms.intersection(found) or {
+                one for one in begins if any(term.startswith(one) for term in found)
+            }
             yield start, end, min(shared)
-        elif kin := [one for one in begins if any(term.startswith(one) for term in found)]:
-            yield start, end, min(kin)
 
 
 def _within(text: str, matches: Sequence[tuple[int, int, str]], chars_max: int) -> Excerpt:
@@ -116,21 +117,14 @@ def _word_begin(text: str, at: int) -> int:
 
 def _on_one_line(text: str, start: int, marks: Sequence[tuple[int, int]], room: int) -> Excerpt:
     """As much of the text from `start` as fits, with each run of white space as one blank."""
-    kept: list[str] = []
-    at: dict[int, int] = {}  # position in the text -> position in the excerpt
-    place = start
-    while place < len(text) and len(kept) < room:
-        char = text[place]
-        at[place] = len(kept)
-        if char.isspace():
-            if kept and kept[-1] != " ":
-                kept.append(" ")
-        elif char.isprintable() or char in _JOINERS:
-            kept.append(char)
-        place += 1
-    at[place] = len(kept)
+    line = text[start : start + room]
+    place = start + len(line)
+    if line.isprintable() and "  " not in line and not line.startswith(" "):
+        at = dict(zip(range(start, place + 1), range(len(line) + 1), strict=True))
+    else:
+        line, at = _joined(text, start, room)
+        place = max(at)
     goes_on = bool(text[place:].strip())
-    line = "".join(kept)
     if goes_on and not text[place].isspace() and not line.endswith(" "):
         blank = line.rfind(" ", max(len(line) - _WORD_MAX, 0))
         line = line[:blank] if blank > 0 else line
@@ -142,6 +136,26 @@ def _on_one_line(text: str, start: int, marks: Sequence[tuple[int, int]], room: 
         if last in at and at[first] < at[last] <= len(line)
     )
     return Excerpt(before + line + (_CUT if goes_on else ""), _apart(shown))
+
+
+def _joined(text: str, start: int, room: int) -> tuple[str, dict[int, int]]:
+    """At most `room` printable characters from `start` on, with each run of white space as one
+    blank; and the position there of each character read, up to the first one left out.
+    """
+    kept: list[str] = []
+    at: dict[int, int] = {}
+    place = start
+    while place < len(text) and len(kept) < room:
+        char = text[place]
+        at[place] = len(kept)
+        if char.isspace():
+            if kept and kept[-1] != " ":
+                kept.append(" ")
+        elif char.isprintable() or char in _JOINERS:
+            kept.append(char)
+        place += 1
+    at[place] = len(kept)
+    return "".join(kept), at
 
 
 def _apart(spans: Iterable[tuple[int, int]]) -> Spans:

@@ -49,12 +49,12 @@ def measures(scores: Sequence[float]) -> list[tuple[float, float, float]]:
 def likelihoods(
     scores: Sequence[float], coverages: Sequence[float], weights: Weights = FITTED
 ) -> list[float]:
-    """The probability that each hit bears on the question, from scores in descending order and
-    coverages (0..1).
+    """The probability that each hit with a coverage (0..1) bears on the question, from the scores
+    of these and perhaps more hits, in descending order.
     """
     return [
         min(1 / (1 + math.exp(-_logit(measured, weights))), max(coverage, 0.0))
-        for measured, coverage in zip(measures(scores), coverages, strict=True)
+        for measured, coverage in zip(measures(scores), coverages, strict=False)
     ]
 
 

@@ -20,9 +20,9 @@ from pagefault.model.reprs import counted, html_table, inert, marked_html, minut
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.certainty import is_sure
-from pagefault.recall.likelihood import likelihoods
+from pagefault.recall.likelihood import BACKGROUND, likelihoods
 from pagefault.recall.reading import PagesAt, Reading
-from pagefault.recall.reranking import reranked
+from pagefault.recall.reranking import CANDIDATES_MAX, reranked
 from pagefault.recall.studio import rescored
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.languages import languages_in
@@ -49,6 +49,9 @@ KIN_RECORDS_MAX: Final = 100_000
 """Largest memory in which words are also looked up by their beginnings. That reads the postings of
 all such words, whatever the scope: 0.5 to 5.5 ms per word at 200,000 pages.
 """
+
+HITS_MIN: Final = max(CANDIDATES_MAX, BACKGROUND.stop)
+"""Hits that reranking and relevance look at, however few are wanted."""
 
 SHORTLIST: Final = 60  # places, with their copies, that recency and importance may reorder
 OWN_TOLERANCE: Final = 0.01  # relative, between two copies' scores by own words: lengths may differ
@@ -288,8 +291,9 @@ class Searcher:
             told = reranked(
                 *(told, query), told=best.told, reading=self._reading, rerank=self._rerank
             )
-        relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in told])
-        likely = map(_relevant, told[: max(limit, 0)], relevances)
+        shown = told[: max(limit, 0)]
+        relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in shown])
+        likely = map(_relevant, shown, relevances)
         return SearchResult(tuple(likely), total)
 
     def with_sequels(
@@ -323,8 +327,8 @@ class Searcher:
         profile: Profile,
         strict: bool,
     ) -> tuple[list[SearchHit], int, Ranked | None]:
-        """Hits for a message and the `questions` in it (the message first), their total, and the
-        place of the first.
+        """The best hits for a message and the `questions` in it (the message first), at least
+        `HITS_MIN` if so many are found; how many are; and the place of the first.
         """
         from pagefault.recall.links import linked
         from pagefault.recall.novelty import settled
@@ -360,20 +364,25 @@ class Searcher:
         if not admitted:
             return [], 0, None
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
-        hits = [
-            (
+        scores = [sum(parts.values()) for parts in summands]
+        order = sorted(range(len(scores)), key=lambda at: (-scores[at], admitted[at][1].seq))
+        together = once(
+            [admitted[at][0].place for at in order], [ranking.places[g].tolist() for g in groups]
+        )
+        hits = []
+        for first, *also in together[: max(HITS_MIN, limit)]:
+            at = order[first]
+            place, page = admitted[at]
+            copies_of = tuple(admitted[order[one]][1] for one in also)
+            hits.append(
                 SearchHit(
-                    *(page, sum(parts.values()), 0.0, parts),
+                    *(page, scores[at], 0.0, summands[at]),
+                    also=copies_of,
                     why=why(place),
                     coverage=place.relevance,
-                ),
-                place,
+                )
             )
-            for (place, page), parts in zip(admitted, summands, strict=True)
-        ]
-        hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
-        told = once(hits, [ranking.places[group].tolist() for group in groups])
-        return told, total - len(groups) + len(told), hits[0][1]
+        return hits, total - len(groups) + len(together), admitted[order[0]][0]
 
     def _summands(
         self,
@@ -569,18 +578,12 @@ def copies(ranking: Ranking) -> list[list[int]]:
     return groups
 
 
-def once(
-    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[int]]
-) -> list[SearchHit]:
-    """One hit for each group of places: the best, standing for all. Hits are best first."""
+def once(places: Sequence[int], groups: Iterable[Sequence[int]]) -> list[list[int]]:
+    """The positions of these places, those of one group together, in the order of their first."""
     group_of = {place: number for number, group in enumerate(groups) for place in group}
-    told: dict[int, SearchHit] = {}
-    for hit, place in hits:
-        number = group_of[place.place]
-        if number in told:
-            told[number] = replace(told[number], also=(*told[number].also, hit.page))
-        else:
-            told[number] = hit
+    told: dict[int, list[int]] = {}
+    for at, place in enumerate(places):
+        told.setdefault(group_of[place], []).append(at)
     return list(told.values())
 
 

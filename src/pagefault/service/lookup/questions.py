@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.kinds import IMPORT, Kind, Profile
@@ -297,22 +297,17 @@ def _sourced(runtime: Runtime, found: SearchResult, query: str, is_wide: bool) -
     hits = []
     for hit in found.hits:
         row = sessions[hit.page.session]
-        hit = replace(hit, session_id=row.session_id if row else "")
+        more: dict[str, Any] = {"session_id": row.session_id if row else ""}
         if row is not None and runtime.regions.is_region(row):
-            hit = replace(hit, source=row.name, lapse=hit.lapse or closed.lapse(hit.page))
+            more |= {"source": row.name, "lapse": hit.lapse or closed.lapse(hit.page)}
         elif is_wide and not hit.lapse:
-            hit = replace(hit, lapse=closed.lapse(hit.page))
+            more["lapse"] = closed.lapse(hit.page)
         for one in told.get(hit.page.session, ()):
-            hit = replace(hit, source=one.source_system, project=one.project)
+            more |= {"source": one.source_system, "project": one.project}
         with suppress(RecordGone, ArchiveMissing):
             page = runtime.pages.read(hit.page)
             shown = excerpt_titled(page.title, page.text, query if hit.why in ("", "words") else "")
-            hit = replace(
-                hit,
-                speaker=page.speaker,
-                occurred_at=page.occurred_at,
-                excerpt=shown.text,
-                marks=shown.marks,
-            )
-        hits.append(hit)
+            more |= {"speaker": page.speaker, "occurred_at": page.occurred_at}
+            more |= {"excerpt": shown.text, "marks": shown.marks}
+        hits.append(replace(hit, **more))
     return replace(found, hits=tuple(hits))

@@ -80,7 +80,7 @@ class Finder:
                 lapse = await asyncio.to_thread(closed.lapse, hit.page)
             else:
                 lapse = hit.lapse or closures.lapse_of(hit.page.page_id)
-            noted.append(replace(hit, lapse=lapse))
+            noted.append(hit if lapse == hit.lapse else replace(hit, lapse=lapse))
         return SearchResult(tuple(noted), total)
 
     async def claims(
@@ -130,6 +130,8 @@ def merged(found: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
     one of the earlier scope. Scores belong to one scope and cannot be compared; each scope keeps
     its order. A page that several of them see is listed once.
     """
+    if len(found) == 1:
+        return list(found[0])
     left = [deque(hits) for hits in found]
     order: dict[Seq, SearchHit] = {}
     while waiting := [hits for hits in left if hits]:
