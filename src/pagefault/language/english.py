@@ -463,6 +463,7 @@ ENGLISH: Final = Language(
             r"|(?:want|wants|wanted|need|needs|needed|like|love|try|trying|good|nice|helpful) to "
             r"(?:know|hear|see|check|find out|look up|confirm|recall|remember)"
             r"|let (?:me|him|her|them|us) know|tell \w+)\b[^.!?\n]{0,40}?\b(?:who|whom|whose|what|which|when|where|why|how|whether)\b"
+            r"|\b(?:need|needs|wants) (?:the|our|that)\b"
         ),
         Cue.WHEN: (
             r"(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "

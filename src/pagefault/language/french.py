@@ -196,6 +196,7 @@ FRENCH: Final = Language(
             r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demand\w+|demand(?:e|ent|é|aient|ait)|oublié|échappe|j['’]ignore|sorti de la tête|aucune idée"
             r"|pas (?:sûre?|certaine?)|dis[- ](?:moi|lui|leur|à)|curieu\w+)\b[^.!?\n]{0,40}?\b(?:qui|quel(?:le)?s?|quand|où|pourquoi"
             r"|comment|combien|ce qu(?:e|i|['’])|si)\b"
+            r"|\b(?:veut|veulent|faudrait|besoin de?) (?:les?|la|du|l['’]|notre)\b"
         ),
         Cue.WHEN: (
             r"(?:quand|depuis quand|jusqu['’]à quand|depuis combien de temps|combien de temps"

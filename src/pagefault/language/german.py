@@ -224,6 +224,7 @@ GERMAN: Final = Language(
             r"|nicht (?:mehr )?(?:sicher|klar)|unklar|(?:sag|schreib|erzähl|verrat)\w* (?:mir|uns|ihm|ihr|ihnen|dem|der|meine[mr]|unsere[mr])|interessier\w*"
             r"|neugierig)\b[^.!?\n]{0,40}?\b(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|wohin|woher|warum|wieso|weshalb|wie(?:viele?)?"
             r"|wo(?:mit|von|für|rauf|ran|rin|rüber|rum|durch|zu)|ob)\b"
+            r"|\b(?:brauch(?:e|t|en)|bräuchte\w*|will|möchte) (?:noch |nochmal )?(?:den|die|das|unsere?n?)\b"
         ),
         Cue.WHEN: (
             r"(?:wann|seit wann|bis wann|ab wann|wie lange|(?:(?:in|an|am|seit|bis|ab) )?welche[mnrs]? "

@@ -188,8 +188,8 @@ SPANISH: Final = Language(
     cues={
         Cue.ASKS: (
             r"(?:(?:y|pues|oye|bueno|vale|hola|entonces|perdona|a ver)\W+){0,2}"
-            rf"(?:(?:a|de|con|en|por|para|desde|hasta|contra|sobre) )?(?:{_WHAT}|quien(?:es)?|cual(?:es)?|cuant[oa]s?"
-            r"|(?:como|donde) (?:se|es|era|fue|est[aá]\w*|l[aeo]s?|me|nos))\b|(?:puedes|podrías|puede|podría|sabes|sabe|recuerdas"
+            rf"(?:(?:a|de|con|en|por|para|desde|hasta|contra|sobre) )?(?:{_WHAT}|cual(?:es)?|cuant[oa]s?"
+            r"|(?:como|donde|quien(?:es)?) (?:se|es|era|fue|est[aá]\w*|l[aeo]s?|me|nos))\b|(?:puedes|podrías|puede|podría|sabes|sabe|recuerdas"
             r"|dime|dígame|muestra|muéstrame|busca|encuentra|explica|explícame|recuérdame|describe|resume|enumera|hay|tienes)\b"
         ),
         Cue.ASKS_LAST: (
@@ -206,6 +206,7 @@ SPANISH: Final = Language(
             r"|(?:quier\w+|querría\w*|quisiera\w*|gustaría|necesit\w+|hay que|tengo que)\b[^.!?\n]{0,20}\b"
             r"(?:saber|confirmar|recordar|averiguar)|(?:me|se|nos) pregunt\w+|pregunta[ns]?|olvid\w+|se me (?:ha )?(?:ido|fue|escapa)"
             rf"|dile\w*)\b[^.!?\n]{{0,40}}?\b(?:{_WHAT}|quien(?:es)?|cual(?:es)?|cuando|donde|como|cuant[oa]s?|si)\b"
+            r"|\b(?:quiere|necesit\w+|hace falta) (?:el|la|los|las)\b"
         ),
         Cue.WHEN: (
             r"(?:(?:desde|hasta|para) )?(?:cuándo|cuánto tiempo|(?:(?:en|a|desde) )?qué (?:años?|mes|semana|días?|fecha|hora))\b"
