@@ -1,8 +1,8 @@
 """Messages in nine languages that ask for something said before, none with a question mark, and as
 many that only tell, half of these with the words of questions (`surface`).
 
-Whoever wrote them had not read the cues of `language/`. Every other message of a kind (the first, third…)
-has been in sight since, the rest has not.
+Whoever wrote them had not read the cues of `language/`. Of each language's messages of a kind, the
+first, third and so on have been in sight since, the others have not.
 """
 
 import json
