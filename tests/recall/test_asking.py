@@ -1,7 +1,8 @@
 """Messages in nine languages that ask for something said before, none with a question mark, and as
 many that only tell, half of these with the words of questions (`surface`).
 
-Whoever wrote them had not read the cues of `language/`, and nothing was fitted to them.
+Whoever wrote them had not read the cues of `language/`. Of each language's messages of a kind, the
+first, third and so on have been in sight since, the others have not.
 """
 
 import json
@@ -21,15 +22,15 @@ ASKING = ("direct", "indirect", "request")
 # Of each language: how many of 30 that ask are seen to, and how many of 30 that tell are taken for
 # asking. These are what was reached, not what is good: docs/recall.md has them by kind.
 REACHED = {
-    "ar": (11, 5),
-    "de": (25, 10),
-    "en": (23, 9),
-    "es": (21, 4),
-    "fr": (15, 8),
-    "hi": (16, 5),
-    "ja": (21, 15),
-    "ru": (15, 10),
-    "zh": (22, 10),
+    "ar": (18, 5),
+    "de": (27, 9),
+    "en": (28, 6),
+    "es": (26, 4),
+    "fr": (26, 6),
+    "hi": (19, 4),
+    "ja": (22, 9),
+    "ru": (21, 8),
+    "zh": (24, 6),
 }
 
 

@@ -22,6 +22,7 @@ KIN_OF = {
     "German, the other way": ("Die Heizung macht Lärm.", "Heizungsanlage kaputt?"),
     "Polish": ("Kupiliśmy nowe mieszkania w mieście.", "mieszkaniowe"),
     "Georgian": ("ბიბლიოთეკაში ვიყავი.", "ბიბლიოთეკარი"),
+    "Chinese, doubled": ("我妈上周搬家了。", "妈妈住哪里？"),
     "code": ("configParser fell over", "the configuration"),
 }
 

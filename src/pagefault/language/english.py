@@ -439,14 +439,21 @@ ENGLISH: Final = Language(
     ),
     cues={
         Cue.ASKS: (
-            r"(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could"
+            rf"(?!what an?\b|how \w+ that\b|(?:what|when|where|why|how) (?:i|we|he|she|they|it)\b|when (?:the|my|our|you)\b)"
+            rf"(?:(?:(?:so|and|but|ok|okay|hey|hi|well|wait|sorry|oh|btw)\W+){{0,2}}{_INTERROGATIVE}"
+            r"|is|are|was|were|do|does|did|can|could"
             r"|should|would|will|has|have|had|tell|show|list|find|give|recall|remind|explain"
             r"|describe|summari[sz]e)\b"
+        ),
+        Cue.ASKS_LAST: (
+            r"(?<!know )(?<!knows )(?<!that['’]s )(?<!guess )(?<!matter )(?<!no )(?<!so )(?<!say )"
+            r"\b(?:who|whom|whose|what|which|when|where)\W*$|\bor not\W*$"
         ),
         Cue.POINTS_BACK: (
             r"\b(?:remember|earlier|previously|before|last time|again|back then|as (?:we|you|i) "
             r"(?:said|decided|agreed|discussed|mentioned|told)"
-            r"|we (?:decided|agreed|discussed|talked))\b"
+            r"|we (?:decided|agreed|discussed|talked|worked out|settled on)"
+            r"|you (?:said|suggested|recommended|told|mentioned|gave|proposed))\b"
         ),
         Cue.WONDERS: (
             r"\b(?:wonder\w*|curious|ask(?:s|ed|ing)|forg[eo]t\w*|slipped my mind|no (?:idea|clue)|unsure|blank(?:ed|ing)? on"
@@ -456,6 +463,7 @@ ENGLISH: Final = Language(
             r"|(?:want|wants|wanted|need|needs|needed|like|love|try|trying|good|nice|helpful) to "
             r"(?:know|hear|see|check|find out|look up|confirm|recall|remember)"
             r"|let (?:me|him|her|them|us) know|tell \w+)\b[^.!?\n]{0,40}?\b(?:who|whom|whose|what|which|when|where|why|how|whether)\b"
+            r"|\b(?:need|needs|wants) (?:the|our|that)\b"
         ),
         Cue.WHEN: (
             r"(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "

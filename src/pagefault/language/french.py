@@ -171,22 +171,32 @@ FRENCH: Final = Language(
     ),
     cues={
         Cue.ASKS: (
-            r"(?:qui|que|quoi|quel(?:le)?s?|quand|où|pourquoi|comment|combien|lequel|laquelle|est-ce|qu['’]est-ce|qu['’](?:a|as|avons"
+            r"(?!(?:quoi|qui|où) qu|quand [^.?!\n]*,)(?:(?:et|bon|alors|donc|dis|ok|salut|bonjour|au fait|mais)\W+){0,2}"
+            r"(?:c['’ ]?(?:est|[ée]tait) (?:quoi|qui|quand|combien|lequel|laquelle|quel(?:le)?s?)|est[- ]ce qu"
+            r"|(?:tu|vous|on|nous|je)\b(?:(?!importe|sa(?:is|it|vons|vez)|verr)[^,.;!?\n]){0,40}"
+            r" (?:quoi|quel(?:le)?s?|combien|lequel|laquelle)|(?:jusqu['’](?:à|en)|depuis) (?:quand|quel(?:le)?s?)"
+            r"|qui|que|quoi|quel(?:le)?s?|quand|où|pourquoi|comment|combien|lequel|laquelle|est-ce|qu['’]est-ce|qu['’](?:a|as|avons"
             r"|ont|avez|on|il|elle)|(?:à|de|avec|pour|chez|dans|sur|en|par) (?:qui|quoi|quel(?:le)?s?|combien|où)|d['’]où|peux-tu"
             r"|pouvez-vous|pourrais-tu|pourriez-vous|as-tu|avez-vous|sais-tu|savez-vous|dis-moi|dites-moi|montre|trouve|cherche"
             r"|explique|rappelle|donne|résume|décris|y a-t-il)\b"
         ),
+        Cue.ASKS_LAST: (
+            r"(?<!importe )(?<!sais )\b(?:quoi|qui|combien|lequel|laquelle|quand|où)(?: (?:d[ée]j[àa]|exactement|finalement))?\W*$"
+            r"|\bou (?:pas|non)\W*$"
+        ),
         Cue.POINTS_BACK: (
             r"\b(?:te souviens-tu|tu te souviens|vous souvenez-vous|rappelle-moi|rappelez-moi|l['’]autre (?:jour|fois)|la dernière"
             r" fois|précédemment|tout à l['’]heure|encore une fois|comme (?:convenu|on l['’]a dit|je l['’]ai dit|prévu)"
-            r"|(?:on|nous) (?:a|avons) (?:décidé|convenu|discuté|parlé|dit))\b"
+            r"|(?:on|nous) (?:a|avons) (?:décidé|convenu|discuté|parlé|dit)"
+            r"|(?:tu m['’]avais|vous m['’]aviez|je (?:t['’]|vous )avais|que (?:je t['’]ai|tu m['’]as)))\b"
         ),
         Cue.WONDERS: (
             r"\b(?:(?:sais|sait|savons|savent|souviens|souvient|rappelle|retrouve|trouve)\b[^.!?\n]{0,15}\b(?:plus|pas)"
             r"|(?:veu(?:x|t|lent)|voudrai(?:s|t|ent)|aimerai(?:s|t|ent)|faut|faudrait|besoin de|envie de)\b[^.!?\n]{0,25}\b"
-            r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demande\w*|demand(?:e|ent|é|aient|ait)|oublié|échappe|aucune idée"
+            r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demand\w+|demand(?:e|ent|é|aient|ait)|oublié|échappe|j['’]ignore|sorti de la tête|aucune idée"
             r"|pas (?:sûre?|certaine?)|dis[- ](?:moi|lui|leur|à)|curieu\w+)\b[^.!?\n]{0,40}?\b(?:qui|quel(?:le)?s?|quand|où|pourquoi"
             r"|comment|combien|ce qu(?:e|i|['’])|si)\b"
+            r"|\b(?:veut|veulent|faudrait|besoin de?) (?:les?|la|du|l['’]|notre)\b"
         ),
         Cue.WHEN: (
             r"(?:quand|depuis quand|jusqu['’]à quand|depuis combien de temps|combien de temps"

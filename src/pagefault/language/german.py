@@ -202,10 +202,16 @@ GERMAN: Final = Language(
     ),
     cues={
         Cue.ASKS: (
-            r"(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|wohin|woher|warum|wieso|weshalb|wie|wo(?:mit|von|für|rauf|ran|rin"
+            r"(?!was [^.?!\n]*, (?:ist|war|sind)\b)(?:(?:und|also|aber|ok|okay|hey|hallo|na|ach|du|sag mal)\W+){0,2}"
+            r"(?:(?:ab|an|auf|aus|bei|bis|für|in|mit|nach|seit|über|um|von|vor|zu) (?:welche[mnrs]?|wen|wem|was|wann|wie)"
+            r"|wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|wohin|woher|warum|wieso|weshalb|wie|wo(?:mit|von|für|rauf|ran|rin"
             r"|rüber|rum|durch|zu)|ist|sind|war|waren|hat|haben|hatten?|kannst|kann|können|könntest|könnte|könnten|soll(?:en|te|ten)?"
             r"|darf|dürfen|muss|müssen|gibt es|weißt du|zeig|zeige|such|suche|finde|erkläre?|beschreibe?|erinnere?|nenne?|sag mir"
             r"|fasse?)\b"
+        ),
+        Cue.ASKS_LAST: (
+            r"\b(?:wer|wen|wem|welche[mnrs]?|wann|wo(?:hin|her)?|wie ?viele?)(?: (?:noch|gleich|genau|denn|war(?:en)?|ist))*\W*$"
+            r"|\boder (?:doch )?nicht\W*$"
         ),
         Cue.POINTS_BACK: (
             r"\b(?:erinnerst du|erinnere mich|weißt du noch|damals|vorhin|früher|neulich|letztes mal|nochmal|noch einmal"
@@ -218,6 +224,7 @@ GERMAN: Final = Language(
             r"|nicht (?:mehr )?(?:sicher|klar)|unklar|(?:sag|schreib|erzähl|verrat)\w* (?:mir|uns|ihm|ihr|ihnen|dem|der|meine[mr]|unsere[mr])|interessier\w*"
             r"|neugierig)\b[^.!?\n]{0,40}?\b(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|wohin|woher|warum|wieso|weshalb|wie(?:viele?)?"
             r"|wo(?:mit|von|für|rauf|ran|rin|rüber|rum|durch|zu)|ob)\b"
+            r"|\b(?:brauch(?:e|t|en)|bräuchte\w*|will|möchte) (?:noch |nochmal )?(?:den|die|das|unsere?n?)\b"
         ),
         Cue.WHEN: (
             r"(?:wann|seit wann|bis wann|ab wann|wie lange|(?:(?:in|an|am|seit|bis|ab) )?welche[mnrs]? "

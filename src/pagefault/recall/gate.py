@@ -74,6 +74,7 @@ def asks(message: str) -> bool:
     return (
         has_question_mark(message)
         or shows(Cue.ASKS, message, at_start=True)
+        or shows(Cue.ASKS_LAST, message)
         or shows(Cue.POINTS_BACK, message)
         or shows(Cue.WONDERS, message)
     )
