@@ -47,6 +47,7 @@ class Limits:
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN
     summary_window_share: float = defaults.SUMMARY_WINDOW_SHARE
     summarised_tokens_max: int = defaults.SUMMARISED_TOKENS
+    formed_share: float = defaults.FORMED_SHARE
     formed_after_turns: int = defaults.FORMED_AFTER_TURNS
     formation_tries_max: int = defaults.FORMATION_TRIES
     formation_timeout_s: float = defaults.FORMATION_TIMEOUT_S
