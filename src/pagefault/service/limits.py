@@ -67,6 +67,7 @@ class Limits:
     promote_relevance: float = defaults.PROMOTE_RELEVANCE
     cold_items_max: int = defaults.COLD_ITEMS
     spill_items: int = defaults.SPILL_ITEMS
+    promote_spill_items: int = defaults.PROMOTE_SPILL_ITEMS
     auto_spill: bool = defaults.AUTO_SPILL
     auto_promote: bool = defaults.AUTO_PROMOTE
     core_section_chars: int = defaults.CORE_SECTION_CHARS
