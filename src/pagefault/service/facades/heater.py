@@ -240,8 +240,8 @@ class Heater(SessionParts):
         return await self.owned.whole(verb)
 
     async def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. Of the items that leave to make room,
-        `limits.promote_spill_items` do so at once. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
+        """Make an item hot, or any other page of the session. To make room others leave,
+        `limits.promote_spill_items` at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         page = await self._pages.get(item_id)
 
