@@ -267,7 +267,7 @@ def _abstract(
     labels = dict.fromkeys(map(speaker_of, sources), 0)
     if len(sources) > 1 and not cited:
         labels = {who: count(f"{who}: ") for who in labels}
-    seam = 0 if cited else 1
+    seam = 0 if cited else 1  # a line break behind a citation is no token of its own
     candidates = _candidates(sources, lines, [seam + labels[speaker_of(one)] for one in sources])
     if cited:  # a line costs its citation; labels, which are few, are left to what fits
         citing = [count(_citation(source)) for source in sources]
@@ -275,7 +275,7 @@ def _abstract(
         candidates = _in_lines(candidates, together, [citing[line.place] for line in lines])
     if one_at_least and candidates:
         nothing: set[str] = set()
-        room = max(room, max(candidates, key=lambda one: one.gain(nothing)).tokens)
+        room = max(room, max(candidates, key=lambda one: one.gain(nothing)).cost(frozenset()))
     reversals = Reversals([line.sentence for line in lines])
     best = _Draft("", 0, ())
     allowed = room
