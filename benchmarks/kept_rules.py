@@ -134,14 +134,13 @@ async def told(turns: list[Any], **limits: Any) -> AsyncIterator[pagefault.Sessi
 
 
 async def largest(make: Callable[[int], Awaitable[str]], most: int, room: int) -> str:
-    """The longest text within `room` characters that sizes up to `most` make."""
+    """The text of the largest size, up to `most`, that is within `room` characters."""
     few, many, best = 1, most, ""
     while few <= many:
         size = (few + many) // 2
         text = await make(size)
         if len(text) <= room:
-            few = size + 1
-            best = max(best, text, key=len)
+            few, best = size + 1, text
         else:
             many = size - 1
     return best
