@@ -265,11 +265,11 @@ def _abstract(
 ) -> _Draft:
     """The most informative of `lines`, within `room` tokens."""
     labels = dict.fromkeys(map(speaker_of, sources), 0)
-    if len(sources) > 1 and not cited:
+    if len(sources) > 1 or cited:
         labels = {who: count(f"{who}: ") for who in labels}
-    seam = 0 if cited else 1  # a line break behind a citation is no token of its own
-    candidates = _candidates(sources, lines, [seam + labels[speaker_of(one)] for one in sources])
-    if cited:  # a line costs its citation; labels, which are few, are left to what fits
+    around = [0 if cited else 1 + labels[speaker_of(one)] for one in sources]
+    candidates = _candidates(sources, lines, around)
+    if cited:  # a line costs its citation, behind which a line break is no token of its own
         citing = [count(_citation(source)) for source in sources]
         together = [one.place == other.place for one, other in pairwise(lines)]
         candidates = _in_lines(candidates, together, [citing[line.place] for line in lines])
@@ -278,7 +278,7 @@ def _abstract(
         room = max(room, max(candidates, key=lambda one: one.gain(nothing)).cost(frozenset()))
     reversals = Reversals([line.sentence for line in lines])
     best = _Draft("", 0, ())
-    allowed = room
+    allowed = room - (max(labels.values()) if cited else 0)  # the first line has a label
     for _ in range(TRIES):
         chosen = reversals.settled(choose(candidates, allowed))
         draft, took_all = _fitting(sources, lines, chosen, room, count, reversals, cited)
