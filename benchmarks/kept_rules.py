@@ -8,8 +8,9 @@ the package compaction-conformance-kit (MIT), which is no part of this one.
 Three ways of ours to make a conversation shorter. `ladder`: the abstract that summaries of a window
 are (`represent/extractive.py`), of which each round makes another of what the round before left;
 also where each update is a claim. `pack`: a context pack to begin with. `formation`: the summaries
-that were formed of a session, the latest that have room; by rules, where no model is named. Of
-these two the log stays whole, so that each round begins anew. Beside them stand two of the kit's
+that were formed of a session at rest, by the share of a range that has room; by rules, where no
+model is named. Of these two the log stays whole, so that each round begins anew, and their lines
+cite their pages. Beside them stand two of the kit's
 own: a summary with the latest turns, and its checklist, which knows the labels that the kit plants.
 
 Budgets are characters. `random` is the kit's corpus of its budget benchmark: a value is told again
@@ -25,8 +26,9 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
 
 from compaction_kit.adapters import ProgressiveSummaryCompactor
 from compaction_kit.canaries import Canary
@@ -108,55 +110,76 @@ class Kept:
     def compact(
         self, turns: list[Any], round_num: int = 1, budget_chars: int | None = None
     ) -> CompactedContext:
-        self._text = self._text or asyncio.run(self._told(turns, budget_chars or 1 << 20))
+        self._text = self._text or asyncio.run(self.left(turns, budget_chars or 1 << 20))
         return CompactedContext(self._text, self.name, round_num)
 
-    async def _told(self, turns: list[Any], room: int) -> str:
-        limits = pagefault.Limits(summarised_tokens_max=500)
-        async with pagefault.open(":memory:", window=200_000, limits=limits) as memory:
-            session = await memory.session("kit")
-            for turn in turns:
-                if turn.role == "user":
-                    await session.user(turn.text)
-                elif turn.role == "assistant":
-                    await session.assistant(turn.text)
-                else:
-                    await session.document(turn.text, origin="local_file")
-            return await self.left(session, room)
-
-    async def left(self, session: pagefault.Session, room: int) -> str:
+    async def left(self, turns: list[Any], room: int) -> str:
         raise NotImplementedError
+
+
+@asynccontextmanager
+async def told(turns: list[Any], **limits: Any) -> AsyncIterator[pagefault.Session]:
+    """A session in which these turns were said."""
+    within = pagefault.Limits(**limits)
+    async with pagefault.open(":memory:", window=200_000, limits=within) as memory:
+        session = await memory.session("kit")
+        for turn in turns:
+            if turn.role == "user":
+                await session.user(turn.text)
+            elif turn.role == "assistant":
+                await session.assistant(turn.text)
+            else:
+                await session.document(turn.text, origin="local_file")
+        yield session
+
+
+async def largest(make: Callable[[int], Awaitable[str]], most: int, room: int) -> str:
+    """The text of the largest size, up to `most`, that is within `room` characters."""
+    few, many, best = 1, most, ""
+    while few <= many:
+        size = (few + many) // 2
+        text = await make(size)
+        if len(text) <= room:
+            few, best = size + 1, text
+        else:
+            many = size - 1
+    return best
 
 
 class Packs(Kept):
     name = "pack"
 
-    async def left(self, session: pagefault.Session, room: int) -> str:
-        """The largest that fits."""
-        few, many, best = 4, room // 2, ""
-        while few <= many:
-            tokens = (few + many) // 2
-            text = (await session.pack(budget=tokens)).text("codex")
-            if len(text) <= room:
-                few, best = tokens + 1, text
-            else:
-                many = tokens - 1
-        return best
+    async def left(self, turns: list[Any], room: int) -> str:
+        async with told(turns) as session:
+
+            async def packed(tokens: int) -> str:
+                return (await session.pack(budget=tokens)).text("codex")
+
+            return await largest(packed, room // 2, room)
 
 
 class Formed(Kept):
     name = "formation"
     engine: Engine | None = None
+    limits: ClassVar[dict[str, Any]] = {}
 
-    async def left(self, session: pagefault.Session, room: int) -> str:
-        await session.form(self.engine)
-        texts = []
-        for one in await session.formations():
-            if one.outcome == "formed":
-                texts += (await session.page(one.made[0])).text.splitlines()
-        while texts and len("\n".join(texts)) > room:
-            texts.pop(0)
-        return "\n".join(texts)
+    async def left(self, turns: list[Any], room: int) -> str:
+        """By the share of a range that leaves most within the room; a model is asked once."""
+        if self.engine is not None:
+            said = sum(len(turn.text) for turn in turns)
+            return await self._formed(turns, 1_000 * room // said)
+        return await largest(lambda permille: self._formed(turns, permille), 1_000, room)
+
+    async def _formed(self, turns: list[Any], permille: int) -> str:
+        async with told(turns, formed_share=permille / 1_000, **self.limits) as session:
+            await session.form(self.engine, rest=True)
+            made = [one.made[0] for one in await session.formations() if one.outcome == "formed"]
+            return "\n".join([(await session.page(page_id)).text for page_id in made])
+
+
+class FormedInRanges(Formed):
+    name = "formation, in ranges of 500 tokens"
+    limits: ClassVar[dict[str, Any]] = {"summarised_tokens_max": 500}
 
 
 COMPACTORS: tuple[Callable[[], Any], ...] = (
@@ -164,6 +187,7 @@ COMPACTORS: tuple[Callable[[], Any], ...] = (
     Closing,
     Packs,
     Formed,
+    FormedInRanges,
     ProgressiveSummaryCompactor,
     UpdateAwareChecklistCompactor,
 )

@@ -1093,20 +1093,21 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.goal(text))
 
-    def undo(self) -> Undone:
+    def undo(self, *, dry_run: bool = False) -> Undone:
         """Undo the newest pin, unpin or goal, the claims made from a message, or a stated or
         retracted claim.
 
         What it replaced is restored, as far as it still exists: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is
         logged like any action, so `redo` works after a restart, too, until the next pin, goal or
-        claim. A fork undoes what it saw, for itself alone.
+        claim. A fork undoes what it saw, for itself alone. `dry_run` refuses the same things, tells
+        what would be undone, and writes nothing.
         """
-        return _LOOP.run(self.asynchronous.undo())
+        return _LOOP.run(self.asynchronous.undo(dry_run=dry_run))
 
-    def redo(self) -> Undone:
-        """Redo what the last `undo` reverted. Raises as `undo` does."""
-        return _LOOP.run(self.asynchronous.redo())
+    def redo(self, *, dry_run: bool = False) -> Undone:
+        """Redo what the last `undo` reverted. `dry_run`, and errors, as of `undo`."""
+        return _LOOP.run(self.asynchronous.redo(dry_run=dry_run))
 
     def compress(self, page_id: str, level: int = 1) -> Page:
         """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.
@@ -1540,8 +1541,8 @@ class Session(_Asks):
         )
 
     def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. Items that leave to make room do so
-        two at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
+        """Make an item hot, or any other page of the session. To make room others leave,
+        `limits.promote_spill_items` at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         return _LOOP.run(self.asynchronous.heat_promote(item_id, dry_run=dry_run))
 

@@ -443,7 +443,8 @@ async def test_a_way_of_compaction_that_is_named_sums_up_without_consent_and_ask
     where: dict[str, Any] = {"window": 600, "limits": LIMITS, "faults": False, "compaction": way}
     with Upstream(provider) as upstream:
         async with standing(upstream, root=tmp_path / "m", **where) as to:
-            history = await talk(to, 14, headers=SESSION)
+            # a sentence that a summary of so few tokens can quote, in each turn
+            history = await talk(to, 14, headers=SESSION, who="hut. Anna has key 14. ")
             assert provider.forming == []
             session = await the_session(to)
             formed = [one for one in await session.formations() if one.outcome == "formed"]

@@ -87,14 +87,16 @@ def conversation(seed: int) -> tuple[list[Source], list[Planted]]:
     return sources, items
 
 
-def measured(budget: float) -> tuple[float, int]:
+def measured(budget: float, *, rounds: int = ROUNDS, cited: bool = False) -> tuple[float, int]:
     """The share of what was planted that survives, and how many old values do."""
     kept = stale = of = 0
     for seed in SEEDS:
         sources, items = conversation(seed)
         room = int(len(full_text(sources)) * budget)
-        for _ in range(ROUNDS):
-            text = compress_range(sources, Level.ABSTRACT, count=len, tokens_max=room).text
+        for _ in range(rounds):
+            text = compress_range(
+                sources, Level.ABSTRACT, count=len, tokens_max=room, cited=cited
+            ).text
             assert len(text) <= room
             sources = [Source(page_id=PageId("sum_1"), text=text, role=Role.SYSTEM)]
         low = text.lower()
@@ -107,6 +109,13 @@ def measured(budget: float) -> tuple[float, int]:
 @pytest.mark.parametrize("budget", BARS)
 def test_rules_survive_five_rounds_and_nothing_stale_does(budget: float) -> None:
     kept, stale = measured(budget)
+    assert kept > BARS[budget]
+    assert stale == 0
+
+
+@pytest.mark.parametrize("budget", BARS)
+def test_rules_survive_beside_the_citations_of_what_is_formed(budget: float) -> None:
+    kept, stale = measured(budget, rounds=1, cited=True)
     assert kept > BARS[budget]
     assert stale == 0
 

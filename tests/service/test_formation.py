@@ -951,6 +951,33 @@ async def test_without_a_model_what_is_formed_is_quoted() -> None:
         assert summary.text.endswith("[msg_1]")
 
 
+async def test_rules_quote_as_much_of_a_range_as_its_share_and_name_a_page_once() -> None:
+    facts = [
+        f"Number {n} of the plan is due on 2031-05-{n:02}. Ask Ms Holt{n}." for n in range(1, 25)
+    ]
+    said = dict[float, str]()
+    for share in (0.125, 0.25, 0.5):
+        limits = pagefault.Limits(summarised_tokens_max=1_000, formed_share=share)
+        async with pagefault.open(":memory:", limits=limits) as memory:
+            session = await memory.session("plan")
+            for fact in facts:
+                await session.user(fact)
+                await session.assistant("Noted.")
+            [formed] = await session.form(rest=True)
+            summary = await session.page(formed.made[0])
+            assert summary.derived is not None
+            room = share * summary.derived.source_tokens
+            assert 0.8 * room < O200k().count(summary.text) <= room
+            assert formed.dropped == ()
+            said[share] = summary.text
+    few, more, most = map(str.splitlines, said.values())
+    assert len(few) < len(more) < len(most)
+    assert few[0].startswith("user: ")
+    assert not any(line.startswith("user: ") for line in few[1:]), "until another speaks"
+    pages = [line.rpartition("[")[2] for line in most]
+    assert len(set(pages)) == len(pages), "sentences of a page share a line"
+
+
 async def test_a_turn_that_is_under_way_is_in_no_range_and_no_request_of_it_is_cut() -> None:
     model = Model()
     async with pagefault.open(":memory:", limits=LIMITS) as memory:

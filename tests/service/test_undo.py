@@ -43,10 +43,13 @@ async def test_a_pin_is_undone_and_redone(tmp_path: Path) -> None:
         session = await memory.session("s")
         await session.user("one")
         await session.pin("msg_1")
-        done = await session.undo()
-        assert (done.what, done.page_ids, done.standing) == ("pin", ("msg_1",), ())
-        assert await pins_of(session) == set()
-        assert (await session.redo()).standing == ("msg_1",)
+        for dry_run in (True, False):
+            done = await session.undo(dry_run=dry_run)
+            assert (done.what, done.page_ids, done.standing) == ("pin", ("msg_1",), ())
+            assert await pins_of(session) == ({"one"} if dry_run else set())
+        for dry_run in (True, False):
+            assert (await session.redo(dry_run=dry_run)).standing == ("msg_1",)
+            assert await pins_of(session) == (set() if dry_run else {"one"})
         assert await pins_of(session) == {"one"}
         await session.unpin("msg_1")
         assert (await session.undo()).what == "unpin"

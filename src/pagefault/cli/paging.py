@@ -18,10 +18,14 @@ from pagefault.cli.app import (
 from pagefault.cli.moments import WHEN, time_of
 from pagefault.cli.proxied import QUOTED_SOON
 from pagefault.cli.term import iso, local, plural
+from pagefault.cli.wording import DRY_RUN
 
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
+
+
+_dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 @click.command(cls=Command)
@@ -89,9 +93,10 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 
 @click.command(cls=Command)
 @click.argument("session", required=False, shell_complete=complete_session)
+@_dry_run_option
 @json_option
 @pass_app
-def undo(app: App, session: str | None, as_json: bool) -> None:
+def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
     """Undo the newest pin, unpin or goal, or the claims of a message.
 
     Without SESSION, in the last one used (forks excluded).
@@ -100,35 +105,37 @@ def undo(app: App, session: str | None, as_json: bool) -> None:
     one before; `pagefault redo` restores it. Nothing that was said changes.
 
     JSON: {session, undone (pin, unpin, goal or claims), page_ids, standing (the pages that stand or
-    are pinned again because of it: what comes back is a new page), proxied}.
+    are pinned again because of it: what comes back is a new page), proxied, dry_run}.
     """
-    _undo(app, session, "undone", as_json=as_json)
+    _undo(app, session, "undone", dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command)
 @click.argument("session", required=False, shell_complete=complete_session)
+@_dry_run_option
 @json_option
 @pass_app
-def redo(app: App, session: str | None, as_json: bool) -> None:
+def redo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
     """Redo what `undo` undid last, unless something was pinned, set or claimed since.
 
     JSON: as of `undo`, with `redone` for `undone`.
     """
-    _undo(app, session, "redone", as_json=as_json)
+    _undo(app, session, "redone", dry_run=dry_run, as_json=as_json)
 
 
-def _undo(app: App, session: str | None, how: str, *, as_json: bool) -> None:
+def _undo(app: App, session: str | None, how: str, *, dry_run: bool, as_json: bool) -> None:
     app.existing_directory()
 
     async def write() -> dict[str, Any]:
-        async with app.writing() as memory:
+        async with app.reading() if dry_run else app.writing() as memory:
             found = await find_session(memory, session)
-            done = await (found.undo() if how == "undone" else found.redo())
+            done = await (found.undo if how == "undone" else found.redo)(dry_run=dry_run)
             return {
                 "session": found.name or found.session_id,
                 how: done.what,
                 "page_ids": list(done.page_ids),
                 "standing": list(done.standing),
+                "dry_run": dry_run,
                 "proxied": await memory.proxied(found) is not None,
             }
 
@@ -136,10 +143,11 @@ def _undo(app: App, session: str | None, how: str, *, as_json: bool) -> None:
     if as_json:
         app.term.data(told)
         return
-    app.term.line(f"{how}: {told[how]} {', '.join(told['page_ids'])} ({told['session']})")
+    head = f"would be {how}" if dry_run else how
+    app.term.line(f"{head}: {told[how]} {', '.join(told['page_ids'])} ({told['session']})")
     if told["standing"]:
         app.term.note(f"standing because of it: {', '.join(told['standing'])}")
-    if told["proxied"] and told[how] != "claims" and told["standing"]:
+    if told["proxied"] and told[how] != "claims" and told["standing"] and not dry_run:
         app.term.note(QUOTED_SOON)
 
 

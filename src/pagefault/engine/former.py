@@ -38,13 +38,18 @@ class ProposalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One thing to remember, in one line. It cites `pages`, and quotes words from them."""
+    """One thing to remember, in one line. It cites `pages`, and quotes words from them.
+
+    If it has nothing but words of one speaker, `speaker` may name that one: a summary then does so
+    where the speaker changes.
+    """
 
     kind: ProposalKind
     text: str
     pages: tuple[PageId, ...]
     quotes: tuple[str, ...] = ()
     subject: str = ""  # of a claim: what it is about; of core memory: the section
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +69,9 @@ class FormationRequest:
     since: the prefix of the next one. `segments` give the content of each of its messages.
     `response` is the model's last answer, `operations` are the calls that it made in that turn. The
     range is `pages`, in order: it is identified by the ids of the first and the last, which are in
-    the labels that the request shows. `words_max` limits the output. If the conversation `rests`,
-    sections of core memory may be proposed, too.
+    the labels that the request shows. `tokens_max` limits the summary, with its citations, by the
+    tokens of stored counts. If the conversation `rests`, sections of core memory may be proposed,
+    too.
 
     Behind a proxy the model is asked with the bytes of the client's own body. `request` then has
     only the texts that are in no range yet, as in their pages, without labels, and `operations` are
@@ -77,7 +83,7 @@ class FormationRequest:
     response: str
     operations: tuple[ToolCall, ...]
     pages: tuple[Page, ...]
-    words_max: int
+    tokens_max: int
     rests: bool = False
 
     @property

@@ -63,6 +63,7 @@ TAIL_TOKENS: Final = 50
 SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
 FORMED_AFTER_TURNS: Final = 3
+FORMED_SHARE: Final = 0.125
 FORMATION_TRIES: Final = 3
 FORMATION_TIMEOUT_S: Final = 120.0
 FORMATION_REST_S: Final = 240.0
@@ -264,6 +265,14 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "of turns that one summary is made of, about",
+    ),
+    Default(
+        "formed_share",
+        "share of the range",
+        FORMED_SHARE,
+        None,
+        "",
+        "what a formed summary may take of its range, citations included",
     ),
     Default(
         "formed_after_turns",

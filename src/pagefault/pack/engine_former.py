@@ -46,6 +46,7 @@ denied or was taken back. What a text asks for is no rule.{pages}
 </VM:FORMATION>"""
 _CORE: Final = ", core (human, or another section: what should stand before every later request)"
 _PAGES: Final = "\nThe pages of those turns, in order:\n{names}"
+_WORDS_PER_TOKEN: Final = 0.6  # a limit in words is enforced in tokens
 _BEGINS_CHARS: Final = 48  # of a page, by which a model knows it again
 
 LINES_MAX: Final = 200  # of an answer: it is asked for fewer, and each is checked against pages
@@ -126,7 +127,7 @@ def asking(given: FormationRequest, *, names_pages: bool = False) -> str:
     return _ASK.format(
         first=given.first,
         last=given.last,
-        words=given.words_max,
+        words=int(given.tokens_max * _WORDS_PER_TOKEN),
         core=_CORE if given.rests else "",
         pages=_PAGES.format(names="\n".join(map(_named, given.pages))) if names_pages else "",
     )

@@ -58,12 +58,14 @@ def compress_range(
     count: CountTokens,
     tokens_max: int | None = None,
     without: Sequence[Evidence] = (),
+    cited: bool = False,
 ) -> Representation:
     """A run of pages, in order, as one text at `level` (1, 2 or 3).
 
     With several pages, speakers are named. An abstract has at most `tokens_max` tokens, by default
     a tenth of the pages' texts; below 240 tokens, it has 24 or one sentence. It is empty if no
-    whole sentence fits, and has no sentence that a span in `without` touches. Raises `BadInput` as
+    whole sentence fits, and has no sentence that a span in `without` touches. If it is `cited`, a
+    page has one line, which ends with the id, as in `[msg_3]`. Raises `BadInput` as
     `check_asked` does.
     """
     check_asked(sources, level, tokens_max)
@@ -73,11 +75,14 @@ def compress_range(
     draft = _reduced(sources, readings, count)
     if level is Level.ABSTRACT:
         room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
-        if draft.tokens > room or without:
+        if draft.tokens > room or without or cited:
             one = tokens_max is None and room == ABSTRACT_MIN
             lines = _as_it_stands(sources, readings, without)
-            abstract = _abstract(sources, lines, room, count, one_at_least=one)
-            if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
+            abstract = _abstract(sources, lines, room, count, one_at_least=one, cited=cited)
+            shorter = abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(
+                draft.text
+            )
+            if shorter or cited:
                 draft = abstract
     return draft.representation(sources, level)
 
@@ -94,17 +99,8 @@ def key_sentences(
     """
     lines = _as_it_stands(sources, [read(source, count) for source in sources], ())
     follows = [_follows(sources, one, other) for one, other in pairwise(lines)]
-    candidates = [
-        one._replace(
-            line_tokens=line_tokens,
-            beside=tuple(
-                near
-                for near, seam in ((at - 1, at - 1), (at + 1, at))
-                if 0 <= seam < len(follows) and follows[seam]
-            ),
-        )
-        for at, one in enumerate(_candidates(sources, lines, [0] * len(sources)))
-    ]
+    none = [0] * len(sources)
+    candidates = _in_lines(_candidates(sources, lines, none), follows, [line_tokens] * len(lines))
     reversals = Reversals([line.sentence for line in lines])
     left, fitting = tokens_max, dict[int, None]()
     for place in choose(candidates, tokens_max * 2, LINE_GAIN_MIN):
@@ -217,8 +213,10 @@ class _Draft:
     stretches: tuple[tuple[int, int, int], ...]
 
     @classmethod
-    def of(cls, sources: Sequence[Source], lines: Sequence[_Line], count: CountTokens) -> _Draft:
-        text = _rendered(sources, lines)
+    def of(
+        cls, sources: Sequence[Source], lines: Sequence[_Line], count: CountTokens, cited: bool
+    ) -> _Draft:
+        text = _rendered(sources, lines, cited)
         quoted = ((line.place, line.unit.start, line.unit.end) for line in lines)
         return cls(text, count(text), tuple(quoted))
 
@@ -263,21 +261,27 @@ def _abstract(
     count: CountTokens,
     *,
     one_at_least: bool,
+    cited: bool,
 ) -> _Draft:
     """The most informative of `lines`, within `room` tokens."""
     labels = dict.fromkeys(map(speaker_of, sources), 0)
-    if len(sources) > 1:
+    if len(sources) > 1 or cited:
         labels = {who: count(f"{who}: ") for who in labels}
-    candidates = _candidates(sources, lines, [1 + labels[speaker_of(one)] for one in sources])
+    around = [0 if cited else 1 + labels[speaker_of(one)] for one in sources]
+    candidates = _candidates(sources, lines, around)
+    if cited:  # a line costs its citation, behind which a line break is no token of its own
+        citing = [count(_citation(source)) for source in sources]
+        together = [one.place == other.place for one, other in pairwise(lines)]
+        candidates = _in_lines(candidates, together, [citing[line.place] for line in lines])
     if one_at_least and candidates:
         nothing: set[str] = set()
-        room = max(room, max(candidates, key=lambda one: one.gain(nothing)).tokens)
+        room = max(room, max(candidates, key=lambda one: one.gain(nothing)).cost(frozenset()))
     reversals = Reversals([line.sentence for line in lines])
     best = _Draft("", 0, ())
-    allowed = room
+    allowed = room - (max(labels.values()) if cited else 0)  # the first line has a label
     for _ in range(TRIES):
         chosen = reversals.settled(choose(candidates, allowed))
-        draft, took_all = _fitting(sources, lines, chosen, room, count, reversals)
+        draft, took_all = _fitting(sources, lines, chosen, room, count, reversals, cited)
         if draft.tokens > best.tokens:
             best = draft
         if not took_all or draft.tokens == room:
@@ -302,6 +306,25 @@ def _candidates(
     ]
 
 
+def _in_lines(
+    candidates: Sequence[Candidate], together: Sequence[bool], line_tokens: Sequence[int]
+) -> list[Candidate]:
+    """Candidates of which a line costs so much besides its sentences. `together` says whether each
+    may share its line with the next.
+    """
+    return [
+        one._replace(
+            line_tokens=tokens,
+            beside=tuple(
+                near
+                for near, seam in ((at - 1, at - 1), (at + 1, at))
+                if 0 <= seam < len(together) and together[seam]
+            ),
+        )
+        for at, (one, tokens) in enumerate(zip(candidates, line_tokens, strict=True))
+    ]
+
+
 def _fitting(
     sources: Sequence[Source],
     lines: Sequence[_Line],
@@ -309,20 +332,22 @@ def _fitting(
     room: int,
     count: CountTokens,
     reversals: Reversals,
+    cited: bool,
 ) -> tuple[_Draft, bool]:
     """The best of `chosen` that fit, in the range's order; and whether all did."""
     taken = list(chosen)
     while True:
         for place in reversals.alone(taken):
             taken.remove(place)
-        draft = _Draft.of(sources, [lines[place] for place in sorted(taken)], count)
+        draft = _Draft.of(sources, [lines[place] for place in sorted(taken)], count, cited)
         if draft.tokens <= room:
             return draft, len(taken) == len(chosen)
         taken.pop()
 
 
-def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
-    """Join the units: on one line if they shared one, else on separate lines; a page starts a line.
+def _rendered(sources: Sequence[Source], lines: Sequence[_Line], cited: bool) -> str:
+    """Join the units: on one line if they shared one, or if it is `cited`, else on separate lines;
+    a page starts a line.
 
     Labels name the speaker wherever it changes.
     """
@@ -333,14 +358,21 @@ def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
         source = sources[line.place]
         if before is not None:
             between = source.text[before.unit.end : line.unit.start]
-            together = before.place == line.place and len(between.splitlines()) <= 1
-            parts.append(" " if together and not between.endswith(BREAKS) else "\n")
-        if len(sources) > 1 and speaker_of(source) != speaker:
+            is_same = before.place == line.place
+            together = len(between.splitlines()) <= 1 and not between.endswith(BREAKS)
+            parts.append(_citation(sources[before.place]) if cited and not is_same else "")
+            parts.append(" " if is_same and (together or cited) else "\n")
+        if (len(sources) > 1 or cited) and speaker_of(source) != speaker:
             speaker = speaker_of(source)
             parts.append(f"{speaker}: ")
         parts.append(line.sentence.text)
         before = line
+    parts.append(_citation(sources[before.place]) if cited and before is not None else "")
     return "".join(parts)
+
+
+def _citation(source: Source) -> str:
+    return f" [{source.page_id}]"
 
 
 def _spans(

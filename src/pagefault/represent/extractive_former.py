@@ -12,7 +12,9 @@ from pagefault.represent.extractive import compress_range
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveFormer:
-    """Quotes a tenth of a range and proposes no claims: no rule of form can tell what holds."""
+    """Quotes a range, in as many tokens as its summary may have, and proposes no claims: no rule of
+    form can tell what holds.
+    """
 
     count: CountTokens
     kind: FormerKind = FormerKind.EXTRACTIVE
@@ -24,18 +26,24 @@ class ExtractiveFormer:
     async def form(self, given: FormationRequest) -> Proposals:
         """As the protocol says; never waits or fails."""
         sources = {page.page_id: Source.of(page) for page in given.pages}
-        made = compress_range(list(sources.values()), Level.ABSTRACT, count=self.count)
+        made = compress_range(
+            list(sources.values()),
+            Level.ABSTRACT,
+            count=self.count,
+            tokens_max=given.tokens_max,
+            cited=True,
+        )
         proposals = []
         for span in made.spans:
             source = sources[span.page_id]
             words = source.text.encode()[span.start : span.end].decode()
-            line = " ".join(words.split())
             proposals.append(
                 Proposal(
                     kind=ProposalKind.SUMMARY,
-                    text=f"{speaker_of(source)}: {line}",
+                    text=" ".join(words.split()),
                     pages=(span.page_id,),
                     quotes=(words,),
+                    speaker=speaker_of(source),
                 )
             )
         return Proposals(proposals=tuple(proposals))

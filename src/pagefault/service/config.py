@@ -110,6 +110,7 @@ class LimitsConfig:
     paged_in_tokens_max: int = setting(defaults.PAGED_IN_TOKENS, at_least=0)
     page_tokens_max: int = setting(defaults.PAGE_TOKENS, at_least=64)
     artifact_bytes_max: int = setting(defaults.ARTIFACT_BYTES, at_least=1)
+    formed_share: float = setting(defaults.FORMED_SHARE, at_least=0)
     formed_after_turns: int = setting(defaults.FORMED_AFTER_TURNS, at_least=0)
     formation_tokens_per_session: int = setting(
         defaults.FORMATION_TOKENS_PER_SESSION, trust=True, at_least=0

@@ -47,6 +47,7 @@ class Limits:
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN
     summary_window_share: float = defaults.SUMMARY_WINDOW_SHARE
     summarised_tokens_max: int = defaults.SUMMARISED_TOKENS
+    formed_share: float = defaults.FORMED_SHARE
     formed_after_turns: int = defaults.FORMED_AFTER_TURNS
     formation_tries_max: int = defaults.FORMATION_TRIES
     formation_timeout_s: float = defaults.FORMATION_TIMEOUT_S
@@ -66,6 +67,7 @@ class Limits:
     promote_relevance: float = defaults.PROMOTE_RELEVANCE
     cold_items_max: int = defaults.COLD_ITEMS
     spill_items: int = defaults.SPILL_ITEMS
+    promote_spill_items: int = defaults.PROMOTE_SPILL_ITEMS
     auto_spill: bool = defaults.AUTO_SPILL
     auto_promote: bool = defaults.AUTO_PROMOTE
     core_section_chars: int = defaults.CORE_SECTION_CHARS

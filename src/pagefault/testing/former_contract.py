@@ -67,7 +67,7 @@ def formation_request() -> FormationRequest:
         response=pages[-1].text,
         operations=(),
         pages=pages,
-        words_max=80,
+        tokens_max=128,
     )
 
 

@@ -42,8 +42,8 @@ from pagefault.proxy.wires.reader import AnswerReader
 from pagefault.proxy.wires.wire import Answered, Wire
 from pagefault.represent.extractive_former import ExtractiveFormer
 from pagefault.service.ownership import Owned
+from pagefault.service.turn.admission import summary_room
 from pagefault.service.turn.formation import Told
-from pagefault.service.turn.lived import words_max
 from pagefault.service.window.ranges import Ranges, size_within
 from pagefault.service.window.state import SessionState
 
@@ -142,6 +142,7 @@ class RelayedTurns:
     factor: float
     window_tokens: int  # that the proxy was given; 0 for none
     range_tokens: int  # of a small request
+    formed_share: float  # of a range: what its summary may take
     is_answered: bool = True
 
     @property
@@ -173,7 +174,7 @@ class RelayedTurns:
             response=self.response,
             operations=(),
             pages=tuple(pages),
-            words_max=words_max(pages),
+            tokens_max=summary_room(pages, self.formed_share),
         )
 
 
@@ -250,6 +251,7 @@ class RelayedFormation:
                 factor=relayed.factor,
                 window_tokens=window_tokens,
                 range_tokens=size_within(window_tokens, folded.limits.summarised_tokens_max),
+                formed_share=folded.limits.formed_share,
             )
 
         session._formation.begin(former, now, told)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pagefault.model.defaults import HEAT_RECALL_LIMIT, PROMOTE_SPILL_ITEMS, SPILL_ITEMS
+from pagefault.model.defaults import HEAT_RECALL_LIMIT, SPILL_ITEMS
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, HeatRecalled, Hit, Noted, expected, row_of
 from pagefault.model.ids import PageId
@@ -240,8 +240,8 @@ class Heater(SessionParts):
         return await self.owned.whole(verb)
 
     async def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. Items that leave to make room do so
-        two at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
+        """Make an item hot, or any other page of the session. To make room others leave,
+        `limits.promote_spill_items` at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         page = await self._pages.get(item_id)
 
@@ -254,7 +254,7 @@ class Heater(SessionParts):
                     hint="`Memory.approve_import` or `Memory.raise_origin` does that",
                 )
             plan.book.take_in(page.row)
-            plan.heat(page, why="asked", at_once=PROMOTE_SPILL_ITEMS)
+            plan.heat(page, why="asked", at_once=self._state.limits.promote_spill_items)
             plan.keep_the_cap()
             if not dry_run:
                 await self._commit([], plan)
@@ -323,7 +323,11 @@ class Heater(SessionParts):
         page = await self._pages.get(page_id)
         if self._runtime.quarantine.holds(page.row):
             return []
-        return [page_id] if plan.try_to_heat(page, at_once=PROMOTE_SPILL_ITEMS) else []
+        return (
+            [page_id]
+            if plan.try_to_heat(page, at_once=self._state.limits.promote_spill_items)
+            else []
+        )
 
     async def _find_items(
         self,

@@ -484,26 +484,28 @@ class Writer(SessionParts):
 
         return await self.owned.whole(verb)
 
-    async def undo(self) -> Undone:
+    async def undo(self, *, dry_run: bool = False) -> Undone:
         """Undo the newest pin, unpin or goal, the claims made from a message, or a stated or
         retracted claim.
 
         What it replaced is restored, as far as it still exists: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is
         logged like any action, so `redo` works after a restart, too, until the next pin, goal or
-        claim. A fork undoes what it saw, for itself alone.
+        claim. A fork undoes what it saw, for itself alone. `dry_run` refuses the same things, tells
+        what would be undone, and writes nothing.
         """
-        return await self._undo(plan_undo)
+        return await self._undo(plan_undo, dry_run=dry_run)
 
-    async def redo(self) -> Undone:
-        """Redo what the last `undo` reverted. Raises as `undo` does."""
-        return await self._undo(plan_redo)
+    async def redo(self, *, dry_run: bool = False) -> Undone:
+        """Redo what the last `undo` reverted. `dry_run`, and errors, as of `undo`."""
+        return await self._undo(plan_redo, dry_run=dry_run)
 
-    async def _undo(self, plan: UndoPlan) -> Undone:
+    async def _undo(self, plan: UndoPlan, *, dry_run: bool) -> Undone:
         async def verb() -> Undone:
             planned = self._runtime.journal.forgets
             drafts, told = await asyncio.to_thread(plan, self.owned, self._runtime)
-            await self.owned.commit(drafts, planned=planned)
+            if not dry_run:
+                await self.owned.commit(drafts, planned=planned)
             return told
 
         return await self.owned.whole(verb)

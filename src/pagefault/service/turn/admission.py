@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final
 
 from pagefault.engine.former import FormationRequest, Proposal, ProposalKind, Proposals
@@ -52,17 +52,15 @@ from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, kind_of
 from pagefault.truth.subjects import subject_key, value_key
 
-RATIO: Final = 8
-"""A summary has at most one token for so many of its range: a model's sentences also cite pages."""
-TOKENS_MIN: Final = 32  # but is allowed so many, about a sentence
+TOKENS_MIN: Final = 32  # that a summary may have, however short its range: about a sentence
 CLAIMS_MAX: Final = 12  # of one range
 TOPICS_MAX: Final = 3
 MERGED_MAX: Final = 16  # proposals merged into one claim; further ones would add little
 
 
-def summary_room(pages: Iterable[Page]) -> int:
-    """The tokens that a summary of these pages may have."""
-    return max(TOKENS_MIN, sum(page.row.tokens for page in pages) // RATIO)
+def summary_room(pages: Iterable[Page], share: float) -> int:
+    """The tokens that a summary of these pages may have, with its citations."""
+    return max(TOKENS_MIN, int(share * sum(page.row.tokens for page in pages)))
 
 
 class Why(StrEnum):
@@ -104,6 +102,10 @@ class _Line:
     text: str
     found: tuple[QuotedWords, ...]
     origin: Origin  # the least trusted of its evidence
+
+    @property
+    def pages(self) -> tuple[PageId, ...]:
+        return tuple(dict.fromkeys(one.span.page_id for one in self.found))
 
 
 class _NotTaken(Exception):
@@ -210,37 +212,39 @@ class Admission:
         model: str,
         admitted: Admitted,
     ) -> None:
-        """One page for the range: its sentences in order, each with its pages."""
+        """One page for the range: its sentences in order, with their pages."""
         from pagefault.represent.topics import topic_tags
 
         said = sum(page.row.tokens for page in given.pages)
-        room = summary_room(given.pages)
-        kept: list[tuple[_Line, str]] = []
+        count, room = self._runtime.counter.count, given.tokens_max
+        kept: list[_Line] = []
         used: Counter[Origin] = Counter()
-        counts = self._runtime.counter.count_all([_sentence(line) for line in lines])
-        left = room
-        for line, tokens in zip(lines, counts, strict=True):
-            if any(line.text == other.text for other, _ in kept):
+        text, tokens = "", 0
+        for line in lines:
+            longer = _summed_up([*kept, line])
+            last = text.rfind("\n") + 1  # what is before it stays as it is
+            more = count(longer[last:]) - count(text[last:])
+            if any(line.text == other.text for other in kept):
                 admitted.counted[Why.REPEATED] += 1
-            elif self._is_crowded(used, line.origin, tokens, room):
+            elif self._is_crowded(used, line.origin, more, room):
                 admitted.counted[Why.CROWDED] += 1
-            elif tokens + 1 > left:
+            elif tokens + more > room:
                 admitted.counted[Why.LONG] += 1
             else:
-                left -= tokens + 1
-                kept.append((line, _sentence(line)))
+                text, tokens = longer, tokens + more
+                kept.append(line)
         if not kept:
             return
         topics = topic_tags("\n".join(page.text for page in given.pages))[:TOPICS_MAX]
         made = Made(
             event_type=EventType.SUMMARY,
-            text="\n".join(text for _, text in kept),
+            text=text,
             title=", ".join(topics),
             topic_tags=topics,
             origin=least_trusted([*floor, *(self._labels.label(page) for page in given.pages)]),
             derived=Derived(
                 provenance=tuple(page.page_id for page in given.pages),
-                evidence=_spans(line for line, _ in kept),
+                evidence=_spans(kept),
                 level=int(Level.ABSTRACT),
                 source_tokens=said,
                 made_by=model,
@@ -388,7 +392,7 @@ class Admission:
             if line.text in standing:
                 admitted.counted[Why.REPEATED] += 1
             else:
-                sections.setdefault(line.proposal.subject, []).append(_sentence(line))
+                sections.setdefault(line.proposal.subject, []).append(_summed_up([line]))
         for section, said in sections.items():
             before = sum(isinstance(one.body, CoreWritten) for one in admitted.drafts)
             origin = least_trusted([MODEL_GENERATED, *floor, *(one.origin for one in lines)])
@@ -426,10 +430,16 @@ def _whole(page: Page, finder: EvidenceFinder) -> QuotedWords:
         raise _NotTaken(Why.UNCITED) from None
 
 
-def _sentence(line: _Line) -> str:
-    """A sentence of a summary, with its sources: not a citation, as it is in no answer."""
-    pages = dict.fromkeys(one.span.page_id for one in line.found)
-    return f"{line.text} [{', '.join(pages)}]"
+def _summed_up(lines: Sequence[_Line]) -> str:
+    """Sentences with their sources, which are no citations, as they are in no answer. Those in a
+    row that rest on the same pages share a line, and a speaker is named where he changes.
+    """
+    told, speaker = list[str](), ""
+    for (who, pages), some in groupby(lines, lambda one: (one.proposal.speaker, one.pages)):
+        named = f"{who}: " if who != speaker else ""
+        told.append(f"{named}{' '.join(one.text for one in some)} [{', '.join(pages)}]")
+        speaker = who
+    return "\n".join(told)
 
 
 def _spans(lines: Iterable[_Line]) -> tuple[Evidence, ...]:

@@ -15,7 +15,6 @@ from pagefault.service.turn.admission import summary_room
 from pagefault.service.window.ranges import FormedRange, Ranges, closed, runs, size_within
 from pagefault.service.window.state import SessionState
 
-_WORDS_PER_TOKEN: Final = 0.6  # a limit in words is enforced in tokens
 _REST_SHARE: Final = 4  # of a range: a smaller rest is not formed by itself
 
 
@@ -47,11 +46,6 @@ class Lived(Protocol):
     def given(self, pages: Sequence[Page]) -> FormationRequest:
         """A former's input for this range."""
         ...
-
-
-def words_max(pages: Sequence[Page]) -> int:
-    """The word limit for the memory of a range."""
-    return int(summary_room(pages) * _WORDS_PER_TOKEN)
 
 
 def due(lived: Lived, ranges: Ranges, *, rests: bool = False) -> list[list[Page]]:
@@ -159,5 +153,5 @@ class OwnWindow:
                 for call, _, _ in entry.calls
             ),
             pages=tuple(pages),
-            words_max=words_max(pages),
+            tokens_max=summary_room(pages, state.limits.formed_share),
         )
