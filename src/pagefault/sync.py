@@ -1100,13 +1100,13 @@ class Session(_Asks):
         What it replaced is restored, as far as it still exists: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is
         logged like any action, so `redo` works after a restart, too, until the next pin, goal or
-        claim. A fork undoes what it saw, for itself alone. `dry_run` refuses the same things, tells
-        what would be undone, and writes nothing.
+        claim. A fork undoes what it saw, for itself alone. A `dry_run` refuses the same things,
+        returns what would be undone, and writes nothing.
         """
         return _LOOP.run(self.asynchronous.undo(dry_run=dry_run))
 
     def redo(self, *, dry_run: bool = False) -> Undone:
-        """Redo what the last `undo` reverted. `dry_run`, and errors, as of `undo`."""
+        """Redo what the last `undo` reverted. `dry_run` and errors are as for `undo`."""
         return _LOOP.run(self.asynchronous.redo(dry_run=dry_run))
 
     def compress(self, page_id: str, level: int = 1) -> Page:
@@ -1541,7 +1541,7 @@ class Session(_Asks):
         )
 
     def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. To make room others leave,
+        """Make an item hot, or any other page of the session. Others leave to make room,
         `limits.promote_spill_items` at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         return _LOOP.run(self.asynchronous.heat_promote(item_id, dry_run=dry_run))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
+from pagefault.cli.app import App
 from tests.cli.conftest import Cli, Outcome
 from tests.store.roots import make_segments_tiny
 
@@ -37,6 +38,20 @@ def test_a_page_that_was_forgotten_is_pinned_and_counted_no_more(
     after = cli("--root", memory_root, "pages", "ls", "--all", "--json").data
     assert cli("--root", memory_root, "status", "--json").data["pinned"] == []
     assert after["total"] == len(after["pages"]) < before["total"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["core append human Ada", "core insert Bees", "heat add B7", "heat spill", "heat prune"],
+)
+def test_a_dry_run_opens_the_memory_for_reading_only(
+    words: str, cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def writing(_: App) -> None:
+        pytest.fail("a dry run writes nothing")
+
+    monkeypatch.setattr(App, "writing", writing)
+    assert cli("--root", memory_root, *words.split(), "--dry-run", "--json").code == 0
 
 
 def test_forgetting_is_a_dry_run_until_it_is_confirmed(cli: Cli, memory_root: Path) -> None:

@@ -129,7 +129,9 @@ async def test_a_disk_that_hangs_while_a_call_is_served_ends_the_answer(
         async with standing(upstream, root=root, window=window, faults=True) as to:
             async with asyncio.timeout(WAIT_S):
                 asked = body(user("Which gate?"))
-                answer = await to.http.post("/v1/messages", json=asked, headers=SESSION)
+                # A request that gets marks is logged before it is sent, so only the call waits.
+                headers = SESSION | {"x-pagefault-mark": "on"}
+                answer = await to.http.post("/v1/messages", json=asked, headers=headers)
             disk.free.set()
             assert [one["text"] for one in answer.json()["content"]] == ["A moment."]
             assert len(upstream.seen) == 1

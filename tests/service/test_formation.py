@@ -978,6 +978,19 @@ async def test_rules_quote_as_much_of_a_range_as_its_share_and_name_a_page_once(
     assert len(set(pages)) == len(pages), "sentences of a page share a line"
 
 
+async def test_a_sentence_of_nobody_in_particular_has_no_speaker_in_a_summary() -> None:
+    async with pagefault.open(":memory:", limits=LIMITS) as memory:
+        session = await begun(memory)
+        quoted = changed(kind=ProposalKind.SUMMARY, text=GOOD.quotes[0], speaker="user")
+        told = changed(kind=ProposalKind.SUMMARY, text="MySQL is not used")
+        [formed, *_] = await formed_of(session, quoted, told)
+        summary = await session.page(formed.made[0])
+        assert summary.text.splitlines() == [
+            "user: PostgreSQL 15 it is [msg_1]",
+            "MySQL is not used [msg_1]",
+        ]
+
+
 async def test_a_turn_that_is_under_way_is_in_no_range_and_no_request_of_it_is_cut() -> None:
     model = Model()
     async with pagefault.open(":memory:", limits=LIMITS) as memory:

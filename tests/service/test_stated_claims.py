@@ -9,7 +9,16 @@ from typing import Any, Literal
 import pytest
 
 import pagefault
-from pagefault import BadInput, Evidence, NoSuchPage, Quote, RecordGone, Session, SessionBusy
+from pagefault import (
+    BadInput,
+    Evidence,
+    FileQuote,
+    NoSuchPage,
+    Quote,
+    RecordGone,
+    Session,
+    SessionBusy,
+)
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.derived.claims import ClaimInfo
 from tests.service.memories import text_of
@@ -352,6 +361,18 @@ async def test_a_retry_finds_what_was_done(tmp_path: Path) -> None:
         await memory.forget("work", said)
         with pytest.raises(RecordGone):
             await session.remember("go with postgres", key="k")
+
+
+async def test_the_first_message_of_a_session_does_not_take_the_key_of_a_claim(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "app.py").write_text("PORT = 8080\n")
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        evidence = [FileQuote("PORT = 8080", "app.py", str(tmp_path))]
+        await session.claim("it listens on port 8080", evidence=evidence, key="k")
+        with pytest.raises(BadInput, match="which is not a message"):
+            await session.user("Other words, which would be lost.", key="k")
 
 
 async def test_what_stands_already_is_not_written_again() -> None:

@@ -83,7 +83,7 @@ class App:
                 work.close()
 
     def read(self, name: str | None, verb: Callable[[Session], Awaitable[T]]) -> T:
-        """What a verb reads of the named session (`find_row`)."""
+        """The result of a verb that reads the named session, which `find_session` finds."""
         return self.run(_of_session(self.reading(), name, verb))
 
     def write(
@@ -494,7 +494,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON t
 def completer(
     of: str,
 ) -> Callable[[click.Context, click.Parameter, str], list[str | CompletionItem]]:
-    """Completions by the function of `cli/completing.py` with this name, loaded when asked for."""
+    """Completes with the function of this name in `cli/completing.py`, imported when first used."""
 
     def complete(
         ctx: click.Context, _param: click.Parameter, incomplete: str

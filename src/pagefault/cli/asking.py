@@ -65,7 +65,7 @@ origins_option = click.option(
 
 
 def period_options(of: str) -> Callable[[F], F]:
-    """--since and --until, for these `of` which there are times."""
+    """--since and --until; `of` names in the help what they select, such as "pages"."""
     return options(
         click.option(
             "--since",
@@ -197,7 +197,7 @@ def ask(
             if everywhere and not as_json:
                 from pagefault.views.sources import sources_first
 
-                # As printed: the ranking differs where few of the words cap a hit's relevance.
+                # By the relevance that is printed, which is not the rank: a low coverage caps it.
                 hits = sorted(result.hits, key=lambda hit: -round(hit.relevance, 2))
                 result = replace(result, hits=await sources_first(memory, hits))
             judging = await memory.reranking()

@@ -192,7 +192,7 @@ def believes(run: Launch) -> int:
 
 
 def compacts(run: Launch) -> int:
-    """At nine tenths of its window, or where the user has it compact earlier."""
+    """Nine tenths of its window, or the user's own limit if that is lower."""
     most = believes(run) * 9 // 10
     return min(positive(_config(run).get("model_auto_compact_token_limit")) or most, most)
 

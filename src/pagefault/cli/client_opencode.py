@@ -43,7 +43,7 @@ _PROVIDERS: Final = {
 }
 _CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 ANSWER_MAX: Final = 32_000  # tokens that it keeps free for an answer
-RESERVED_MAX: Final = 20_000  # likewise, of a limit for what goes in
+RESERVED_MAX: Final = 20_000  # likewise, if the model has a limit for its input
 
 
 def _paths(run: Launch) -> Iterator[Path]:
@@ -150,19 +150,19 @@ def _urls(run: Launch, config: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def believes(run: Launch) -> int:
-    """What the user's settings say of the model, else what is known of it."""
+    """The model's context in the user's settings, or else the window known for that model."""
     return positive(_limit(run).get("context")) or known_window(_model(run)[1], 128_000)
 
 
 def compacts(run: Launch) -> int:
-    """It keeps room for an answer, of what goes in where a model limits that by itself (read in
-    1.18.33).
+    """The context without the room that it keeps for an answer. If the model has a limit for its
+    input, that limit without `compaction.reserved`. Source: opencode 1.18.33.
     """
-    limit, reserved = _limit(run), _config(run).get("compaction")
+    limit, compaction = _limit(run), _config(run).get("compaction")
     answer = min(positive(limit.get("output")) or ANSWER_MAX, ANSWER_MAX)
     if most := positive(limit.get("input")):
-        told = reserved.get("reserved") if isinstance(reserved, dict) else None
-        return max(0, most - (positive(told) or min(answer, RESERVED_MAX)))
+        reserved = compaction.get("reserved") if isinstance(compaction, dict) else None
+        return max(0, most - (positive(reserved) or min(answer, RESERVED_MAX)))
     return max(0, believes(run) - answer)
 
 

@@ -24,10 +24,10 @@ from pagefault.model.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`believes` is the window that it assumes a model to have, and `compacts` where in it it
-    compacts by itself; `head` what each request has before the first message. All are tokens.
-    `check` raises `PastProxy` if it would go past the proxy whatever it is
-    given; it, `route` and `change` raise `BrokenSettings` for a file that it cannot read.
+    """`believes` is the window that it assumes a model to have, and `compacts` the size at which it
+    compacts by itself; `head` is what precedes the first message. All are tokens. `check` raises
+    `PastProxy` if it would go past the proxy whatever it is given; it, `route` and `change` raise
+    `BrokenSettings` for a file that it cannot read.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Client:
     note: str = ""
 
     def window(self, run: Launch) -> int:
-        """The largest window that does not reach the client's own compaction, less the head, or a
-        quarter if that is less: providers count more tokens than we do before a conversation has
-        taught us their tokenizer.
+        """The largest window that stays below the client's own compaction, with a margin: the head,
+        or a quarter if that is smaller. Providers count more tokens than we do until a conversation
+        has taught us their tokenizer.
         """
-        most = self.compacts(run)
-        return most - min(self.head, most // 4)
+        compacts = self.compacts(run)
+        return compacts - min(self.head, compacts // 4)
 
 
 def client_of(program: str) -> Client | None:

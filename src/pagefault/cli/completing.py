@@ -81,7 +81,7 @@ def _begun_in_session(
 def _begun(
     ctx: click.Context, incomplete: str, read: Callable[[Memory], Awaitable[list[str]]]
 ) -> list[str]:
-    """Those of the words read that begin so."""
+    """The words read that begin with `incomplete`; none if the memory cannot be read."""
     app = App(root=ctx.ensure_object(App).root)
     app.term.loudness = -1
 

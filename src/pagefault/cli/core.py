@@ -81,7 +81,9 @@ def append(
 
     JSON: one object of `core show`.
     """
-    told = app.write(session_name, lambda s: s.core_append(section, text, dry_run=dry_run))
+    told = app.write(
+        session_name, lambda s: s.core_append(section, text, dry_run=dry_run), dry_run=dry_run
+    )
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
@@ -106,7 +108,9 @@ def replace(
 
     JSON: one object of `core show`.
     """
-    told = app.write(session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run))
+    told = app.write(
+        session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run), dry_run=dry_run
+    )
     _print(app, told, as_json=as_json, dry_run=dry_run)
 
 
@@ -142,7 +146,7 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
             raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
         return await session.core_accept(named[0], dry_run=dry_run)
 
-    _print(app, app.write(session_name, take), as_json=as_json, dry_run=dry_run)
+    _print(app, app.write(session_name, take, dry_run=dry_run), as_json=as_json, dry_run=dry_run)
 
 
 @core.command("insert")
@@ -172,6 +176,7 @@ def insert(
     told = app.write(
         session_name,
         lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key, dry_run=dry_run),
+        dry_run=dry_run,
     )
     if as_json:
         app.term.data(asdict(told))
@@ -250,7 +255,9 @@ def import_(
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"{file} cannot be read: {problem}") from None
     told = app.write(
-        session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run)
+        session_name,
+        lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run),
+        dry_run=dry_run,
     )
     if as_json:
         app.term.data(asdict(told))

@@ -11,9 +11,7 @@ from pagefault.cli.app import App, Command, find_row, json_option, pass_app
 from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
-from pagefault.cli.wording import (
-    ONLY_SESSION,
-)
+from pagefault.cli.wording import ONLY_SESSION
 from pagefault.model.kinds import Kind
 
 

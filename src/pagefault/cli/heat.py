@@ -124,6 +124,7 @@ def add(
     item = app.write(
         session_name,
         lambda s: s.heat_add(text, type=type_, metadata=given, key=key, dry_run=dry_run),
+        dry_run=dry_run,
     )
     if as_json:
         app.term.data(item.as_dict())
@@ -150,7 +151,11 @@ def spill(
 
     JSON: {spilledCount, spilledIds, targetTier (warm or cold, where most went), targets}.
     """
-    told = app.write(session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run))
+    told = app.write(
+        session_name,
+        lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run),
+        dry_run=dry_run,
+    )
     if as_json:
         app.term.data(told.as_dict())
         return
@@ -202,6 +207,7 @@ def recall(
             min_relevance=min_relevance,
             dry_run=dry_run,
         ),
+        dry_run=dry_run,
     )
     if as_json:
         app.term.data(told.as_dict())
@@ -224,7 +230,9 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
 
     JSON: one item of `heat hot`.
     """
-    item = app.write(session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run))
+    item = app.write(
+        session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run), dry_run=dry_run
+    )
     if as_json:
         app.term.data(item.as_dict())
     else:
@@ -255,7 +263,11 @@ def prune(
 
     JSON: {archivedCount, archivedIds}.
     """
-    gone = app.write(session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run))
+    gone = app.write(
+        session_name,
+        lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run),
+        dry_run=dry_run,
+    )
     if as_json:
         app.term.data({"archivedCount": len(gone), "archivedIds": gone})
     else:

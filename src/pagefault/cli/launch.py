@@ -171,5 +171,5 @@ def known_window(model: str, otherwise: int) -> int:
 
 
 def positive(value: object) -> int:
-    """A number of tokens in somebody's settings; 0 if it is none."""
+    """A positive number from a settings file; 0 for any other value."""
     return value if isinstance(value, int) and value > 0 else 0

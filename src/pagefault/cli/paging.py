@@ -11,6 +11,7 @@ from pagefault.cli.app import (
     Command,
     called,
     complete_session,
+    dry_run_option,
     find_session,
     json_option,
     pass_app,
@@ -18,14 +19,10 @@ from pagefault.cli.app import (
 from pagefault.cli.moments import WHEN, time_of
 from pagefault.cli.proxied import QUOTED_SOON
 from pagefault.cli.term import iso, local, plural
-from pagefault.cli.wording import DRY_RUN
 
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
-
-
-_dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
 
 
 @click.command(cls=Command)
@@ -93,7 +90,7 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 
 @click.command(cls=Command)
 @click.argument("session", required=False, shell_complete=complete_session)
-@_dry_run_option
+@dry_run_option
 @json_option
 @pass_app
 def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
@@ -112,7 +109,7 @@ def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("session", required=False, shell_complete=complete_session)
-@_dry_run_option
+@dry_run_option
 @json_option
 @pass_app
 def redo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:

@@ -314,7 +314,11 @@ def policy(
 def mount(
     app: App, region: str, session_name: str | None, rw: bool, dry_run: bool, as_json: bool
 ) -> None:
-    made = app.write(session_name, lambda s: s.mount(region, "rw" if rw else "ro", dry_run=dry_run))
+    made = app.write(
+        session_name,
+        lambda s: s.mount(region, "rw" if rw else "ro", dry_run=dry_run),
+        dry_run=dry_run,
+    )
     _print_mount(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
@@ -329,7 +333,7 @@ def mount(
 @json_option
 @pass_app
 def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
-    was = app.write(session_name, lambda s: s.unmount(region, dry_run=dry_run))
+    was = app.write(session_name, lambda s: s.unmount(region, dry_run=dry_run), dry_run=dry_run)
     if as_json:
         app.term.data(_mount_object(was, region=True))
     elif was.mode:
@@ -390,7 +394,9 @@ def consent(
 def promote(
     app: App, page_id: str, region: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    made = app.write(session_name, lambda s: s.promote(page_id, region, dry_run=dry_run))
+    made = app.write(
+        session_name, lambda s: s.promote(page_id, region, dry_run=dry_run), dry_run=dry_run
+    )
     _print_brought(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 
@@ -419,7 +425,9 @@ def share(
 ) -> None:
     text = _read_in() if text == "-" else text
 
-    made = app.write(session_name, lambda s: s.share(text, region, title=title, dry_run=dry_run))
+    made = app.write(
+        session_name, lambda s: s.share(text, region, title=title, dry_run=dry_run), dry_run=dry_run
+    )
     _print_brought(app, made, as_json=as_json)
     _note_dry(app, dry_run=dry_run, as_json=as_json)
 

@@ -40,8 +40,8 @@ class ProposalKind(StrEnum):
 class Proposal:
     """One thing to remember, in one line. It cites `pages`, and quotes words from them.
 
-    If it has nothing but words of one speaker, `speaker` may name that one: a summary then does so
-    where the speaker changes.
+    `speaker` may be set if all its words are that speaker's: a summary names the speaker where it
+    changes.
     """
 
     kind: ProposalKind

@@ -35,6 +35,7 @@ PASSES_ON: Final = "pass-through"
 PROXY: Final = "proxy"
 _UPSTREAM: Final = "upstream"
 _HOP_BY_HOP: Final = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection"})
+_SEED: Final = 7
 _NUMBER: Final = b"x-bench-messages"
 
 
@@ -53,7 +54,7 @@ async def bench_serve(
         plain = ended.enter_context(_child(PASSES_ON, upstream))
         served = ended.enter_context(_served(Path(home), upstream, window))
         async with _client() as http:
-            chance = random.Random(7)
+            chance = random.Random(_SEED)
             ways = {PASSES_ON: plain, PROXY: served}
             talks = {
                 name: [Talk(f"{name}-{n}", body_bytes, chance) for n in range(sessions)]

@@ -439,7 +439,7 @@ ENGLISH: Final = Language(
     ),
     cues={
         Cue.ASKS: (
-            rf"(?!what an?\b|how \w+ that\b|(?:what|when|where|why|how) (?:i|we|he|she|they|it)\b|when (?:the|my|our|you)\b)"
+            rf"(?!what an?\b|how (?!(?:is|are|was|were|do|does|did|can|could|would|will|has|had|come)\b)\w+ that\b|(?:what|when|where|why|how) (?:i|we|he|she|they|it)\b|when (?:the|my|our|you)\b)"
             rf"(?:(?:(?:so|and|but|ok|okay|hey|hi|well|wait|sorry|oh|btw)\W+){{0,2}}{_INTERROGATIVE}"
             r"|is|are|was|were|do|does|did|can|could"
             r"|should|would|will|has|have|had|tell|show|list|find|give|recall|remind|explain"

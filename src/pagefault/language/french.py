@@ -171,7 +171,7 @@ FRENCH: Final = Language(
     ),
     cues={
         Cue.ASKS: (
-            r"(?!(?:quoi|qui|où) qu|quand [^.?!\n]*,)(?:(?:et|bon|alors|donc|dis|ok|salut|bonjour|au fait|mais)\W+){0,2}"
+            r"(?!(?:quoi|qui|où) qu(?:e\b|['’])|quand [^.?!\n]*,)(?:(?:et|bon|alors|donc|dis|ok|salut|bonjour|au fait|mais)\W+){0,2}"
             r"(?:c['’ ]?(?:est|[ée]tait) (?:quoi|qui|quand|combien|lequel|laquelle|quel(?:le)?s?)|est[- ]ce qu"
             r"|(?:tu|vous|on|nous|je)\b(?:(?!importe|sa(?:is|it|vons|vez)|verr)[^,.;!?\n]){0,40}"
             r" (?:quoi|quel(?:le)?s?|combien|lequel|laquelle)|(?:jusqu['’](?:à|en)|depuis) (?:quand|quel(?:le)?s?)"

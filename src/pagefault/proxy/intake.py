@@ -28,8 +28,8 @@ from pagefault.proxy.unnamed import Chain
 from pagefault.proxy.wires.wire import Unreadable, Wire
 
 STALLED_S: Final = 60.0
-"""How long a request, or its answer, waits for the memory: a disk that hangs raises nothing. What
-is not logged by then may be later.
+"""How long a request, or its answer, waits for the memory before it goes on without it: a disk that
+hangs raises no error. It may still be logged later.
 """
 _TOO_DEEP: Final = "not read: its JSON is nested too deeply"
 _NOT_ITS_FORMAT: Final = (TypeError, ValueError, AttributeError, KeyError, IndexError)
@@ -151,7 +151,7 @@ class Intake:
                 document, history, pages=mode.recalls, marks=marks, will_end=True
             )
         except Exception as failure:
-            if isinstance(failure, PagefaultError):  # the memory was asked whose it is
+            if isinstance(failure, PagefaultError):  # the memory could not tell whose it is
                 self._keeping.problem = failure.message
             told.words, told.not_logged = _why_not(failure, "not read")
             return None
@@ -165,7 +165,9 @@ class Intake:
 
 
 def _why_not(failure: Exception, what: str) -> tuple[str, str]:
-    """Words for the access log, and for the answer's header, on a request that met a failure."""
+    """What the access log says of a request that failed, and the reason for its answer's header.
+    `what` begins the former unless the memory is at fault.
+    """
     match failure:
         case Unreadable():
             return f"{what}: {failure}", UNREAD
@@ -175,5 +177,5 @@ def _why_not(failure: Exception, what: str) -> tuple[str, str]:
             return "not logged: the memory does not answer", THE_MEMORY
         case RecursionError():  # its words may be logged by then; nothing behind them is
             return _TOO_DEEP, UNREAD
-        case _:  # a shape that nobody foresaw: no reason to keep it back
+        case _:  # an unforeseen shape: still no reason to hold the request back
             return f"{what}: {type(failure).__name__}", THE_MEMORY

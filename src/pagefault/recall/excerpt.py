@@ -69,9 +69,9 @@ def _matches(text: str, sought: Sequence[Sought]) -> Iterator[tuple[int, int, st
         if here.isdisjoint(alternatives(sought[at]))
         for one in kin
     )
-    telling = terms.union(term for term in here if term.startswith(begins))
+    matching = terms.union(term for term in here if term.startswith(begins))
     for start, end, found in spans:
-        if not telling.isdisjoint(found):
+        if not matching.isdisjoint(found):
             shared = terms.intersection(found) or {
                 one for one in begins if any(term.startswith(one) for term in found)
             }

@@ -49,8 +49,8 @@ def measures(scores: Sequence[float]) -> list[tuple[float, float, float]]:
 def likelihoods(
     scores: Sequence[float], coverages: Sequence[float], weights: Weights = FITTED
 ) -> list[float]:
-    """The probability that each hit with a coverage (0..1) bears on the question, from the scores
-    of these and perhaps more hits, in descending order.
+    """The probability that each of the first hits, those with a coverage (0..1), bears on the
+    question. `scores` are those of all hits, in descending order.
     """
     return [
         min(1 / (1 + math.exp(-_logit(measured, weights))), max(coverage, 0.0))

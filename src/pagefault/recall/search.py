@@ -51,7 +51,7 @@ all such words, whatever the scope: 0.5 to 5.5 ms per word at 200,000 pages.
 """
 
 HITS_MIN: Final = max(CANDIDATES_MAX, BACKGROUND.stop)
-"""Hits that reranking and relevance look at, however few are wanted."""
+"""Hits to make even if fewer are wanted: reranking and relevance look at so many."""
 
 SHORTLIST: Final = 60  # places, with their copies, that recency and importance may reorder
 OWN_TOLERANCE: Final = 0.01  # relative, between two copies' scores by own words: lengths may differ
@@ -366,18 +366,18 @@ class Searcher:
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
         scores = [sum(parts.values()) for parts in summands]
         order = sorted(range(len(scores)), key=lambda at: (-scores[at], admitted[at][1].seq))
-        together = once(
+        together = grouped(
             [admitted[at][0].place for at in order], [ranking.places[g].tolist() for g in groups]
         )
         hits = []
         for first, *also in together[: max(HITS_MIN, limit)]:
             at = order[first]
             place, page = admitted[at]
-            copies_of = tuple(admitted[order[one]][1] for one in also)
+            others = tuple(admitted[order[one]][1] for one in also)
             hits.append(
                 SearchHit(
                     *(page, scores[at], 0.0, summands[at]),
-                    also=copies_of,
+                    also=others,
                     why=why(place),
                     coverage=place.relevance,
                 )
@@ -578,8 +578,8 @@ def copies(ranking: Ranking) -> list[list[int]]:
     return groups
 
 
-def once(places: Sequence[int], groups: Iterable[Sequence[int]]) -> list[list[int]]:
-    """The positions of these places, those of one group together, in the order of their first."""
+def grouped(places: Sequence[int], groups: Iterable[Sequence[int]]) -> list[list[int]]:
+    """Positions in `places`, together if one of the `groups` has both, by the first of each."""
     group_of = {place: number for number, group in enumerate(groups) for place in group}
     told: dict[int, list[int]] = {}
     for at, place in enumerate(places):

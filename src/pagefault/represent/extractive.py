@@ -64,9 +64,9 @@ def compress_range(
 
     With several pages, speakers are named. An abstract has at most `tokens_max` tokens, by default
     a tenth of the pages' texts; below 240 tokens, it has 24 or one sentence. It is empty if no
-    whole sentence fits, and has no sentence that a span in `without` touches. If it is `cited`, a
-    page has one line, which ends with the id, as in `[msg_3]`. Raises `BadInput` as
-    `check_asked` does.
+    whole sentence fits, and has no sentence that a span in `without` touches. If `cited`, an
+    abstract has one line for each page, which ends with the page's id, as in `[msg_3]`, and names
+    the speaker even of a single page. Raises `BadInput` as `check_asked` does.
     """
     check_asked(sources, level, tokens_max)
     if level is Level.REFERENCE:
@@ -79,10 +79,10 @@ def compress_range(
             one = tokens_max is None and room == ABSTRACT_MIN
             lines = _as_it_stands(sources, readings, without)
             abstract = _abstract(sources, lines, room, count, one_at_least=one, cited=cited)
-            shorter = abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(
+            is_shorter = abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(
                 draft.text
             )
-            if shorter or cited:
+            if is_shorter or cited:
                 draft = abstract
     return draft.representation(sources, level)
 
@@ -269,7 +269,7 @@ def _abstract(
         labels = {who: count(f"{who}: ") for who in labels}
     around = [0 if cited else 1 + labels[speaker_of(one)] for one in sources]
     candidates = _candidates(sources, lines, around)
-    if cited:  # a line costs its citation, behind which a line break is no token of its own
+    if cited:  # a line costs its citation, and after that a line break is no token of its own
         citing = [count(_citation(source)) for source in sources]
         together = [one.place == other.place for one, other in pairwise(lines)]
         candidates = _in_lines(candidates, together, [citing[line.place] for line in lines])
@@ -309,8 +309,8 @@ def _candidates(
 def _in_lines(
     candidates: Sequence[Candidate], together: Sequence[bool], line_tokens: Sequence[int]
 ) -> list[Candidate]:
-    """Candidates of which a line costs so much besides its sentences. `together` says whether each
-    may share its line with the next.
+    """The candidates, with `line_tokens`: what a line with each costs besides its sentences.
+    `together` says whether each may share a line with the next.
     """
     return [
         one._replace(

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-"""Later than any record: for the scope of a session that is still being written."""
-
 _CACHED_PAGES: Final = 512
 _CACHED_TEXTS: Final = 256
 _BEHIND_WITHDRAWN: Final = 1_000  # hits that are also examined if some are withdrawn

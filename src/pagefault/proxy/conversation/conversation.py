@@ -166,7 +166,10 @@ class Conversation:
             self._faults.is_begun = True
             record = partial(
                 self._requests.record,
-                *(put or body, history, match, layout),
+                put or body,
+                history,
+                match,
+                layout,
                 is_marked_here=marks,
                 may_wait=will_end and bool(match.new),
             )
@@ -212,9 +215,9 @@ class Conversation:
         history: History,
         may_log_later: bool,
     ) -> tuple[PagedLayout | None, bool]:
-        """The layout of a request, if it is paged, and whether what is new in it is still to be
-        logged: it may be, if nothing of the layout depends on that. Else it is logged first, as
-        what was just logged can leave.
+        """The layout of a request, if it is paged, and whether its new messages are still to be
+        logged. They may be if the layout does not depend on them; otherwise they are logged first,
+        because only a logged message can leave the window.
         """
         if may_log_later:
             if plan is None:

@@ -93,8 +93,8 @@ class ConversationState:
         return self.session
 
     async def control(self) -> ControlMode:
-        """The control mode of the session. The log need not be asked for it while this process
-        alone writes to the session, and follows the modes that others set.
+        """The control mode of the session. While no other process writes to the session, the folded
+        state has it, once the modes that others set have been read; otherwise the index is asked.
         """
         session = self.session
         if session is not None:

@@ -240,7 +240,7 @@ class Heater(SessionParts):
         return await self.owned.whole(verb)
 
     async def heat_promote(self, item_id: str, *, dry_run: bool = False) -> HeatItem:
-        """Make an item hot, or any other page of the session. To make room others leave,
+        """Make an item hot, or any other page of the session. Others leave to make room,
         `limits.promote_spill_items` at a time. Raises `NoSuchPage`, and `HotFull` if it cannot fit.
         """
         page = await self._pages.get(item_id)
@@ -323,11 +323,8 @@ class Heater(SessionParts):
         page = await self._pages.get(page_id)
         if self._runtime.quarantine.holds(page.row):
             return []
-        return (
-            [page_id]
-            if plan.try_to_heat(page, at_once=self._state.limits.promote_spill_items)
-            else []
-        )
+        at_once = self._state.limits.promote_spill_items
+        return [page_id] if plan.try_to_heat(page, at_once=at_once) else []
 
     async def _find_items(
         self,

@@ -491,13 +491,13 @@ class Writer(SessionParts):
         What it replaced is restored, as far as it still exists: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is
         logged like any action, so `redo` works after a restart, too, until the next pin, goal or
-        claim. A fork undoes what it saw, for itself alone. `dry_run` refuses the same things, tells
-        what would be undone, and writes nothing.
+        claim. A fork undoes what it saw, for itself alone. A `dry_run` refuses the same things,
+        returns what would be undone, and writes nothing.
         """
         return await self._undo(plan_undo, dry_run=dry_run)
 
     async def redo(self, *, dry_run: bool = False) -> Undone:
-        """Redo what the last `undo` reverted. `dry_run`, and errors, as of `undo`."""
+        """Redo what the last `undo` reverted. `dry_run` and errors are as for `undo`."""
         return await self._undo(plan_redo, dry_run=dry_run)
 
     async def _undo(self, plan: UndoPlan, *, dry_run: bool) -> Undone:

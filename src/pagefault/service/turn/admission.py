@@ -432,11 +432,11 @@ def _whole(page: Page, finder: EvidenceFinder) -> QuotedWords:
 
 def _summed_up(lines: Sequence[_Line]) -> str:
     """Sentences with their sources, which are no citations, as they are in no answer. Those in a
-    row that rest on the same pages share a line, and a speaker is named where he changes.
+    row that rest on the same pages share a line, and a speaker is named where it changes.
     """
     told, speaker = list[str](), ""
     for (who, pages), some in groupby(lines, lambda one: (one.proposal.speaker, one.pages)):
-        named = f"{who}: " if who != speaker else ""
+        named = f"{who}: " if who not in ("", speaker) else ""
         told.append(f"{named}{' '.join(one.text for one in some)} [{', '.join(pages)}]")
         speaker = who
     return "\n".join(told)

@@ -26,8 +26,8 @@ class Saying:
         self._owned = owned
         self._runtime = runtime
         self._claims = claims
-        # The first page of the newest text that was logged here, and the order of the next page.
-        self._newest: tuple[str, int] = "", 0
+        # The first page of the newest text that was logged here, and the order after its last.
+        self._newest: tuple[str, int] | None = None
 
     async def say(
         self,
@@ -128,9 +128,9 @@ class Saying:
         return known, fresh
 
     def _is_next(self, item: Incoming) -> bool:
-        """Whether an item with a key follows the newest page of the session, so that it cannot have
-        been written before: its key is of the page that it follows. A page that was forgotten
-        meanwhile still counts in the order.
+        """Whether an item follows the newest page of the session. Then it cannot have been written
+        before: its key includes the page that it follows, and nothing follows the newest page yet.
+        Forgotten pages keep their place in the order, so they do not change the answer.
         """
         return (item.follows, self._owned.state.order_next) == self._newest
 
