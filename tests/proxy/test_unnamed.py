@@ -55,7 +55,7 @@ class Earlier:
 
     def take(self, whose: str, *texts: str) -> asyncio.Task[Chain]:
         taking = self.chains.take(
-            whose, said(*texts), begin=self.begin, earlier=self.listed, look=self.look
+            whose, said(*texts), begin=self.begin, others=self.listed, look=self.look
         )
         return asyncio.create_task(taking)
 
@@ -82,6 +82,16 @@ async def test_of_two_that_find_one_session_at_once_one_has_it() -> None:
     before.go_on.set()
     one, other = await asyncio.gather(before.take("ann", "Hi", "a"), before.take("ann", "Hi", "b"))
     assert sorted([one.name, other.name]) == ["new 1", "old"]
+
+
+async def test_what_another_process_began_meanwhile_is_continued() -> None:
+    here = Earlier({})
+    here.go_on.set()
+    await here.take("ann", "Hi")
+    here.sessions = {"ann": ["new 1", "another's"]}
+    elsewhere = await here.take("ann", "Hello", "a")
+    assert elsewhere.name == "another's"
+    assert (await here.take("ann", "Hey", "a")).name == "new 2"  # each has one continuation
 
 
 async def test_the_same_asked_twice_at_once_is_one_conversation() -> None:

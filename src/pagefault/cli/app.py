@@ -196,7 +196,14 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     additions.
     """
     from pagefault.model.errors import BadInput
-    from pagefault.service.lookup.names import begun_by, forked, meant, not_found, short_names
+    from pagefault.service.lookup.names import (
+        NAMES_TOLD,
+        begun_by,
+        forked,
+        meant,
+        not_found,
+        short_names,
+    )
 
     rows = await memory.sessions()
     if name is None:
@@ -226,7 +233,11 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
         row = meant(begun) if len({one.name for one in begun}) == 1 else None
         found = [] if row is None else [row]
     if not found:
-        raise not_found(name, rows)
+        missing = not_found(name, rows)
+        if in_full and name and (begun := begun_by(name, rows)):
+            names = ", ".join(named(row.name or row.session_id) for row in begun[:NAMES_TOLD])
+            missing.hint = f"what cannot be undone takes a session's name in full: {names}"
+        raise missing
     if len(found) > 1:
         raise BadInput(
             f"{name!r} matches {len(found)} sessions",

@@ -89,7 +89,7 @@ class Conversations:
             of,
             placed,
             begin=lambda: f"{UNNAMED}:{self._mint()}:{of}",
-            earlier=self._earlier,
+            others=self._unnamed,
             look=look,
         )
         mark = self._chains.asked(of, placed)
@@ -99,8 +99,8 @@ class Conversations:
         """Whether nothing was said in a chain since this request, whose answer then joins it."""
         return self._chains.answered(chain, mark, [item for item in answered.items if item.place])
 
-    async def _earlier(self) -> dict[str, list[str]]:
-        """The sessions without an id that an earlier run left, by whose they are."""
+    async def _unnamed(self) -> dict[str, list[str]]:
+        """The sessions without an id, by whose they are."""
         found: dict[str, list[str]] = {}
         for row in await self._memory.sessions():
             kind, _, rest = row.name.partition(":")

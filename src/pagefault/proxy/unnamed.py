@@ -25,8 +25,8 @@ from pagefault.proxy.history.history import Item
 
 CHAINS_MAX: Final = 10_000  # known at once; the history of another is logged anew
 LOOKED_THROUGH_MAX: Final = 200
-"""Sessions of an earlier run that one request is compared with, the newest. The index is asked, at
-0.3 to 0.5 ms for each (2 busy cores), and nothing else waits for that.
+"""Sessions of others, or of an earlier run, that one request is compared with, the newest. The
+index is asked, at 0.3 to 0.5 ms for each (2 busy cores), and nothing else waits for that.
 """
 
 
@@ -46,7 +46,8 @@ class Chains:
         self._secret = secret
         self._chains_max = chains_max
         self._chains: OrderedDict[bytes, Chain] = OrderedDict()  # by `asked` and by `end`
-        self._earlier: dict[str, list[str]] | None = None
+        self._ours: set[str] = set()  # sessions begun or taken here, found by their chains alone
+        self._others: dict[str, list[str]] | None = None
 
     async def take(
         self,
@@ -54,41 +55,41 @@ class Chains:
         items: Sequence[Item],
         *,
         begin: Callable[[], str],
-        earlier: Callable[[], Awaitable[dict[str, list[str]]]],
+        others: Callable[[], Awaitable[dict[str, list[str]]]],
         look: Callable[[Sequence[str]], Awaitable[str]],
     ) -> Chain:
         """The chain of a request, which from now on ends with it. `whose` separates requests that
-        can never share a session. `begin` names a new session. `earlier` lists the sessions that an
-        earlier run left, by `whose`, newest first; `look` returns the one of them that says nothing
-        but the beginning of the request.
+        can never share a session. `begin` names a new session. `others` lists all sessions, by
+        `whose`, newest first: also those that an earlier run left, or that another process wrote.
+        `look` returns the one of these that says nothing but the beginning of the request.
         """
         steps = self._steps(whose, items)
         found = self._claimed(steps)
         if found is not None:
             return found
-        names = (await self._of_earlier(earlier)).get(whose, [])
+        listed = (await self._listed(others, again=len(items) > 1)).get(whose, [])
         while True:  # others look too; the first to return claims what it found
+            names = [name for name in listed if name not in self._ours]
             name = await look(names[:LOOKED_THROUGH_MAX]) if names else ""
             found = self._claimed(steps)
             if found is not None:
                 return found
-            if not name or name in names:
+            if name not in self._ours:
                 break
-        if name:
-            names.remove(name)
         chain = Chain(name or begin(), steps[-1], steps[-1])
+        self._ours.add(chain.name)
         self._put(chain)
         return chain
 
-    async def _of_earlier(
-        self, earlier: Callable[[], Awaitable[dict[str, list[str]]]]
+    async def _listed(
+        self, others: Callable[[], Awaitable[dict[str, list[str]]]], *, again: bool
     ) -> dict[str, list[str]]:
-        """Listed once, before the first of ours is begun."""
-        if self._earlier is None:
-            listed = await earlier()
-            if self._earlier is None:
-                self._earlier = listed
-        return self._earlier
+        """Listed `again` for what was begun before, perhaps elsewhere since; a first message that
+        another process has too needs no session of its.
+        """
+        if self._others is None or again:
+            self._others = await others()
+        return self._others
 
     def asked(self, whose: str, items: Sequence[Item]) -> bytes:
         """The mark of a request, for `answered`."""
