@@ -76,7 +76,7 @@ def test_what_cannot_be_taken_back_is_named_in_full(cli: Cli, memory_root: Path)
     for words in (["forget", "--all"], ["origins", "revoke", "--all"]):
         told = cli("--root", memory_root, *words, "--session", "tal")
         assert told.code == 3
-        assert "did you mean 'talk'?" in told.err
+        assert "did you mean 'talk'? what cannot be undone takes names in full" in told.err
     assert cli("--root", memory_root, "forget", "--all", "--session", "talk").code == 0
 
 

@@ -235,8 +235,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     if not found:
         missing = not_found(name, rows)
         if in_full and name and (begun := begun_by(name, rows)):
-            names = ", ".join(named(row.name or row.session_id) for row in begun[:NAMES_TOLD])
-            missing.hint = f"what cannot be undone takes a session's name in full: {names}"
+            names = ", ".join(repr(row.name or row.session_id) for row in begun[:NAMES_TOLD])
+            missing.hint = f"did you mean {names}? what cannot be undone takes names in full"
         raise missing
     if len(found) > 1:
         raise BadInput(
