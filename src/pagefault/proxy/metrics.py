@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import CallerError, PagefaultError
+from pagefault.model.errors import PagefaultError, not_installed
 from pagefault.service.heat_counts import HeatCounts
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ class Metrics:
                 ProcessCollector,
             )
         except ImportError:
-            raise CallerError(
-                "the proxy needs the package prometheus-client, which is not installed",
-                hint="pip install 'pagefault[proxy]'",
-            ) from None
+            raise not_installed("the proxy needs the package prometheus-client", "proxy") from None
         self._windows = windows
         self._evicted = _LastMinute(clock)
         self._paged, self._faults = _LastMinute(clock), _LastMinute(clock)

@@ -84,8 +84,8 @@ class Chains:
     async def _listed(
         self, others: Callable[[], Awaitable[dict[str, list[str]]]], *, again: bool
     ) -> dict[str, list[str]]:
-        """Listed `again` for what was begun before, perhaps elsewhere since; a first message that
-        another process has too needs no session of its.
+        """The sessions by whose they are, listed `again` if the request continues something, which
+        another process may have begun since. A first message can begin a session of its own.
         """
         if self._others is None or again:
             self._others = await others()
