@@ -395,6 +395,9 @@ def _terms_in(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _terms_of(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    is_plain = word.isascii() and word.isalpha() and word[1:].islower()
+    if is_plain and not others:  # as most words are: none of what follows applies
+        return (_english_stem(word.casefold()[:TERM_CHARS_MAX]),)
     if _RUN.match(word):
         return tuple(term for _, term in _pairs(word.casefold()) if term.isprintable())
     folded = word.casefold()

@@ -55,7 +55,8 @@ def likeness(told: Sequence[str], terms: Sequence[str], *, by: str) -> int:
     """A signed 64-bit number, from what the pieces of a text distinguish (`told_by`) and its terms,
     both in text order. `by` is what else must be equal in equivalent texts, such as the speaker.
     """
-    words = {*terms}.difference(told)
+    # Most texts are short, whatever they repeat, and need no set.
+    words = {*terms}.difference(told) if len(terms) >= LONG_TERMS else set()
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
     if not is_long or not "".join(words).isascii():  # negations are unknown in this language
         told = [one for one in told if not one.startswith(_NAME)]  # a name is an ordinary word here

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
-from itertools import chain
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from pagefault.language.analyzer import (
@@ -51,12 +49,20 @@ def said_by(text: str) -> Said:
         seen = [*map(_PIECES.__getitem__, pieces)]
     except TellsLanguage:
         return _said_in_languages(text, pieces)
-    order = [*chain.from_iterable(map(_TERMS, seen))]
-    told = [*filter(None, map(_TOLD, seen))]
-    return Said(order, Counter(order), (), told, _together(map(_MARKS, seen)))
-
-
-_TERMS, _TOLD, _MARKS = map(itemgetter, range(3))  # of a cached piece
+    order: list[str] = []
+    told: list[str] = []
+    marks = 0
+    append = order.append
+    for one in seen:
+        if isinstance(one, str):
+            append(one)
+            continue
+        terms, telling, marked = one
+        order += terms
+        marks |= marked
+        if telling:
+            told.append(telling)
+    return Said(order, Counter(order), (), told, marks)
 
 
 def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
@@ -64,13 +70,6 @@ def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
     terms = Counter(order)
     marks = _marks_of(terms.keys(), ("", *languages)) | _digits(text)
     return Said(order, terms, languages, [*filter(None, map(told_by, pieces))], marks)
-
-
-def _together(marks: Iterable[int]) -> int:
-    of_all = 0
-    for one in set(marks):
-        of_all |= one
-    return of_all
 
 
 class _Terms(dict[str, frozenset[str]]):
@@ -109,16 +108,27 @@ def _digits(text: str) -> int:
     return TELLS_NUMBER if _DIGIT.search(text) else 0
 
 
-class _Pieces(dict[str, tuple[tuple[str, ...], str, int]]):
-    """A cache, faster than an LRU one: a piece's terms in the defaults of scripts, what must be
-    equal, and its marks. Long pieces are left out: they are data, seldom seen twice, and would fill
-    it with whole files. So are pieces that may identify another language: a text found here
-    completely needs no language detection.
+_Piece = str | tuple[tuple[str, ...], str, int]
+"""What is known of a piece: its terms in the defaults of scripts, what must be equal, and its
+marks; of an ordinary word, which has one term and nothing else, that alone.
+"""
+
+
+class _Pieces(dict[str, _Piece]):
+    """A cache, faster than an LRU one. Long pieces are left out: they are data, seldom seen twice,
+    and would fill it with whole files. So are pieces that may identify another language: a text
+    found here completely needs no language detection.
+
+    Half of the time of a look-up is waiting for memory, as a text hardly ever finds its words in
+    the processor's cache. So an ordinary word has no tuple of its own, and no second string if it
+    is its own term.
     """
 
-    def __missing__(self, piece: str) -> tuple[tuple[str, ...], str, int]:
+    def __missing__(self, piece: str) -> _Piece:
         terms = terms_alone(piece)
-        seen = terms, told_by(piece), _marks_of(terms, ("",)) | _digits(piece)
+        seen: _Piece = terms, told_by(piece), _marks_of(terms, ("",)) | _digits(piece)
+        if len(terms) == 1 and seen == (terms, "", 0):
+            seen = piece if terms[0] == piece else terms[0]
         if len(piece) <= TERM_CHARS_MAX:
             self[piece] = seen
         return seen

@@ -65,7 +65,7 @@ _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))
 
 def tokens(counts: Mapping[str, int]) -> str:
     """All tokens of a page, in text order: sort them where the text could be read back."""
-    words, again = [*counts], [one for one in counts.items() if one[1] > 1]
+    words, again = [*counts], [(term, count) for term, count in counts.items() if count > 1]
     for least, mark in enumerate(_MARKS, 2):
         words += [term + mark for term, count in again if count >= least]
     return " ".join(words)

@@ -67,13 +67,13 @@ def procedures(turn: Utterance) -> list[Procedure]:
     text = turn.text.strip()
     if turn.role is not Role.USER or turn.origin not in USERS or len(text) > _TEXT_MAX:
         return []
-    if not all(_PLAIN.fullmatch(line) for line in text.split("\n")):
-        return []
     start = turn.text.index(text)
     for pattern, least in ((LISTED, 2), (PURPOSE, 2), (OCCASION, 1)):
         found = pattern.fullmatch(turn.text, start, start + len(text))
         if found is None or SUPPOSED.search(text.lower()) or _is_denied(found):
             continue
+        if not all(_PLAIN.fullmatch(line) for line in text.split("\n")):
+            return []  # asked last: it reads the whole text
         begins, ends = found.span("steps")
         cut = _listed if pattern is LISTED else _steps
         steps = list(cut(turn.text, begins, ends))

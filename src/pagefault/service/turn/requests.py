@@ -54,10 +54,12 @@ class Requests:
         recalled = await self._recall.pages()
         drafts = [*self._priced(), *self._with_prefetches(await self._plan(recalled))]
         await self._owned.commit(drafts, planned=planned)
+        # What is read ahead dies with the process, and many a one asks for a single request.
+        reads = self.asked_s is not None and awaits_reading(self._owned.state)
         self.asked_s = self._runtime.cache_s()
         self._note()
-        if self._due() or awaits_reading(self._owned.state):
-            self._owned.afterwards(self._prepare)
+        if self._due() or reads:
+            self._owned.afterwards(partial(self._prepare, reads=reads))
         self.look_ahead()
         return self._owned.state.request()
 
@@ -65,12 +67,13 @@ class Requests:
         now_ms = self._runtime.clock.now_ms()
         return due(self._owned.state, self._pressure.level, now_ms=now_ms)
 
-    async def _prepare(self) -> None:
-        """Compress old pages and read those about to leave, for the next epoch, while the model
-        works.
+    async def _prepare(self, *, reads: bool) -> None:
+        """Compress old pages, and if it `reads` read those about to leave, for the next epoch,
+        while the model works.
         """
         compress_due(self._owned.state, self._levels, self._due())
-        read_ahead(self._owned.state)
+        if reads:
+            read_ahead(self._owned.state)
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         state, is_cold = self._owned.state, self._is_cold()

@@ -223,9 +223,11 @@ def page_target_tokens(state: SessionState) -> float:
     `request_target_tokens` comes to without labels and framing, but no less than the share.
     """
     share, target = _share_tokens(state), request_target_tokens(state)
+    if target <= share:
+        return share  # without composing what is pending: in an ingest, all of a window
     head = state.layout.head_tokens
     shown = state.layout.tokens() - head
-    if target <= share or shown <= 0:
+    if shown <= 0:
         return share
     return max(share, head + (target - head) * min(state.working_set.tokens_used / shown, 1.0))
 
