@@ -6,14 +6,13 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, json_option, session_argument
 from pagefault.cli.bench import number
 
 
 @click.command(cls=Command)
 @session_argument
 @json_option
-@pass_app
 def abi(app: App, session_name: str | None, as_json: bool) -> None:
     """A session's window contents and free room, for programs.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import MAKE_ONE, App, Command, json_option, pass_app
+from pagefault.cli.app import MAKE_ONE, App, Command, json_option
 from pagefault.cli.term import local, plural
 
 
@@ -19,7 +19,6 @@ from pagefault.cli.term import local, plural
 )
 @click.option("--revoke", is_flag=True, help="Stop trusting it: from now on, only read it.")
 @json_option
-@pass_app
 def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -> None:
     """Trust a memory that was made elsewhere, or by somebody else.
 

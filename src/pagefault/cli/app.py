@@ -365,12 +365,13 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that also takes the global options and, if SESSION is its first argument,
-    --session.
+    """A command whose function is called with the `App` first. It also takes the global options
+    and, if SESSION is its first argument, --session.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: Any, callback: Callable[..., Any], **kwargs: Any) -> None:
+        pass_app = click.make_pass_decorator(App, ensure=True)
+        super().__init__(*args, callback=pass_app(callback), **kwargs)
         self.params += _global_options(hidden=True)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -469,9 +470,6 @@ class WithDefault(Group):
                 message = f"{wrong.format_message()} If {word!r} is a verb, {near[0]}"
                 return click.UsageError(message, ctx=wrong.ctx)
         return wrong
-
-
-pass_app = click.make_pass_decorator(App, ensure=True)
 
 
 def number_option(

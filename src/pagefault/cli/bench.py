@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from pagefault.cli.app import App, Group, json_option, number_option, pass_app
+from pagefault.cli.app import App, Group, json_option, number_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -28,7 +28,6 @@ def bench() -> None:
     help="Folder on the disk to measure. Default: a temporary folder.",
 )
 @json_option
-@pass_app
 def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     """Measure the store and a session at a number of pages: fsynced, indexed, on a real disk.
 
@@ -66,7 +65,6 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     "--window", 60_000, "Token limit of the proxy's requests.", least=1_000, metavar="TOKENS"
 )
 @json_option
-@pass_app
 def serving(
     app: App,
     sessions: int,
@@ -147,7 +145,6 @@ NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof
     help="Also search by meaning, with this embedder: a value of the setting `embedder`.",
 )
 @json_option
-@pass_app
 def northstar(
     app: App,
     seeds: int,
@@ -226,7 +223,6 @@ def northstar(
 )
 @number_option("--sessions", 20, "Number of conversations to generate.", least=1)
 @json_option
-@pass_app
 def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
     """Measure how short each level of a session is and what it keeps, against simpler ways to
     shorten.
@@ -284,7 +280,6 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     help="Use only the first N conversations.",
 )
 @json_option
-@pass_app
 def layout(
     app: App,
     file: Path,
@@ -363,7 +358,6 @@ def layout(
     help="Rerank close results with this reranker: a value of the setting `reranker`.",
 )
 @json_option
-@pass_app
 def retrieval(
     app: App,
     data: Path,

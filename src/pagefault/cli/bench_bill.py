@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.model.errors import BadInput
 
@@ -62,7 +62,6 @@ RECORDINGS: Final = Path("tests/proxy/recordings")
     help="Also draw a chart of the results.",
 )
 @json_option
-@pass_app
 def bill_bench(
     app: App,
     folder: Path,

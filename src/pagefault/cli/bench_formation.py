@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.wording import WINDOW
 
 
@@ -50,7 +50,6 @@ from pagefault.cli.wording import WINDOW
     help="Endpoint of --other-model. Default: the configured one.",
 )
 @json_option
-@pass_app
 def formation_bench(
     app: App,
     data: Path | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
 
@@ -53,7 +53,6 @@ MADE_UP = 4
     help="Only this trace or conversation. May be repeated.",
 )
 @json_option
-@pass_app
 def policies(
     app: App,
     folder: Path | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, json_option
 from pagefault.cli.term import named, plural
 from pagefault.cli.wording import LAYOUT, MODE, WINDOW
 
@@ -52,7 +52,6 @@ SESSION = "chat"
 @click.option("--layout", type=click.Choice(["stable", "developer"]), help=LAYOUT)
 @click.option("--system", metavar="TEXT", help="System prompt of this session.")
 @json_option
-@pass_app
 def chat(
     app: App,
     session_name: str,

@@ -15,7 +15,6 @@ from pagefault.cli.app import (
     dry_run_option,
     json_option,
     options,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -91,7 +90,6 @@ card_options = options(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def edit(
     app: App,
     /,
@@ -149,7 +147,6 @@ def edit(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def merge(
     app: App,
     claim_ids: tuple[str, ...],
@@ -183,7 +180,6 @@ def merge(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def confirm(
     app: App,
     claim_id: str,
@@ -215,7 +211,6 @@ def confirm(
 @origin_option
 @dry_run_option
 @json_option
-@pass_app
 def expire(
     app: App, claim_id: str, session_name: str | None, origin: str, dry_run: bool, as_json: bool
 ) -> None:
@@ -238,7 +233,6 @@ def expire(
 @origin_option
 @dry_run_option
 @json_option
-@pass_app
 def contradict(
     app: App,
     claim_id: str,
@@ -270,7 +264,6 @@ def contradict(
 )
 @dry_run_option
 @json_option
-@pass_app
 def validate(
     app: App,
     claim_ids: tuple[str, ...],
@@ -310,7 +303,6 @@ def validate(
 @click.command(cls=Command)
 @session_argument
 @json_option
-@pass_app
 def graph(app: App, session_name: str | None, as_json: bool) -> None:
     """Show which claims rest on which: each below those it was derived from.
 
@@ -362,7 +354,6 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
 )
 @session_option
 @json_option
-@pass_app
 def known(
     app: App, query: str, kinds: tuple[str, ...], session_name: str | None, as_json: bool
 ) -> None:
@@ -396,7 +387,6 @@ def known(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) -> None:
     """Propose lessons from finished work: what failed in a session, and succeeded later.
 

@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     dry_run_option,
     json_option,
     numbered,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -52,7 +51,6 @@ def claims() -> None:
 @claims.command("ls")
 @session_argument
 @json_option
-@pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
     """List the claims of a session, oldest first, with their status.
 
@@ -92,7 +90,6 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 @claim_argument()
 @session_option
 @json_option
-@pass_app
 def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> None:
     """Show a claim, and quote the turns that it rests on.
 
@@ -165,7 +162,6 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def add(
     app: App,
     /,
@@ -226,7 +222,6 @@ def add(
 )
 @dry_run_option
 @json_option
-@pass_app
 def remember(
     app: App, words: str, session_name: str | None, kind: str, dry_run: bool, as_json: bool
 ) -> None:
@@ -254,7 +249,6 @@ def remember(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def retract(
     app: App,
     claim_id: str,

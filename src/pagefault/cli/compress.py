@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    Command,
-    find_session,
-    json_option,
-    page_argument,
-    pass_app,
-    session_option,
-)
+from pagefault.cli.app import App, Command, find_session, json_option, page_argument, session_option
 from pagefault.cli.engines import compressor_of
 from pagefault.cli.proxied import KEPT_SHORT
 
@@ -35,7 +27,6 @@ from pagefault.cli.proxied import KEPT_SHORT
     help="Who writes an abstract: rules, which only quote, or the configured model.",
 )
 @json_option
-@pass_app
 def compress(
     app: App,
     page_id: str,

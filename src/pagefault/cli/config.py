@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Group, json_option, pass_app
+from pagefault.cli.app import App, Group, json_option
 
 if TYPE_CHECKING:
     from pagefault.service.config import Config
@@ -26,7 +26,6 @@ def config() -> None:
 @config.command("show")
 @click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @json_option
-@pass_app
 def show(app: App, origin: bool, as_json: bool) -> None:
     """Show every setting and its value, secrets only by their length, and addresses without
     passwords.
@@ -57,7 +56,6 @@ def _object(loaded: Config, key: str, origin: str) -> dict[str, Any]:
 
 @config.command("path")
 @json_option
-@pass_app
 def path(app: App, as_json: bool) -> None:
     """Show the path of your own configuration file, and of the project's, if this folder is in one.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("target", metavar="DEST", type=click.Path(path_type=Path))
 @json_option
-@pass_app
 def backup(app: App, target: Path, as_json: bool) -> None:
     """Copy a memory, and verify the copy.
 
@@ -49,7 +48,6 @@ def backup(app: App, target: Path, as_json: bool) -> None:
 @click.command(cls=Command)
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
 @json_option
-@pass_app
 def restore(app: App, source: Path, as_json: bool) -> None:
     """Make a backup a memory again.
 

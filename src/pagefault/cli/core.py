@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     completer,
     dry_run_option,
     json_option,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -46,7 +45,6 @@ def core() -> None:
 @session_argument
 @click.option("--proposed", is_flag=True, help="Show proposals that wait for `core accept`.")
 @json_option
-@pass_app
 def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> None:
     """Show the sections of core memory, or the changes proposed for them.
 
@@ -73,7 +71,6 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def append(
     app: App, section: str, text: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
@@ -94,7 +91,6 @@ def append(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def replace(
     app: App,
     section: str,
@@ -119,7 +115,6 @@ def replace(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
     """Accept a proposed section on your word: `core show --proposed` lists proposals.
 
@@ -157,7 +152,6 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
 @click.option("--key", default="", help=KEY)
 @dry_run_option
 @json_option
-@pass_app
 def insert(
     app: App,
     text: str,
@@ -192,7 +186,6 @@ def insert(
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
 @_area_option
 @json_option
-@pass_app
 def search(
     app: App, query: str, session_name: str | None, limit: int, area: str, as_json: bool
 ) -> None:
@@ -231,7 +224,6 @@ def search(
 )
 @dry_run_option
 @json_option
-@pass_app
 def import_(
     app: App,
     file: Path,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import printable, redacted
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ PATIENCE_S: Final = 2.0  # that a page waits while a long session is read
 )
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @json_option
-@pass_app
 def dashboard(app: App, host: str, port: int, opens: bool, as_json: bool) -> None:
     """Show a memory in the browser as it is used: read-only, live.
 

@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from pagefault.cli import demo_view
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 
 @click.command(cls=Command)
 @json_option
-@pass_app
 def demo(app: App, as_json: bool) -> None:
     """A conversation that outgrows its window, and remembers. Offline, no key.
 

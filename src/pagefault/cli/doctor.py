@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.outcome import worded
 from pagefault.cli.term import plural, wrapped
 from pagefault.model.errors import BadInput
@@ -34,7 +34,6 @@ _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗"
     help="Fix what can be fixed: files that `wrap` left changed, and permissions of the memory.",
 )
 @json_option
-@pass_app
 def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json: bool) -> None:
     """Check this installation, its configuration, its memory, and the path through a proxy.
 

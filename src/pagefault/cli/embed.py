@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 
@@ -16,7 +16,6 @@ from pagefault.cli.term import plural
     "--prune", is_flag=True, help="Afterwards, delete the vectors of all other embedders."
 )
 @json_option
-@pass_app
 def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:
     """Compute the missing vectors of pages, for search by meaning.
 

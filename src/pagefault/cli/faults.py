@@ -13,7 +13,6 @@ from pagefault.cli.app import (
     either,
     find_row,
     json_option,
-    pass_app,
     session_either,
     session_option,
 )
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     help="Show counts grouped by this, instead of a list.",
 )
 @json_option
-@pass_app
 def faults(
     app: App,
     session_named: str | None,

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    Command,
-    find_kept,
-    json_option,
-    names_of,
-    page_argument,
-    pass_app,
-)
+from pagefault.cli.app import App, Command, find_kept, json_option, names_of, page_argument
 from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.term import plural
 
@@ -45,7 +37,6 @@ if TYPE_CHECKING:
     "--yes", is_flag=True, help="Erase it. Without --yes, only show what would be erased."
 )
 @json_option
-@pass_app
 def forget(
     app: App,
     page_id: str | None,

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    Command,
-    called,
-    find_session,
-    json_option,
-    pass_app,
-    session_argument,
-)
+from pagefault.cli.app import App, Command, called, find_session, json_option, session_argument
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -42,7 +34,6 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be asked.")
 @json_option
-@pass_app
 def form(
     app: App, session_name: str | None, by: str, rest: bool, dry_run: bool, as_json: bool
 ) -> None:

@@ -16,7 +16,6 @@ from pagefault.cli.app import (
     json_option,
     number_option,
     numbered,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -49,7 +48,6 @@ def heat() -> None:
 @heat.command("status")
 @session_argument
 @json_option
-@pass_app
 def status(app: App, session_name: str | None, as_json: bool) -> None:
     """Show how full hot, warm and cold memory are, with suggestions.
 
@@ -74,7 +72,6 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
 @heat.command("hot")
 @session_argument
 @json_option
-@pass_app
 def hot(app: App, session_name: str | None, as_json: bool) -> None:
     """List hot items, newest first.
 
@@ -105,7 +102,6 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
 @click.option("--key", default="", help=KEY)
 @dry_run_option
 @json_option
-@pass_app
 def add(
     app: App,
     text: str,
@@ -138,7 +134,6 @@ def add(
 @number_option("--count", 4, "Move this many items, least needed first, if no ID is given.")
 @dry_run_option
 @json_option
-@pass_app
 def spill(
     app: App,
     item_ids: tuple[str, ...],
@@ -181,7 +176,6 @@ def spill(
 )
 @dry_run_option
 @json_option
-@pass_app
 def recall(
     app: App,
     query: str,
@@ -224,7 +218,6 @@ def recall(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
     """Make an item, or any page of the session, hot.
 
@@ -250,7 +243,6 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
 )
 @dry_run_option
 @json_option
-@pass_app
 def prune(
     app: App,
     item_ids: tuple[str, ...],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, WithDefault, find_row, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, find_row, json_option
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -46,7 +46,6 @@ def import_() -> None:
     help="Stop watching after this many seconds.",
 )
 @json_option
-@pass_app
 def read(
     app: App,
     paths: tuple[Path, ...],
@@ -264,7 +263,6 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 @import_.command("list")
 @in_option("Only sessions imported from SOURCE.")
 @json_option
-@pass_app
 def list_(app: App, imported_from: str, as_json: bool) -> None:
     """List imported sessions, the latest first.
 
@@ -287,7 +285,6 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")
 @json_option
-@pass_app
 def approve(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
     """Let the runtime recall what has been imported so far.
 
@@ -302,7 +299,6 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")
 @json_option
-@pass_app
 def revoke(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
     """Take an approval back.
 

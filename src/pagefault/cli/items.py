@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, called, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, called, json_option, session_argument
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     help="Only this message of the proxied client, as JSON, as it was sent.",
 )
 @json_option
-@pass_app
 def items(app: App, session_name: str | None, message: int | None, as_json: bool) -> None:
     """List a conversation by kind, and show what a proxy's client sent, as it sent it.
 

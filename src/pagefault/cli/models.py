@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, WithDefault, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, json_option
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def models() -> None:
 @models.command("ls")
 @click.argument("names", nargs=-1)
 @json_option
-@pass_app
 def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
     """Show the windows and cache prices of models, as known offline.
 
@@ -71,7 +70,6 @@ def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
 
 @models.command("calibrate")
 @json_option
-@pass_app
 def calibrate(app: App, as_json: bool) -> None:
     """Time the configured engine and print its price list: for one that is paid in seconds.
 

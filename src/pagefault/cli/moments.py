@@ -17,7 +17,6 @@ from pagefault.cli.app import (
     json_option,
     page_argument,
     page_named,
-    pass_app,
     session_argument,
 )
 from pagefault.cli.proxied import window_of
@@ -49,7 +48,6 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
 @session_argument
 @click.argument("when", metavar="WHEN", required=False)
 @json_option
-@pass_app
 def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> None:
     named, when = _named("WHEN", session_name, when)
 
@@ -81,7 +79,6 @@ def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> N
 @click.argument("before", metavar="A", required=False)
 @click.argument("after", metavar="B", required=False)
 @json_option
-@pass_app
 def diff(
     app: App, session_name: str | None, before: str | None, after: str | None, as_json: bool
 ) -> None:
@@ -134,7 +131,6 @@ def diff(
     help="Only what this actor did.",
 )
 @json_option
-@pass_app
 def history(app: App, session_name: str, page_id: str, actor: str | None, as_json: bool) -> None:
     """Everything that happened to a page, or to all pages, oldest first.
 

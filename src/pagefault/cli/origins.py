@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     json_option,
     names_of,
     page_argument,
-    pass_app,
     session_option,
 )
 from pagefault.cli.term import plural
@@ -43,7 +42,6 @@ def origins() -> None:
 @page_argument()
 @session_option
 @json_option
-@pass_app
 def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     app.existing_directory()
 
@@ -67,7 +65,6 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def raise_(
     app: App, page_id: str, digest: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
@@ -93,7 +90,6 @@ def raise_(
 @click.option("--all", "--session-whole", "whole", is_flag=True, help="All pages of --session.")
 @dry_run_option
 @json_option
-@pass_app
 def revoke(
     app: App,
     page_id: str | None,

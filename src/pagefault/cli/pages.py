@@ -15,7 +15,6 @@ from pagefault.cli.app import (
     find_session,
     json_option,
     page_argument,
-    pass_app,
     session_either,
     session_option,
 )
@@ -67,7 +66,6 @@ def pages() -> None:
 @topic_option
 @task_option
 @json_option
-@pass_app
 def ls(
     app: App,
     session_named: str | None,
@@ -161,7 +159,6 @@ def ls(
     help="Write an artifact's bytes to FILE, which must not exist.",
 )
 @json_option
-@pass_app
 def show(
     app: App,
     page_id: str,
@@ -290,7 +287,6 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @task_option
 @profile_option
 @asking_options
-@pass_app
 def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     search_words(app, words, **options)
 
@@ -299,7 +295,6 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 @page_argument()
 @session_option
 @json_option
-@pass_app
 def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     """Keep a page in the window, whatever policy says.
 
@@ -313,7 +308,6 @@ def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None
 @page_argument()
 @session_option
 @json_option
-@pass_app
 def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     """Unpin a page: it may leave the window again.
 

@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     dry_run_option,
     find_session,
     json_option,
-    pass_app,
 )
 from pagefault.cli.moments import WHEN, time_of
 from pagefault.cli.proxied import QUOTED_SOON
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 @click.argument("text", required=False)
 @click.option("--clear", is_flag=True, help="Clear the goal.")
 @json_option
-@pass_app
 def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -> None:
     """Set the goal that stays in a session's window; without TEXT, show it.
 
@@ -92,7 +90,6 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 @click.argument("session", required=False, shell_complete=complete_session)
 @dry_run_option
 @json_option
-@pass_app
 def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
     """Undo the newest pin, unpin or goal, or the claims of a message.
 
@@ -111,7 +108,6 @@ def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
 @click.argument("session", required=False, shell_complete=complete_session)
 @dry_run_option
 @json_option
-@pass_app
 def redo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
     """Redo what `undo` undid last, unless something was pinned, set or claimed since.
 
@@ -152,7 +148,6 @@ def _undo(app: App, session: str | None, how: str, *, dry_run: bool, as_json: bo
 @click.argument("session", shell_complete=complete_session)
 @click.argument("name", required=False)
 @json_option
-@pass_app
 def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
     """Name the current point of a session; without NAME, list the names.
 
@@ -198,7 +193,6 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
     help="Point to fork from: a turn, seq:345, checkpoint:NAME or a time. Default: now.",
 )
 @json_option
-@pass_app
 def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> None:
     async def write(session: Session) -> dict[str, Any]:
         made = await session.fork(name, **(time_of(when) if when else {}))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.bench import number
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -108,7 +108,6 @@ _AMISS = (  # shown with these unless they are 0
 @click.option("--ephemeral", is_flag=True, help="Use a temporary folder, deleted afterwards.")
 @click.option("--all", "every", is_flag=True, help="Show every figure. JSON always has all.")
 @json_option
-@pass_app
 def replay(
     app: App,
     file: Path,

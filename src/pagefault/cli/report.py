@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pagefault import __version__
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, find_session, json_option, session_argument
 from pagefault.cli.term import plural, printable, redacted
 from pagefault.views.files import place
 
@@ -26,7 +26,6 @@ from pagefault.views.files import place
     help="File to write, replacing what is there. - is stdout.",
 )
 @json_option
-@pass_app
 def report(app: App, session_name: str | None, target: Path, as_json: bool) -> None:
     """Write a session as one page of HTML: what each request held, what came back, what it cost.
 

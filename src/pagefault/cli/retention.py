@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    WithDefault,
-    find_kept,
-    json_option,
-    names_of,
-    pass_app,
-)
+from pagefault.cli.app import App, WithDefault, find_kept, json_option, names_of
 from pagefault.cli.term import plural
 from pagefault.model.kinds import Kind
 
@@ -54,7 +47,6 @@ _session_option = click.option(
     {_JSON}
     """)  # fmt: skip
 @json_option
-@pass_app
 def show(app: App, as_json: bool) -> None:
     app.existing_directory()
 
@@ -78,7 +70,6 @@ def show(app: App, as_json: bool) -> None:
 @_session_option
 @click.option("--dry-run", is_flag=True, help="Only show what would then be past its time.")
 @json_option
-@pass_app
 def set_(
     app: App,
     keep: str,
@@ -110,7 +101,6 @@ def set_(
     "--yes", is_flag=True, help="Forget it. Without --yes, only show what would be forgotten."
 )
 @json_option
-@pass_app
 def apply(app: App, yes: bool, as_json: bool) -> None:
     app.existing_directory()
 

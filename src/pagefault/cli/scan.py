@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 BYTES_MAX = 64 * 1024 * 1024
@@ -19,7 +19,6 @@ BYTES_MAX = 64 * 1024 * 1024
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--text", "show", is_flag=True, help="Print the text as it would be stored.")
 @json_option
-@pass_app
 def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:
     """Show what would be redacted from a file before it is written, and by which rule.
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 
 @click.command(cls=Command)
 @json_option
-@pass_app
 def schema(app: App, as_json: bool) -> None:
     """Print the JSON Schema of a log record.
 

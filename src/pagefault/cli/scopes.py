@@ -17,7 +17,6 @@ from pagefault.cli.app import (
     find_row,
     json_option,
     page_argument,
-    pass_app,
     session_option,
 )
 from pagefault.cli.term import iso, plural
@@ -79,7 +78,6 @@ def scopes() -> None:
     JSON: a list of what `scopes show` prints: {_REGION.removeprefix("JSON: ")}
     """)  # fmt: skip
 @json_option
-@pass_app
 def list_(app: App, as_json: bool) -> None:
     app.existing_directory()
 
@@ -106,7 +104,6 @@ def list_(app: App, as_json: bool) -> None:
     """)  # fmt: skip
 @click.argument("region")
 @json_option
-@pass_app
 def show(app: App, region: str, as_json: bool) -> None:
     app.existing_directory()
 
@@ -130,7 +127,6 @@ def show(app: App, region: str, as_json: bool) -> None:
 @click.argument("region")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help=LIMIT)
 @json_option
-@pass_app
 def pages(app: App, region: str, limit: int, as_json: bool) -> None:
     app.existing_directory()
 
@@ -198,7 +194,6 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
 )
 @dry_run_option
 @json_option
-@pass_app
 def create(
     app: App,
     region: str,
@@ -241,7 +236,6 @@ def create(
 @_by_option
 @dry_run_option
 @json_option
-@pass_app
 def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool) -> None:
     async def work() -> Region:
         async with app.writing() as memory:
@@ -269,7 +263,6 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
 @_by_option
 @dry_run_option
 @json_option
-@pass_app
 def policy(
     app: App,
     region: str,
@@ -310,7 +303,6 @@ def policy(
 @click.option("--rw", is_flag=True, help="Mount it for writing as well. Default: for reading only.")
 @dry_run_option
 @json_option
-@pass_app
 def mount(
     app: App, region: str, session_name: str | None, rw: bool, dry_run: bool, as_json: bool
 ) -> None:
@@ -331,7 +323,6 @@ def mount(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
     was = app.write(session_name, lambda s: s.unmount(region, dry_run=dry_run), dry_run=dry_run)
     if as_json:
@@ -354,7 +345,6 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
 @_by_option
 @dry_run_option
 @json_option
-@pass_app
 def consent(
     app: App,
     region: str,
@@ -390,7 +380,6 @@ def consent(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
 def promote(
     app: App, page_id: str, region: str, session_name: str | None, dry_run: bool, as_json: bool
 ) -> None:
@@ -413,7 +402,6 @@ def promote(
 @click.option("--title", default="", help="Title of the text.")
 @dry_run_option
 @json_option
-@pass_app
 def share(
     app: App,
     region: str,
@@ -449,7 +437,6 @@ def _read_in() -> str:
 @click.option("--user", metavar="NAME", help="User of the session.")
 @dry_run_option
 @json_option
-@pass_app
 def assign(
     app: App,
     session_name: str | None,

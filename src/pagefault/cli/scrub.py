@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ BYTES_MAX: Final = 1024 * 1024
     "--yes", is_flag=True, help="Redact it. Without --yes, only show what would be redacted."
 )
 @json_option
-@pass_app
 def scrub(
     app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, json_option, session_argument
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     help="Number of the request, as in `pagefault ledger`.",
 )
 @json_option
-@pass_app
 def sent(
     app: App, session_name: str | None, turn: int | None, number: int | None, as_json: bool
 ) -> None:

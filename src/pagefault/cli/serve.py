@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ if TYPE_CHECKING:
 @click.option("--parent", type=int, default=0, hidden=True)
 @click.option("--log", default="", hidden=True)
 @json_option
-@pass_app
 def serve(
     app: App,
     upstreams: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, shown_titles, titles_of
+from pagefault.cli.app import App, Command, json_option, shown_titles, titles_of
 from pagefault.cli.term import cut, iso, local, named, plural
 from pagefault.model.kinds import ControlMode
 
@@ -21,7 +21,6 @@ _TITLE: Final = 40  # cells
 @click.command(cls=Command)
 @click.option("--forks", is_flag=True, help="Include forks. JSON always includes them.")
 @json_option
-@pass_app
 def sessions(app: App, forks: bool, as_json: bool) -> None:
     """List the sessions of a memory.
 

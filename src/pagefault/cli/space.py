@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @number_option("--keep", 1, "Leave the newest N full segments as they are.", metavar="N")
 @click.option("--dry-run", is_flag=True, help="Only show what would be moved, and what that saves.")
 @json_option
-@pass_app
 def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) -> None:
     """Compress old segments; they can be read as before.
 
@@ -83,7 +82,6 @@ async def _to_open(app: App) -> set[Seq]:
     "--yes", is_flag=True, help="Delete it. Without --yes, only show what would be deleted."
 )
 @json_option
-@pass_app
 def gc(app: App, yes: bool, as_json: bool) -> None:
     """Find unreferenced files, and with --yes delete them.
 

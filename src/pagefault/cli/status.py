@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     called,
     find_session,
     json_option,
-    pass_app,
     session_argument,
     shown_titles,
 )
@@ -83,7 +82,6 @@ _SHOWN = {  # the figures for people; JSON has them all
 @click.option("--all", "every", is_flag=True, help="Show every figure, and its target.")
 @click.option("--per-turn", is_flag=True, help="Include the figures of each turn (JSON only).")
 @json_option
-@pass_app
 def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:
     """Show the state of a session: its window, what came back, what needs attention.
 
@@ -308,7 +306,6 @@ def _met(one: Judged) -> str:
 @click.command(cls=Command)
 @session_argument
 @json_option
-@pass_app
 def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     """Show each request's predicted cost, the provider's report, and why they differ.
 

@@ -6,13 +6,12 @@ import os
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 
 @click.command(cls=Command)
 @click.option("--dry-run", is_flag=True, help="Only show which would be stopped.")
 @json_option
-@pass_app
 def stop(app: App, dry_run: bool, as_json: bool) -> None:
     """Stop the proxy that runs on a memory, and wait until it has released it.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
 
@@ -39,7 +39,6 @@ def tell_strays(app: App, root: Path) -> None:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
 def verify(app: App, as_json: bool) -> None:
     """Read everything in a memory and check that it is consistent.
 
@@ -93,7 +92,6 @@ async def _verify(app: App, path: Path) -> tuple[Verification, list[str]]:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
 def rebuild(app: App, as_json: bool) -> None:
     """Rebuild the index from the log.
 
@@ -137,7 +135,6 @@ def _rebuild(app: App, path: Path) -> Rebuilt:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
 def repair(app: App, as_json: bool) -> None:
     """Set damaged records aside and go on with the rest.
 
@@ -182,7 +179,6 @@ def repair(app: App, as_json: bool) -> None:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
 def upgrade(app: App, as_json: bool) -> None:
     """Upgrade a memory of an earlier format.
 
