@@ -35,8 +35,7 @@ class Controller(MemoryParts):
 
     async def control(self) -> str:
         """The control mode last set for the whole memory, or else the default for new sessions."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return str(await self._given_control())
 
     async def set_control(self, mode: str, *, session: str = "") -> None:
@@ -61,8 +60,7 @@ class Controller(MemoryParts):
         """The control mode of a session, by name or id; for one that is not written, the
         default.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
 
         def told() -> str | None:
             row = self._runtime.index.find_session(session)
@@ -74,8 +72,7 @@ class Controller(MemoryParts):
 
     async def controls(self) -> dict[str, str]:
         """The control mode of each session that is written, by its id."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(controls, self._runtime)
 
     async def _note_control(self, control: ControlMode, session_id: str) -> None:

@@ -34,8 +34,7 @@ class Curator(MemoryParts):
 
     async def regions(self) -> list[Region]:
         """Every region, by name, with the sessions that mount it."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(self._regions)
 
     async def create_region(
@@ -196,8 +195,7 @@ class Curator(MemoryParts):
 
     async def assignments(self) -> dict[str, tuple[str, str]]:
         """The project and the user of every session, by its id, each "" if not set."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
 
         def told() -> dict[str, tuple[str, str]]:
             rows = self._runtime.index.sessions()

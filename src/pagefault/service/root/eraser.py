@@ -158,8 +158,7 @@ class Eraser(MemoryParts):
 
     async def retention(self) -> tuple[RetentionRule, ...]:
         """How long pages are kept, as last set; without a rule, for ever."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(rules_of, self._runtime)
 
     async def set_retention(

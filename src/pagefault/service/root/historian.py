@@ -126,8 +126,7 @@ class Historian(MemoryParts):
         """Every imported session, the latest first; only those of a source, if one is given:
         "claude" is Claude's export and Claude Code's sessions.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(imported_sessions, self._runtime, source)
 
     async def approve_import(
@@ -173,8 +172,7 @@ class Historian(MemoryParts):
 
         It reads every call of the sessions searched. Raises `SessionNotFound`, `BadInput`.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         if event_type:
             one_of(EventType, event_type, "event type")
         if outcome and outcome not in ("passed", "failed"):
@@ -221,8 +219,7 @@ class Historian(MemoryParts):
         under "". `docs/bill.md` says what is estimated, reported and assumed. Raises
         `SessionNotFound`, `BadInput`.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         rows_of = one_of(BillBy, by, "kind of rows")
         after_ms, before_ms = iso_ms(a_moment(since)), iso_ms(a_moment(until))
         worth = dict(per_million or {})

@@ -112,6 +112,11 @@ class MemoryParts(Asking):
         """Switch every session to the mode that another process gave it."""
         raise NotImplementedError
 
+    async def _look(self) -> None:
+        """Notice what other processes wrote. Raises `StoreClosed`, and `StoreLatched`."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """Within this block nobody else here opens a session or changes a mode."""
@@ -218,8 +223,7 @@ class MemoryParts(Asking):
         return await asyncio.shield(task)
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         if wanted.sessions is not None:
             return await asyncio.to_thread(self._seen_by, wanted.sessions)
         if not wanted.session:
