@@ -45,13 +45,8 @@ class Controller(MemoryParts):
         process writes to it; a verb that is running there writes nothing more once the mode keeps
         nothing (`StoreBusy`). Raises `BadInput`, `SessionNotFound`.
         """
-        control, session_id = a_control(mode), ""
-        if session:
-            row = await asyncio.to_thread(self._runtime.index.find_session, session)
-            if row is None:
-                raise SessionNotFound(session)
-            session_id = row.session_id
-        await self._note_control(control, session_id)
+        control = a_control(mode)
+        await self._note_control(control, await self._id_of(session))
         async with self._alone():
             for one in self._live():
                 await self._follow(one)

@@ -187,16 +187,9 @@ class Historian(MemoryParts):
             before_ms=iso_ms(a_moment(until)),
         )
         a_count(limit, called="limit")
-        index = self._runtime.index
 
         def found() -> list[WorkEvent]:
-            rows = index.sessions()
-            if session:
-                row = index.find_session(session)
-                if row is None:
-                    raise SessionNotFound(session)
-                rows = [row]
-            return find_events(self._runtime, rows, asked, limit)
+            return find_events(self._runtime, self._rows(session), asked, limit)
 
         return await asyncio.to_thread(found)
 
@@ -227,18 +220,11 @@ class Historian(MemoryParts):
             raise BadInput("a price is negative", hint="per_million={'gpt-5': 1.25}")
         for live in self._live():
             await live.owned.written()
-        index = self._runtime.index
 
         def add() -> Bill:
-            rows = index.sessions()
-            if session:
-                row = index.find_session(session)
-                if row is None:
-                    raise SessionNotFound(session)
-                rows = [row]
             return bill_of(
                 self._runtime,
-                rows,
+                self._rows(session),
                 by=rows_of,
                 after_ms=after_ms,
                 before_ms=before_ms,

@@ -237,6 +237,22 @@ class MemoryParts(Asking):
             scopes = [runtime.seen(runtime.scope(self._number(name))) for name in names]
         return replace(joined(Scope(()), scopes), is_several=True)
 
+    def _rows(self, session: str) -> list[SessionRow]:
+        """The session of this name or id, or without one all. Raises `SessionNotFound`. Blocks."""
+        if not session:
+            return self._runtime.index.sessions()
+        row = self._runtime.index.find_session(session)
+        if row is None:
+            raise SessionNotFound(session)
+        return [row]
+
+    async def _id_of(self, session: str) -> str:
+        """The id of the session of this name or id; "" without one. Raises `SessionNotFound`."""
+        if not session:
+            return ""
+        [row] = await asyncio.to_thread(self._rows, session)
+        return row.session_id
+
     def _number(self, name: str) -> SessionNo:
         row = self._runtime.index.find_session(name)
         if row is None:

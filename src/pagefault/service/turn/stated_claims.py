@@ -25,14 +25,12 @@ from pagefault.model.ids import PageId, told_near
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
     LOCAL_FILE,
-    MODEL_GENERATED,
     RUNTIME,
     USERS,
-    Actor,
     ClaimType,
     Kind,
     Origin,
-    is_tools,
+    actor_of,
 )
 from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Page, Quote
 from pagefault.model.signatures import check_fields
@@ -351,14 +349,6 @@ def check_whole(found: Sequence[QuotedWords], value: str) -> None:
                 f"{one.row.page_id} denies these words: “{one.denial}”",
                 hint="quote them with what denies them, or say in the claim that it is not so",
             )
-
-
-def actor_of(channel: Origin) -> Actor:
-    if channel in USERS:
-        return Actor.USER
-    if is_tools(channel):
-        return Actor.TOOL
-    return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM
 
 
 def page_id_of(draft: Draft) -> PageId:
